@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkExtract reads the script of each language again and again, so as to
-// need no corpus; -outline.corpus LANGUAGE=DIRECTORY reads files instead.
+// BenchmarkExtract reads the script of each language repeatedly, so that it needs no
+// corpus. -outline.corpus LANGUAGE=DIRECTORY reads files instead.
 func BenchmarkExtract(b *testing.B) {
 	for _, language := range languages {
 		text := benchmarkText(b, language)
@@ -32,14 +32,14 @@ func BenchmarkExtract(b *testing.B) {
 				}
 				symbols = len(found)
 			}
-			// Processor time is more reliable than the clock on a busy machine.
+			// Processor time is more reliable than elapsed time on a busy machine.
 			b.ReportMetric(float64(len(text))*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
 			b.ReportMetric(float64(symbols), "symbols")
 		})
 	}
 }
 
-// benchmarkBytes is about the size of a large source file.
+// benchmarkBytes is the approximate size of a large source file.
 const benchmarkBytes = 256 << 10
 
 func benchmarkText(b *testing.B, language code.Language) []byte {
@@ -47,14 +47,13 @@ func benchmarkText(b *testing.B, language code.Language) []byte {
 		return corpusText(b, language)
 	}
 	for _, source := range scriptsByLanguage(b)[language] {
-		source, _, _ = bytes.Cut(source, []byte("\n__END__")) // of Ruby's: what follows is not read
+		source, _, _ = bytes.Cut(source, []byte("\n__END__")) // in Ruby: the parser does not read the rest
 		return bytes.Repeat(append(source, '\n'), benchmarkBytes/len(source)+1)
 	}
 	return nil
 }
 
-// corpusText returns the files of the corpus given by flag that are in the
-// language.
+// corpusText returns the files in the language from the corpus given by the flag.
 func corpusText(b *testing.B, language code.Language) []byte {
 	name, dir, _ := strings.Cut(*corpusFlag, "=")
 	if name != string(language) {
@@ -66,7 +65,7 @@ func corpusText(b *testing.B, language code.Language) []byte {
 		if err != nil {
 			b.Fatal(err)
 		}
-		// A run of one file is what is measured elsewhere: here only the rate.
+		// Single files are measured elsewhere; this reports only the rate.
 		if text = append(append(text, content...), '\n'); len(text) > 16<<20 {
 			break
 		}
@@ -83,8 +82,8 @@ func cpuSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// BenchmarkMixed reads the sources of all languages, the same amount of each, one
-// after another: those of -outline.corpora, or the scripts.
+// BenchmarkMixed reads the sources of all languages, the same amount of each, one after
+// another: those of -outline.corpora, or the scripts.
 func BenchmarkMixed(b *testing.B) {
 	type source struct {
 		language code.Language

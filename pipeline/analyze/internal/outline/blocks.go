@@ -4,7 +4,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// noteBlock notes the block that a definition opens.
+// noteBlock records the block that a definition opens.
 func (p *tableParser) noteBlock(r *compiledRule, def int32, kind code.SymbolKind, level int) {
 	p.plain = r.body == bodyPlain
 	f := frame{scope: scope{name: p.m.name, kind: kind, def: def}, items: r.items, section: level, column: p.column, local: p.topFrame().local}
@@ -52,7 +52,7 @@ func (p *tableParser) noteBlock(r *compiledRule, def int32, kind code.SymbolKind
 	}
 }
 
-// countRepeats returns how often the first byte of the statement is repeated.
+// countRepeats returns how many times the first byte of the statement is repeated.
 func (p *tableParser) countRepeats() int {
 	n := 1
 	for n < len(p.stmt) && p.stmt[n].kind == tokPunct && p.stmt[n].ch == p.stmt[0].ch {
@@ -61,14 +61,14 @@ func (p *tableParser) countRepeats() int {
 	return n
 }
 
-// endSections closes the sections of a level and below.
+// endSections closes the sections at the given level and below.
 func (p *tableParser) endSections(level int) {
 	for len(p.frames) > 1 && p.topFrame().section >= level {
 		p.popFrame(int(p.stmt[0].start))
 	}
 }
 
-// parentScope returns the innermost definition that is open.
+// parentScope returns the innermost open definition.
 func (p *tableParser) parentScope() scope {
 	top := p.topFrame()
 	return scope{name: top.name, kind: top.kind}
@@ -93,7 +93,8 @@ func (p *tableParser) popFrame(end int) {
 
 // openBrace ends the statement at a "{" and enters or skips the block.
 func (p *tableParser) openBrace() {
-	// The head of a type may continue in a separate statement: its constructor, in Kotlin.
+	// The head of a type may continue in a separate statement, such as the constructor in
+	// Kotlin.
 	headed := p.waiting && p.pending.form == formType
 	p.waiting = false
 	found := false
@@ -105,7 +106,7 @@ func (p *tableParser) openBrace() {
 	}
 	inItems := p.topFrame().items != ""
 	if inItems {
-		p.skipGroup('{') // what an item holds
+		p.skipGroup('{') // the body of an item
 		return
 	}
 	p.stmt = p.stmt[:0]
@@ -134,7 +135,7 @@ func (p *tableParser) closeBrace(end int) {
 	}
 }
 
-// openWord opens a block at a word.
+// openWord opens a block at a keyword.
 func (p *tableParser) openWord(t token) {
 	f := frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local}
 	if p.waiting {
@@ -144,7 +145,7 @@ func (p *tableParser) openWord(t token) {
 	p.pushFrame(f)
 }
 
-// closeWord closes the block that t ends, and those inside of it.
+// closeWord closes the block that t ends, and the blocks inside it.
 func (p *tableParser) closeWord(t token) {
 	p.waiting = false
 	opening := p.table.closed[t.word]
@@ -159,7 +160,7 @@ func (p *tableParser) closeWord(t token) {
 	}
 }
 
-// closeIndented closes the blocks that a line in the given column ends.
+// closeIndented closes the blocks that end at a line in the given column.
 func (p *tableParser) closeIndented(column int32, at int) {
 	for len(p.frames) > 1 && p.topFrame().section == 0 && p.topFrame().column >= column {
 		end := at

@@ -49,8 +49,8 @@ func cppSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// digitSeparator reports whether the apostrophe at s.pos is inside a number
-// (1'000'000), as it may be where a body is skipped.
+// digitSeparator reports whether the apostrophe at s.pos is inside a number (1'000'000),
+// which may happen while a body is skipped.
 func (s *scanner) digitSeparator() bool {
 	if s.pos == 0 || s.lex.class[s.peekByte(1)] < classWord {
 		return false
@@ -63,8 +63,8 @@ func (s *scanner) digitSeparator() bool {
 	return s.peekByte(2) != '\'' || before != '8' // u8'x'
 }
 
-// rawPrefix reports whether the R before the quote at s.pos begins a raw string:
-// it must not end another identifier.
+// rawPrefix reports whether the R before the quote at s.pos begins a raw string, rather
+// than ends another identifier.
 func (s *scanner) rawPrefix() bool {
 	start := s.pos - 1
 	for start > 0 && s.pos-start < 4 && s.lex.class[s.src[start-1]] >= classWord {
@@ -88,7 +88,7 @@ func (s *scanner) rawString() token {
 	return s.scanUntil(s.pos, s.pos+2+open, ")"+string(head[:open])+`"`)
 }
 
-// cDialect judges declarations of C and, with cpp, of C++.
+// cDialect parses declarations of C and, with cpp, of C++.
 type cDialect struct{ cpp bool }
 
 var _ dialect = cDialect{}
@@ -96,7 +96,7 @@ var _ dialect = cDialect{}
 func (d cDialect) handleToken(p *declParser, t token) bool {
 	switch {
 	case t.kind == tokGroup && t.ch == '(' && len(p.decl) > 0:
-		// The arguments of an attribute go with it.
+		// Drop the arguments of an attribute together with it.
 		switch last := p.decl[len(p.decl)-1]; last.word {
 		case wAttribute, wDeclspec, wAlignas, wAsm, wNoexcept, wDecltype, wTypeof, wThrow, wExplicit:
 			if last.word == wDecltype || last.word == wTypeof {
@@ -124,7 +124,7 @@ func (d cDialect) handleToken(p *declParser, t token) bool {
 			return true
 		}
 		if p.decl[0].isName() && p.topScope().form == formType && p.peekByte(0) != ':' {
-			p.reset() // signals: and the like
+			p.reset() // labels such as signals:
 			return true
 		}
 	}
@@ -164,8 +164,8 @@ func (d cDialect) handleDefinition(p *declParser, decl []token, open token) {
 	}
 }
 
-// typeHead reports whether what follows the class keyword at index i is a class
-// head that only looks like a function because of a macro: class API(x) Foo {.
+// typeHead reports whether the class keyword at index i begins a class head that only
+// looks like a function because of a macro: class API(x) Foo {.
 func (d cDialect) typeHead(p *declParser, decl []token, i int) bool {
 	if !d.cpp {
 		return false
@@ -189,8 +189,8 @@ func indexGroup(decl []token, ch byte) int {
 	return -1
 }
 
-// indexAssignment returns the index of the "=" that begins a value, -1 for none. The
-// "=" of operator== and of default template arguments is none.
+// indexAssignment returns the index of the "=" that begins a value, or -1. It ignores the
+// "=" of operator== and of default template arguments.
 func indexAssignment(decl []token) int {
 	for i, t := range decl {
 		if t.word == wOperator {
@@ -203,8 +203,8 @@ func indexAssignment(decl []token) int {
 	return -1
 }
 
-// stripDecl returns the declaration without its leading template<…> parts and
-// without calls of macros that have no semicolon and a line of their own.
+// stripDecl returns the declaration without leading template<…> parts and without macro
+// calls that have no semicolon and are on their own line.
 func (p *declParser) stripDecl() []token {
 	decl := p.decl
 	for len(decl) > 1 && decl[0].word == wTemplate && decl[1].isGroup('<') {
@@ -231,8 +231,8 @@ func (d cDialect) enterNamespace(p *declParser, decl []token) {
 	p.enterScope(s)
 }
 
-// enterAggregate enters the body of a struct, union, class or enum, whose keyword is
-// at index i.
+// enterAggregate enters the body of the struct, union, class or enum whose keyword is at
+// index i.
 func (d cDialect) enterAggregate(p *declParser, decl []token, i int) {
 	kind, f := code.SymbolKind("struct"), formType
 	switch decl[i].word {
@@ -254,7 +254,7 @@ func (d cDialect) enterAggregate(p *declParser, decl []token, i int) {
 	p.enterScope(s)
 }
 
-// tagName returns the name of a type from the tokens between its keyword and its body:
+// tagName returns the name of a type, given the tokens between its keyword and its body:
 // the last name before a base clause that is not an attribute macro.
 func (d cDialect) tagName(p *declParser, head []token) (token, bool) {
 	var name token
@@ -273,14 +273,14 @@ func (d cDialect) tagName(p *declParser, head []token) (token, bool) {
 	return name, name.kind == tokWord
 }
 
-// isDoubleColon reports whether the ":" at index i is one of a "::".
+// isDoubleColon reports whether the ":" at index i is part of a "::".
 func isDoubleColon(decl []token, i int) bool {
 	return i+1 < len(decl) && decl[i+1].isPunct(':') && decl[i+1].start == decl[i].end ||
 		i > 0 && decl[i-1].isPunct(':') && decl[i-1].end == decl[i].start
 }
 
-// attributeName reports whether t is spelled like an attribute macro or is one of
-// the words that may follow a class name.
+// attributeName reports whether t is spelled like an attribute macro or is one of the
+// words that may follow a class name.
 func (p *declParser) attributeName(t token) bool {
 	text := p.tokenText(t)
 	return bytes.HasPrefix(text, []byte("__")) || string(text) == "final"

@@ -22,7 +22,7 @@ func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator,
 			break
 		}
 		if best >= 0 && decl[i].isPunct(':') && !isDoubleColon(decl, i) {
-			break // member initialisers
+			break // member initializers
 		}
 		if !decl[i].isGroup('(') || !d.isCallable(decl, i) {
 			continue
@@ -37,8 +37,8 @@ func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator,
 	return d.functionAt(p, decl, best), true
 }
 
-// isCallable reports whether the token before the group at index i can be the
-// name of a function.
+// isCallable reports whether the token before the group at index i can be the name of a
+// function.
 func (d cDialect) isCallable(decl []token, i int) bool {
 	before := decl[i-1]
 	switch {
@@ -50,8 +50,8 @@ func (d cDialect) isCallable(decl []token, i int) bool {
 	return d.cpp && indexWord(decl[max(0, i-6):i], wOperator) >= 0
 }
 
-// isBetterGroup reports whether the group at index i is more likely the parameter list
-// than the one at index best, which comes before it: where that is a macro.
+// isBetterGroup reports whether the group at index i is more likely to be the parameter
+// list than the preceding group at index best, which may belong to a macro.
 func (d cDialect) isBetterGroup(p *declParser, decl []token, best, i int) bool {
 	if i-1 <= best {
 		return false // operator()(…)
@@ -126,8 +126,8 @@ func lastQualifier(decl []token, i int) span {
 	return span{}
 }
 
-// inMemberInitializers reports whether a "{" after decl is a braced member
-// initializer of the constructor fn.
+// inMemberInitializers reports whether a "{" after decl begins a member initializer of
+// the constructor fn.
 func (d cDialect) inMemberInitializers(decl []token, fn functionDeclarator) bool {
 	last := decl[len(decl)-1]
 	if !d.cpp || !last.isName() && !last.isGroup('<') {
@@ -155,7 +155,8 @@ func (d cDialect) defineFunction(p *declParser, fn functionDeclarator) int32 {
 	}
 	text := p.tokenText(fn.name)
 	if fn.index == 0 && upperCase(text) || bytes.Contains(text, systemCall) {
-		// A macro makes the function: SYSCALL_DEFINE3(read, …), TEST(Suite, Case).
+		// The function is defined by a macro: SYSCALL_DEFINE3(read, …), TEST(Suite,
+		// Case).
 		if !bytes.Contains(text, systemCall) {
 			return -1
 		}

@@ -27,8 +27,8 @@ func csharpSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// prefixedString reads @"verbatim", $"interpolated" and their combinations; an
-// "@" before an identifier is dropped.
+// prefixedString reads @"verbatim", $"interpolated" and their combinations. It drops an
+// "@" before an identifier.
 func (s *scanner) prefixedString() token {
 	start, verbatim, interpolated := s.pos, false, false
 	for ; s.peekByte(0) == '@' || s.peekByte(0) == '$'; s.pos++ {
@@ -83,7 +83,7 @@ func (s *scanner) skipInterpolated(verbatim, holes bool, depth int) {
 	}
 }
 
-// skipHole reads the expression in an interpolated string up to its "}".
+// skipHole skips the expression in an interpolated string up to its "}".
 func (s *scanner) skipHole(verbatim bool, depth int) {
 	braces := 1
 	for s.pos < len(s.src) && depth <= maxHoles {
@@ -107,7 +107,7 @@ func (s *scanner) skipHole(verbatim bool, depth int) {
 	}
 }
 
-// csharpDialect judges declarations of C#.
+// csharpDialect parses declarations of C#.
 type csharpDialect struct{}
 
 var _ dialect = csharpDialect{}
@@ -153,8 +153,8 @@ func (d csharpDialect) handleBody(p *declParser, open token) {
 	}
 }
 
-// methodIndex returns the index of the token that names a method: a name, or the
-// keyword of an operator.
+// methodIndex returns the index of the token that names a method: a name, or an operator
+// keyword.
 func (csharpDialect) methodIndex(decl []token) int {
 	if op := indexWord(decl, wOperator); op >= 0 {
 		return op
@@ -175,7 +175,8 @@ func (d csharpDialect) defineMethod(p *declParser, fn int) int32 {
 	return p.defineName(name, "method")
 }
 
-// enterNamespace enters a namespace; one that ends in ";" lasts to the end of the file.
+// enterNamespace enters a namespace. A namespace that ends in ";" extends to the end of
+// the file.
 func (d csharpDialect) enterNamespace(p *declParser) {
 	if len(p.decl) < 2 {
 		p.enterScope(p.inheritScope(formNamespace))

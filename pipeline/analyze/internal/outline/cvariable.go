@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// handleStatement records the types, members and variables that a declaration
-// without a body makes. A prototype makes nothing.
+// handleStatement records the types, members and variables of a declaration without a
+// body. It ignores prototypes.
 func (d cDialect) handleStatement(p *declParser) {
 	if p.oldStyleParameters() {
 		return // a K&R function: its body follows
@@ -44,13 +44,13 @@ func (d cDialect) handleStatement(p *declParser) {
 	d.defineDeclarators(p, decl, kind)
 }
 
-// maxOldStyleBytes bounds the list of names in a K&R function, which is looked
-// through at every ";" of its declarations.
+// maxOldStyleBytes bounds the parameter list of a K&R function, which is searched at each
+// ";" of its declarations.
 const maxOldStyleBytes = 1024
 
 // oldStyleParameters reports whether the ";" just read ends the declaration of a
-// parameter of a K&R function: "int f(a, b) int a; char *b; {". The tokens then
-// stay for the body that follows.
+// parameter of a K&R function: "int f(a, b) int a; char *b; {". If so, the tokens are
+// kept for the body that follows.
 func (p *declParser) oldStyleParameters() bool {
 	open := indexGroup(p.decl, '(')
 	n := len(p.decl)
@@ -69,7 +69,7 @@ func (p *declParser) oldStyleParameters() bool {
 	return last.isName() && containsWord(list, p.tokenText(last))
 }
 
-// containsWord reports whether the comma-separated list has the element w.
+// containsWord reports whether the comma-separated list contains the element w.
 func containsWord(list, w []byte) bool {
 	for element := range bytes.SplitSeq(list, []byte{','}) {
 		if bytes.Equal(bytes.TrimSpace(element), w) {
@@ -79,7 +79,7 @@ func containsWord(list, w []byte) bool {
 	return false
 }
 
-// defineDeclarators records the names of a comma-separated list of declarators that
+// defineDeclarators records the names in a comma-separated list of declarators that
 // follows the specifiers.
 func (d cDialect) defineDeclarators(p *declParser, decl []token, kind code.SymbolKind) {
 	first := true
@@ -98,8 +98,8 @@ func (d cDialect) defineDeclarators(p *declParser, decl []token, kind code.Symbo
 	}
 }
 
-// declaratorName returns the name that one declarator defines. The first one also
-// holds the specifiers, so that a lone name in it is a type and no definition.
+// declaratorName returns the name that one declarator defines. The first declarator also
+// includes the specifiers, so a single name in it is a type and not a definition.
 func (d cDialect) declaratorName(p *declParser, part []token, first bool, kind code.SymbolKind) (token, bool) {
 	var name token
 	names, typed := 0, !first
@@ -134,7 +134,7 @@ func (d cDialect) declaratorName(p *declParser, part []token, first bool, kind c
 	return name, names > 1 || names == 1 && typed
 }
 
-// typeWord reports whether w completes a type.
+// typeWord reports whether w is a complete type.
 func typeWord(w word) bool {
 	switch w {
 	case wBool, wChar, wDouble, wFloat, wInt, wLong, wShort, wSigned, wUnsigned, wVoid, wTypeof, wDecltype:
@@ -143,7 +143,7 @@ func typeWord(w word) bool {
 	return false
 }
 
-// onlyName returns the name in a group that holds nothing else: "(name)".
+// onlyName returns the name in a group that contains nothing else: "(name)".
 func (p *declParser) onlyName(group token) (token, bool) {
 	text := p.src[group.start+1 : group.end-1]
 	trimmed := bytes.TrimSpace(text)
@@ -191,8 +191,8 @@ func (p *declParser) pointerName(group token) (token, bool) {
 	return name, name.kind == tokWord
 }
 
-// handleClose leaves a stand-in for the type whose body has ended, so that the
-// declarators after it are read: "struct s { … } name;".
+// handleClose leaves a placeholder for the type whose body has ended, so that the
+// following declarators are read: "struct s { … } name;".
 func (d cDialect) handleClose(p *declParser, s scope) {
 	if s.form != formType && s.form != formEnum || s.form == formEnum && s.name.isEmpty() && s.kind == "" {
 		return
@@ -206,7 +206,8 @@ func (d cDialect) handleClose(p *declParser, s scope) {
 	}
 }
 
-// adoptTypedef names the members of an unnamed type by the typedef after it.
+// adoptTypedef assigns the name of the following typedef to the members of an unnamed
+// type.
 func (d cDialect) adoptTypedef(p *declParser, s scope) {
 	i := s.bodyTail(p)
 	if i.kind == tokWord {

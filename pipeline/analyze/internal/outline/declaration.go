@@ -2,26 +2,26 @@ package outline
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// maxDeclTokens bounds the tokens kept of one declaration. Later ones are dropped:
-// names are near the front.
+// maxDeclTokens bounds the tokens kept for one declaration. Later tokens are dropped,
+// because names are near the front.
 const maxDeclTokens = 192
 
-// dialect judges declarations for one language of C's family.
+// dialect parses declarations of one language in the C family.
 type dialect interface {
-	// handleToken may consume or change t before it joins the declaration; it reports
-	// whether it did away with t.
+	// handleToken may consume or change t before it is added to the declaration. It
+	// reports whether it consumed t.
 	handleToken(p *declParser, t token) bool
-	// handleBody is called at a "{". It records what the collected tokens define and
-	// enters or skips the body.
+	// handleBody is called at a "{". It records the definitions in the collected tokens,
+	// and enters or skips the body.
 	handleBody(p *declParser, open token)
 	// handleStatement is called at a ";".
 	handleStatement(p *declParser)
-	// handleClose is called at a "}", after the scope was closed.
+	// handleClose is called at a "}", after the scope is closed.
 	handleClose(p *declParser, s scope)
 }
 
-// declParser collects the tokens of a declaration, groups in parentheses and
-// brackets as one token each, and lets the dialect judge it.
+// declParser collects the tokens of a declaration, with each group in parentheses or
+// brackets as one token, and passes them to the dialect.
 type declParser struct {
 	scanner
 	scopes
@@ -73,8 +73,8 @@ func (p *declParser) pushToken(t token) {
 
 func (p *declParser) reset() { p.decl = p.decl[:0] }
 
-// enterScope opens the scope of definition def (or of none, with -1), whose "{" has
-// just been read.
+// enterScope opens the scope of definition def (or of none, with -1), whose "{" has just
+// been read.
 func (p *declParser) enterScope(s scope) {
 	p.reset()
 	if p.isFull() {
@@ -94,7 +94,7 @@ func (p *declParser) skipBody(def int32) {
 	p.reset()
 }
 
-// skipInitializer skips a braced value and goes on with the declaration.
+// skipInitializer skips a braced value and continues with the declaration.
 func (p *declParser) skipInitializer(open token) { p.pushToken(p.groupToken(open)) }
 
 func (p *declParser) closeScope(t token) {
@@ -107,7 +107,7 @@ func (p *declParser) closeScope(t token) {
 	p.dialect.handleClose(p, s)
 }
 
-// closeAll ends the scopes that are still open at the end of the text.
+// closeAll closes the scopes that are still open at the end of the text.
 func (p *declParser) closeAll() {
 	for {
 		s, ok := p.popScope()
@@ -118,8 +118,8 @@ func (p *declParser) closeAll() {
 	}
 }
 
-// readEnumerator reads the list of an enum: names, each up to its comma. A ";" ends
-// the list; Java goes on with members after it.
+// readEnumerator reads the list of an enum: names, each up to its comma. A ";" ends the
+// list; in Java, members follow it.
 func (p *declParser) readEnumerator(t token) {
 	switch {
 	case t.isPunct('}'):
@@ -139,8 +139,8 @@ func (p *declParser) readEnumerator(t token) {
 	}
 }
 
-// readAngle reads a group of type arguments whose "<" is at t, if the text up to
-// its ">" looks like one. Otherwise nothing is consumed.
+// readAngle reads a group of type arguments whose "<" is t, if the text up to the ">"
+// looks like one. Otherwise it consumes nothing.
 func (p *declParser) readAngle(t token) (token, bool) {
 	end, ok := p.angleEnd()
 	if !ok {
@@ -151,7 +151,7 @@ func (p *declParser) readAngle(t token) (token, bool) {
 	return t, true
 }
 
-// maxAngle bounds how far type arguments are looked ahead for, in bytes.
+// maxAngle bounds the lookahead for type arguments, in bytes.
 const maxAngle = 1024
 
 // angleEnd returns the offset after the ">" that closes the "<" just read.
@@ -193,7 +193,7 @@ func (p *declParser) defineName(t token, kind code.SymbolKind) int32 {
 	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// indexWord returns the index of the first token that is one of the keywords, -1 for none.
+// indexWord returns the index of the first token that is one of the keywords, or -1.
 func indexWord(decl []token, words ...word) int {
 	for i, t := range decl {
 		if t.kind != tokWord || t.word == wNone {
@@ -208,7 +208,7 @@ func indexWord(decl []token, words ...word) int {
 	return -1
 }
 
-// indexPunct returns the index of the first punctuation ch in decl, -1 for none.
+// indexPunct returns the index of the first punctuation ch in decl, or -1.
 func indexPunct(decl []token, ch byte) int {
 	for i, t := range decl {
 		if t.isPunct(ch) {

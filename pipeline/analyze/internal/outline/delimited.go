@@ -2,8 +2,8 @@ package outline
 
 import "bytes"
 
-// heredocMark reads the mark of a heredoc (<<NAME, <<~NAME, <<-"NAME"), else "<".
-// Where bodies are skipped, the heredoc is skipped at once.
+// heredocMark reads the start of a heredoc (<<NAME, <<~NAME, <<-"NAME"), or else "<".
+// While a body is skipped, it skips the heredoc immediately.
 func (s *scanner) heredocMark() token {
 	start := s.pos
 	if s.peekByte(1) != '<' {
@@ -41,7 +41,7 @@ func (s *scanner) heredocMark() token {
 	return s.literalToken(start)
 }
 
-// scanSigil reads a literal of Elixir: ~s(…), ~r/…/i, ~S"""…""".
+// scanSigil reads an Elixir sigil: ~s(…), ~r/…/i, ~S"""…""".
 func (s *scanner) scanSigil() token {
 	start := s.pos
 	i := start + 1
@@ -64,8 +64,8 @@ func (s *scanner) scanSigil() token {
 	return s.literalToken(start)
 }
 
-// quoteWord reads the literal of Perl that the word from start to s.pos begins:
-// q{…}, qw(…), m/…/, s/…/…/. It returns tokNone if it is none.
+// quoteWord reads the Perl literal that begins with the word from start to s.pos: q{…},
+// qw(…), m/…/, s/…/…/. It returns tokNone if there is none.
 func (s *scanner) quoteWord(start int) token {
 	word := s.src[start:s.pos]
 	if start > 0 && bytes.IndexByte([]byte("$@%&>:{-"), s.src[start-1]) >= 0 {
@@ -102,7 +102,8 @@ func (s *scanner) quoteWord(start int) token {
 	return s.literalToken(start)
 }
 
-// closingDelimiter returns what ends a literal that begins with c, 0 if c cannot.
+// closingDelimiter returns the delimiter that ends a literal opened by c, or 0 if c
+// cannot open one.
 func closingDelimiter(c byte) byte {
 	switch c {
 	case '(':
@@ -120,8 +121,8 @@ func closingDelimiter(c byte) byte {
 	return c
 }
 
-// skipDelimited skips the rest of a literal up to its closing delimiter; brackets
-// nest, and a backslash takes the meaning of the next byte.
+// skipDelimited skips the rest of a literal up to its closing delimiter. Brackets nest,
+// and a backslash escapes the next byte.
 func (s *scanner) skipDelimited(open, closing byte) {
 	depth := 1
 	for s.pos < len(s.src) {
@@ -146,7 +147,7 @@ var beforeValue = map[string]bool{
 	"return": true, "split": true, "unless": true, "until": true, "when": true, "while": true, "xor": true,
 }
 
-// slashLiteral reads /…/ on one line where a value may begin, else a "/".
+// slashLiteral reads /…/ on one line where a value may begin, or else "/".
 func (s *scanner) slashLiteral() token {
 	start := s.pos
 	if start < s.noRegexpTil || !s.valueMayFollow() {
@@ -169,7 +170,8 @@ func (s *scanner) slashLiteral() token {
 	return s.punctToken(1)
 }
 
-// valueMayFollow judges by what stands before s.pos on its line.
+// valueMayFollow reports whether a value may begin at s.pos, judging by the text before
+// it on the line.
 func (s *scanner) valueMayFollow() bool {
 	end := s.pos
 	for end > 0 && s.pos-end < maxRegexp && (s.src[end-1] == ' ' || s.src[end-1] == '\t') {

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Describe returns what text defines, as Extract does, with what is not kept in the
-// index: columns, bodies, signatures, visibility and documentation. It takes a few
-// times as long as Extract, since it also reads the comments.
+// Describe returns the definitions in text, like Extract, with details that the index
+// does not store: columns, bodies, signatures, visibility and documentation. It takes a
+// few times as long as Extract, because it also reads the comments.
 func Describe(language code.Language, text []byte, deadline time.Time) ([]code.Definition, error) {
 	g, ok := grammarOf(language)
 	if !ok || len(text) > maxTextBytes {
@@ -32,7 +32,7 @@ func Describe(language code.Language, text []byte, deadline time.Time) ([]code.D
 	return out, err
 }
 
-// readComments returns where the comments of a text are, in order.
+// readComments returns the ranges of the comments in a text, in order.
 func readComments(language code.Language, text []byte) []span {
 	t := NewTokenizer(language, text)
 	if t == nil {
@@ -55,8 +55,8 @@ type describer struct {
 	text     []byte
 	comments []span
 
-	// line is where the line of the last symbol begins; columns counts its characters up
-	// to at, so that a long line is read once.
+	// line is the start of the last symbol's line. columns counts its characters up to
+	// at, so that a long line is read once.
 	line    uint32
 	at      int
 	columns uint32
@@ -76,7 +76,7 @@ func (d *describer) describe(s code.Symbol, bodyEnd int) code.Definition {
 	return out
 }
 
-// column returns the column of a symbol; symbols are given in order.
+// column returns the column of a symbol. It must be called with symbols in order.
 func (d *describer) column(s code.Symbol) uint32 {
 	if s.Line != d.line {
 		d.line, d.columns = s.Line, 0
@@ -87,17 +87,17 @@ func (d *describer) column(s code.Symbol) uint32 {
 	return d.columns + 1
 }
 
-// Bounds of what is read around a name, so that the work for a definition does not
-// grow with the text.
+// Bounds on the text read around a name, so that the work for a definition does not grow
+// with the text.
 const (
 	maxHeadBytes  = 256 // before a name, on its line
-	maxHeadLines  = 8   // above it: annotations, a type on a line by itself
-	maxDocLines   = 200 // of comments above that
+	maxHeadLines  = 8   // above the name: annotations, a type on its own line
+	maxDocLines   = 200 // of comments above the declaration
 	maxLineToRead = 1024
 )
 
-// declarationStart returns where the declaration begins that has its name at an
-// offset: on its line, or above in the style of C that has the type there.
+// declarationStart returns the start of the declaration whose name is at an offset: on
+// the same line or, in the C style with the type on its own line, on the line above.
 func (d *describer) declarationStart(name int) int {
 	from := max(0, name-maxHeadBytes)
 	start := name
@@ -120,7 +120,7 @@ func (d *describer) declarationStart(name int) int {
 	return start
 }
 
-// lineAbove returns the line that ends before the line break before start.
+// lineAbove returns the line above the one that begins at start.
 func (d *describer) lineAbove(start int) []byte {
 	if start == 0 {
 		return nil
@@ -129,13 +129,13 @@ func (d *describer) lineAbove(start int) []byte {
 	from := max(0, end-maxLineToRead)
 	i := bytes.LastIndexByte(d.text[from:end], '\n')
 	if i < 0 && from > 0 {
-		return nil // a line that is too long
+		return nil // the line is too long
 	}
 	return d.text[from+i+1 : end]
 }
 
-// isTypeLine reports whether a line has words only, as the type before a function of
-// C does.
+// isTypeLine reports whether a line contains only words, as does the line with the type
+// before a function in C.
 func isTypeLine(line []byte) bool {
 	if len(line) == 0 || isBlank(line[0]) {
 		return false
@@ -148,8 +148,8 @@ func isTypeLine(line []byte) bool {
 	return true
 }
 
-// signatureEnd returns where the declaration ends whose name ends at from: before its
-// body, or at the end of its line outside of brackets.
+// signatureEnd returns the end of the declaration whose name ends at from: before its
+// body, or at the end of its line outside brackets.
 func (d *describer) signatureEnd(from, bodyEnd int) int {
 	limit := min(len(d.text), from+code.MaxSignatureBytes)
 	if bodyEnd > from {
@@ -180,8 +180,8 @@ func (d *describer) signatureEnd(from, bodyEnd int) int {
 	return limit
 }
 
-// oneLine returns text on one line, at most MaxSignatureBytes, without what only
-// separates it from its body.
+// oneLine returns text on one line, at most MaxSignatureBytes, without the characters
+// that separate it from its body.
 func oneLine(text []byte) string {
 	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")
 	s = strings.TrimRight(s, " ,:=")
@@ -192,7 +192,7 @@ func oneLine(text []byte) string {
 	return s
 }
 
-// isDeclaration reports whether a symbol is declared, without a body.
+// isDeclaration reports whether a symbol is declared without a body.
 func isDeclaration(s code.Symbol, bodyEnd int, signature []byte) bool {
 	switch s.Kind {
 	case "prototype", "methodSpec", "callback", "rpc":
@@ -203,14 +203,14 @@ func isDeclaration(s code.Symbol, bodyEnd int, signature []byte) bool {
 	return false
 }
 
-// visibilities are the words that say who may use a definition.
+// visibilities maps access keywords to visibilities.
 var visibilities = map[string]string{
 	"public": "public", "open": "public", "pub": "public", "export": "public",
 	"protected": "protected", "internal": "internal", "package": "internal",
 	"private": "private", "fileprivate": "private", "defp": "private", "defmacrop": "private", "local": "private", "my": "private",
 }
 
-// visibility returns who may use a symbol whose declaration begins with head.
+// visibility returns the visibility of a symbol whose declaration begins with head.
 func (d *describer) visibility(s code.Symbol, head []byte) string {
 	for _, w := range bytes.FieldsFunc(head, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if v := visibilities[string(w)]; v != "" {
@@ -253,13 +253,13 @@ func (d *describer) visibility(s code.Symbol, head []byte) string {
 	return ""
 }
 
-// documentation returns the first line of the comment above a declaration, or of the
-// text that a function of Python begins with.
+// documentation returns the first line of the comment above a declaration, or of a Python
+// docstring.
 func (d *describer) documentation(start, stop int) string {
 	if d.language == "Python" {
 		return d.docString(stop)
 	}
-	// Annotations may stand between the comment and the declaration.
+	// Annotations may be between the comment and the declaration.
 	line := bytes.LastIndexByte(d.text[max(0, start-maxHeadBytes):start], '\n') + 1 + max(0, start-maxHeadBytes)
 	for range maxHeadLines {
 		above := d.lineAbove(line)
@@ -279,7 +279,7 @@ func (d *describer) documentation(start, stop int) string {
 	return d.firstLine(d.text[d.comments[i].start:d.comments[i].end])
 }
 
-// adjacent reports whether only blanks and one line break are between two offsets.
+// adjacent reports whether there are only blanks and one line break between two offsets.
 func (d *describer) adjacent(from, to int) bool {
 	if to < from || to-from > maxLineToRead {
 		return false
@@ -294,7 +294,7 @@ func (d *describer) firstOnLine(at int) bool {
 	return len(bytes.TrimSpace(d.text[from+line:at])) == 0
 }
 
-// firstLine returns the first line of a comment that has text.
+// firstLine returns the first nonblank line of a comment.
 func (d *describer) firstLine(comment []byte) string {
 	if len(comment) > 4*maxLineToRead {
 		comment = comment[:4*maxLineToRead]
@@ -312,7 +312,7 @@ func (d *describer) firstLine(comment []byte) string {
 	return ""
 }
 
-// docString returns the first line of the text that stands first in a body of Python.
+// docString returns the first line of the string at the beginning of a Python body.
 func (d *describer) docString(stop int) string {
 	body := bytes.TrimLeft(d.text[min(stop, len(d.text)):min(len(d.text), stop+maxLineToRead)], ": \t\r\n")
 	body = bytes.TrimLeft(body, "rRuU")

@@ -14,11 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// languages are all that are supported.
+// languages returns all supported languages.
 var languages = func() []code.Language {
 	all := slices.Collect(maps.Keys(grammars))
 	for _, t := range tables {
-		all = append(all, code.Language(strings.Split(t.languages, ", ")[0])) // the others are read alike
+		all = append(all, code.Language(strings.Split(t.languages, ", ")[0])) // the other names are read in the same way
 	}
 	slices.Sort(all)
 	return all
@@ -35,12 +35,12 @@ func TestLanguagesAreSupported(t *testing.T) {
 	}
 }
 
-// scripts returns the sources in the scripts of testdata.
+// scripts returns the sources in the scripts of testdata by language.
 func scripts(t testing.TB) [][]byte {
 	var all [][]byte
 	for _, language := range languages {
 		sources := scriptsByLanguage(t)[code.Language(strings.ReplaceAll(string(language), " ", "_"))]
-		if len(sources) == 0 && language != "TSX" { // TSX is read as TypeScript is
+		if len(sources) == 0 && language != "TSX" { // TSX is read like TypeScript
 			t.Errorf("testdata/outline has no script for %s", language)
 		}
 		all = append(all, sources...)
@@ -102,8 +102,8 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// TestBrokenSource cuts every script at every few bytes and reads the pieces in
-// every language, not only its own.
+// TestBrokenSource cuts every script every few bytes and reads the pieces in every
+// language, not only its own.
 func TestBrokenSource(t *testing.T) {
 	for _, source := range scripts(t) {
 		for _, language := range languages {
@@ -115,8 +115,8 @@ func TestBrokenSource(t *testing.T) {
 	}
 }
 
-// TestLinear repeats what is nested, unclosed or ambiguous: the time for twice
-// the text must not be far from twice the time.
+// TestLinear repeats nested, unclosed or ambiguous text: twice the text must not take
+// much more than twice the time.
 func TestLinear(t *testing.T) {
 	patterns := []string{
 		"{", "(", "[", "<", "a<", "}", ")", "/", "/[", "`${", "`", "'", "\"", "/*", "#if\n", "#if 0\n", "#else\n", "#endif\n",
@@ -141,7 +141,7 @@ func TestLinear(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	text := bytes.Repeat([]byte("int a; "), 20_000)
-	for _, language := range []code.Language{"C", "D"} { // by hand and by a table
+	for _, language := range []code.Language{"C", "D"} { // one hand-written grammar and one table
 		whole, _ := Extract(language, text, time.Time{})
 		symbols, err := Extract(language, text, time.Now().Add(-time.Second))
 		if !errors.Is(err, ErrTimeout) || len(symbols) == 0 || len(symbols) >= len(whole) {

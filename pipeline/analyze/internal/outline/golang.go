@@ -49,7 +49,7 @@ func runGo(s scanner) {
 // unreadToken makes t the next token again.
 func (s *scanner) unreadToken(t token) { s.pos, s.newline = int(t.start), t.newline }
 
-// readSpecs reads one specification or a parenthesised list of them.
+// readSpecs reads one specification or a parenthesized list of them.
 func (p *goParser) readSpecs(spec func(token)) {
 	t := p.next()
 	if !t.isPunct('(') {
@@ -98,10 +98,10 @@ func (p *goParser) functionBody(def int32) {
 		case t.kind == tokEOF, t.isPunct(';'):
 			return
 		case t.newline && prev.kind != tokNone:
-			p.unreadToken(t) // declared without a body
+			p.unreadToken(t) // a declaration without a body
 			return
 		case t.isPunct('{') && (prev.word == wStruct || prev.word == wInterface):
-			t = p.groupToken(t) // a result of an unnamed type
+			t = p.groupToken(t) // the unnamed struct or interface type of a result
 		case t.isPunct('{'):
 			p.skipGroup('{')
 			p.rec.close(def, p.pos)
@@ -135,10 +135,10 @@ func (p *goParser) receiverType(group token) span {
 	return name
 }
 
-// typeSpec reads "Name[parameters] = type" from its name t on.
+// typeSpec reads "Name[parameters] = type", starting at its name.
 func (p *goParser) typeSpec(name token) {
 	if !name.isName() {
-		return // dropped, so that reading always moves on
+		return // drop it, so that reading always advances
 	}
 	kind := code.SymbolKind("type")
 	t := p.next()
@@ -192,7 +192,7 @@ func (p *goParser) readMembers(in scope, member func(token, scope)) {
 	}
 }
 
-// readField reads "a, b Type `tag`" from a on; an embedded field defines no name.
+// readField reads "a, b Type `tag`", starting at t. An embedded field defines no name.
 func (p *goParser) readField(t token, in scope) {
 	var names [16]token
 	n := 0
@@ -222,8 +222,8 @@ func (p *goParser) defineAll(names []token, kind code.SymbolKind, in scope) {
 	}
 }
 
-// fieldType reads on from t to the end of the field's line. The fields of an
-// unnamed struct count as fields of the type around it.
+// fieldType reads from t to the end of the field's line. The fields of an unnamed struct
+// count as fields of the enclosing type.
 func (p *goParser) fieldType(t, prev token, in scope) {
 	for {
 		switch {
@@ -259,7 +259,7 @@ func (p *goParser) methodSpec(t token, in scope) {
 	p.fieldType(t, token{}, in)
 }
 
-// valueSpec reads "a, b Type = …" from a on.
+// valueSpec reads "a, b Type = …", starting at t.
 func (p *goParser) valueSpec(t token, kind code.SymbolKind) {
 	var prev token
 	for t.isName() {
@@ -286,7 +286,7 @@ func (p *goParser) skipRest(t token) { p.skipFrom(t, token{}) }
 
 func (p *goParser) skipSpec() { p.skipFrom(p.next(), token{shape: shape{kind: tokGroup}}) }
 
-// skipFrom moves from t to the end of the statement that t belongs to.
+// skipFrom skips from t to the end of the statement that contains t.
 func (p *goParser) skipFrom(t, prev token) {
 	for {
 		switch {

@@ -2,14 +2,14 @@ package outline
 
 import "bytes"
 
-// heredoc is a string whose text is on the lines after the one that names its
-// terminator.
+// heredoc is a string whose text begins on the line after the one with its terminator's
+// name.
 type heredoc struct {
 	terminator []byte
 	indented   bool // the terminator may be indented
 }
 
-// maxHeredocs bounds how many begin on one line.
+// maxHeredocs bounds the heredocs that begin on one line.
 const maxHeredocs = 16
 
 func (s *scanner) addHeredoc(terminator []byte, indented bool) {
@@ -18,7 +18,7 @@ func (s *scanner) addHeredoc(terminator []byte, indented bool) {
 	}
 }
 
-// skipHeredocs skips the heredocs that begin at s.pos, a line's beginning.
+// skipHeredocs skips the heredocs that begin at s.pos, the start of a line.
 func (s *scanner) skipHeredocs() {
 	for _, h := range s.heredocs {
 		s.skipHeredoc(h)

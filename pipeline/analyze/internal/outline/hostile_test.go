@@ -13,15 +13,15 @@ import (
 
 var hostileFlag = flag.Int("outline.hostile", 1, "how many megabytes of each hostile text every language reads")
 
-// hostileTexts are made to keep a reader busy: brackets and literals that nothing
-// closes, one line, deep nesting, heads without bodies.
+// hostileTexts are designed to slow a reader down: unclosed brackets and literals, one
+// long line, deep nesting, heads without bodies.
 var hostileTexts = []string{
 	"(", "{", "[", "({[", "}", "\"", "'", "`", "/*", "(*", "{-", "#|", "<<A\n", "\"${", "a ", "a(", "a.", "a,", "a=", "f(g{h[", "class A { ", "function a(",
 	"begin ", "module a ", "a\n", " a:\n  ", "\\", "$", "<a ", "#", "@a(", "a < b ", "$a$", "x = a'", "-- ", "end ",
 }
 
-// TestHostile has every language read every hostile text, symbols and tokens. A
-// reader that is not linear would take hours.
+// TestHostile reads every hostile text in every language, symbols and tokens. A reader
+// that is not linear would take hours.
 func TestHostile(t *testing.T) {
 	size := *hostileFlag << 20
 	limit := time.Duration(*hostileFlag) * 10 * time.Second // a busy machine, with the race detector
@@ -30,8 +30,8 @@ func TestHostile(t *testing.T) {
 		texts[i] = bytes.Repeat([]byte(pattern), size/len(pattern))
 	}
 	for n, language := range append(languages, "Unknown Language") {
-		// Small sizes are for every build: then each language reads a part of the texts, and
-		// its neighbors the others. TestLinear has all of them, at a fifth of the size.
+		// With small sizes, for every build, each language reads a part of the texts, and
+		// its neighbors the rest. TestLinear reads all of them at a fifth of the size.
 		step := 1
 		if *hostileFlag == 1 {
 			step = 6
@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDescribeIsLinear describes names that stand close together on one line.
+// TestDescribeIsLinear describes names that are close together on one line.
 func TestDescribeIsLinear(t *testing.T) {
 	for language, pattern := range map[code.Language]string{"Go": "var a = (1; ", "C": "int a(void) { } /* x */ ", "Python": "a = 1; ", "Kotlin": "// x\nfun a(\n"} {
 		start := time.Now()

@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// matchImplicit looks for a definition without a keyword: TYPE NAME(…) {, TYPE NAME = ….
+// matchImplicit finds a definition without a keyword: TYPE NAME(…) {, TYPE NAME = ….
 func (p *tableParser) matchImplicit(end byte) bool {
 	c := p.table
 	if c.functions == "" && c.variables == "" || p.topFrame().local {
@@ -55,13 +55,14 @@ func (p *tableParser) implicitFunction(i int, end byte) bool {
 	return true
 }
 
-// isConstructor reports whether token i is the name of the type around it.
+// isConstructor reports whether token i is the name of the enclosing type.
 func (p *tableParser) isConstructor(i int) bool {
 	top := p.topFrame()
 	return i >= 0 && typeKinds[top.kind] && bytes.Equal(p.tokenText(p.stmt[i]), p.src[top.name.start:top.name.end])
 }
 
-// notType reports whether a reserved word before a name says that the name is used.
+// notType reports whether a word is reserved and cannot be a type, so that the name after
+// it is a use.
 func (c *compiledTable) notType(w []byte) bool {
 	switch string(w) {
 	case "return", "new", "throw", "else", "case", "assert", "await", "yield", "delete", "emit", "in", "goto":
@@ -80,7 +81,7 @@ func (p *tableParser) arrowAfter(i int) bool {
 	return false
 }
 
-// implicitVariables records the variable whose name is token i, and those that
+// implicitVariables records the variable whose name is token i, and the variables that
 // follow it after commas.
 func (p *tableParser) implicitVariables(i, words int) bool {
 	c := p.table
@@ -90,7 +91,7 @@ func (p *tableParser) implicitVariables(i, words int) bool {
 	if first := p.stmt[0]; first.word != wNone && c.notType(p.tokenText(first)) {
 		return false
 	}
-	// The names before the first one, as in "int a, b = 2", follow a comma or a type.
+	// The names before token i, such as a in "int a, b = 2", follow a comma or a type.
 	from := i
 	for from >= 2 && p.stmt[from-1].isPunct(',') && p.m.isName(p.stmt[from-2]) {
 		from -= 2

@@ -18,7 +18,7 @@ func javaSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// javaDialect judges declarations of Java.
+// javaDialect parses declarations of Java.
 type javaDialect struct{}
 
 var _ dialect = javaDialect{}
@@ -42,7 +42,7 @@ func (javaDialect) handleToken(p *declParser, t token) bool {
 	return false
 }
 
-// skipAnnotation reads what follows the first name of an annotation.
+// skipAnnotation skips the rest of an annotation after its first name.
 func (p *declParser) skipAnnotation() {
 	for {
 		switch t := p.next(); {
@@ -73,8 +73,7 @@ func (d javaDialect) handleBody(p *declParser, open token) {
 	}
 }
 
-// typeKeyword returns the index of the keyword before the name of a type, -1
-// for none.
+// typeKeyword returns the index of the keyword before the name of a type, or -1.
 func typeKeyword(decl []token) int {
 	for i := 0; i+1 < len(decl); i++ {
 		switch decl[i].word {
@@ -90,7 +89,7 @@ func typeKeyword(decl []token) int {
 	return -1
 }
 
-// methodName returns the index of the name before the parameters, -1 for none.
+// methodName returns the index of the name before the parameters, or -1.
 func methodName(decl []token) int {
 	for i := 1; i < len(decl); i++ {
 		switch {
@@ -157,8 +156,8 @@ func (p *declParser) defineFields(decl []token, kind code.SymbolKind) {
 	}
 }
 
-// fieldName returns the last name before a value. Unless the type is already known,
-// a type has to precede the name.
+// fieldName returns the last name before a value. Unless typed is set, a type must
+// precede the name.
 func fieldName(part []token, typed bool) (token, bool) {
 	var name token
 	for _, t := range part {

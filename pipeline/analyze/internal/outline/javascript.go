@@ -2,25 +2,25 @@ package outline
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// jsParser reads JavaScript, and with types TypeScript. Every token is looked
-// at, because functions are defined within functions and literals.
+// jsParser reads JavaScript and, with types, TypeScript. It reads every token, because
+// functions may be defined inside functions and literals.
 type jsParser struct {
 	scanner
 	scopes
 	types bool
 
-	// target is the name that a function or class expression coming next would
-	// get: "target = function", "target: class". It is a candidate until used.
+	// target is the name that the next function or class expression would get: "target =
+	// function", "target: class". It remains a candidate until used.
 	target      token
 	targetIn    scope
-	lastParen   jsParen // the parenthesised group that was closed last
-	variableDef int32   // the variable recorded last, -1 before the first
-	before      token   // the token before the current one
-	current     token   // the token being handled, or the last one its handler read
+	lastParen   jsParen // the last closed parenthesized group
+	variableDef int32   // the last recorded variable, -1 before the first
+	before      token   // the previous token
+	current     token   // the current token, or the last one that its handler read
 }
 
 // jsParen keeps the context before a parenthesis until the group is known to be the
-// parameters of an arrow function, those of a method, or a condition.
+// parameters of an arrow function or method, or a condition.
 type jsParen struct {
 	name   token // the target or member name
 	in     scope
@@ -46,7 +46,7 @@ func runJavaScript(types bool) func(scanner) {
 	}
 }
 
-// takeToken returns the next token with all of a template literal.
+// takeToken returns the next token, which includes the whole of a template literal.
 func (p *jsParser) takeToken() token {
 	t := p.next()
 	for p.templateHole {
@@ -87,7 +87,7 @@ func (p *jsParser) handleToken(t token) {
 	}
 }
 
-// openScope enters a scope that defines nothing. Too deep ones are skipped.
+// openScope enters a scope that defines nothing. It skips scopes that nest too deep.
 func (p *jsParser) openScope(f form) {
 	p.enterScope(p.inheritScope(f))
 }
@@ -130,7 +130,7 @@ func (p *jsParser) handlePunctuation(t token) {
 	}
 }
 
-// pushBracket opens a bracket that keeps the definitions' parent.
+// pushBracket opens a bracket in which definitions keep their parent.
 func (p *jsParser) pushBracket(s scope) {
 	if p.isFull() {
 		p.rec.limited = true
@@ -158,7 +158,7 @@ func (p *jsParser) skipDecorator() {
 	}
 }
 
-// openParen opens a parenthesis and remembers the name of a function that may follow.
+// openParen opens a parenthesis and records the name of a function that may follow.
 func (p *jsParser) openParen(t token) {
 	if p.isFull() {
 		p.rec.limited = true
@@ -168,13 +168,13 @@ func (p *jsParser) openParen(t token) {
 	in := p.inheritScope(formParen)
 	in.pending = p.target
 	if p.target.kind == tokNone && p.topScope().form == formObject && p.before.kind == tokWord && memberWord(p.before.word) {
-		in.pending, in.finished = p.before, true // a method of a literal: name(…) {
+		in.pending, in.finished = p.before, true // a method in a literal: name(…) {
 	}
 	p.scopes.pushScope(in)
 	p.target = token{}
 }
 
-// memberWord reports whether a word before "(" in a literal can name a method.
+// memberWord reports whether a word before "(" in a literal can be a method name.
 func memberWord(w word) bool {
 	return w == wNone || w == wGet || w == wSet || w == wStatic || w == wDelete
 }
@@ -191,8 +191,8 @@ func (p *jsParser) closeBracket(t token) {
 	p.lastParen = jsParen{name: s.pending, in: *p.topScope(), member: s.finished, valid: t.ch == ')'}
 }
 
-// handleEquals handles "=": an assignment makes the name before it a target, "=>" makes
-// the tokens before it a function.
+// handleEquals handles "=". An assignment makes the preceding name a target; "=>" makes
+// the preceding tokens a function.
 func (p *jsParser) handleEquals(t token) {
 	switch {
 	case p.peekByte(0) == '>':
@@ -205,8 +205,8 @@ func (p *jsParser) handleEquals(t token) {
 	}
 }
 
-// setTarget makes name the target; "Type.prototype.name" and "object.name" give
-// it a parent.
+// setTarget makes name the target. "Type.prototype.name" and "object.name" give it a
+// parent.
 func (p *jsParser) setTarget(name token) {
 	if string(p.tokenText(name)) == "exports" {
 		return
@@ -246,7 +246,7 @@ func (p *jsParser) wordBefore(end int32) (span, bool) {
 	return span{start, i}, start < i
 }
 
-// defineArrow records the function that "=>" makes.
+// defineArrow records the function that "=>" defines.
 func (p *jsParser) defineArrow() {
 	name, in := p.target, p.targetIn
 	if p.lastParen.valid && !p.lastParen.member {
@@ -273,8 +273,8 @@ func (p *jsParser) defineArrow() {
 	p.current, p.prev = next, next
 }
 
-// defineValue records a function or class. If it is the value of the variable
-// that was recorded last, that becomes what its value is.
+// defineValue records a function or class. If it is the value of the last recorded
+// variable, it changes the kind of the variable instead.
 func (p *jsParser) defineValue(name token, kind code.SymbolKind, in scope) int32 {
 	if v := p.variableDef; v >= 0 && p.rec.defs[v].name == name.toSpan() {
 		p.rec.defs[v].kind = kind
@@ -291,7 +291,7 @@ func functionKind(in scope) code.SymbolKind {
 	return "function"
 }
 
-// openBrace decides what a "{" begins.
+// openBrace determines what a "{" begins.
 func (p *jsParser) openBrace(t token) {
 	top := *p.topScope()
 	switch {
@@ -340,7 +340,7 @@ func (p *jsParser) enterMethod(name token) {
 }
 
 func (p *jsParser) closeBrace(t token) {
-	// Brackets that were left open end with the braces around them.
+	// Unclosed brackets end with the enclosing braces.
 	for f := p.topScope().form; f == formParen || f == formBracket; f = p.topScope().form {
 		p.popScope()
 	}
@@ -360,7 +360,7 @@ func (p *jsParser) closeBrace(t token) {
 	p.lastParen.valid = false
 }
 
-// handleWord reads a word that is no member of a class.
+// handleWord reads a word that is not a class member.
 func (p *jsParser) handleWord(t token) {
 	if p.before.isPunct('.') {
 		return

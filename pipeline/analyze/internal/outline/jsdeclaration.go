@@ -25,11 +25,11 @@ func (p *jsParser) readFunction() {
 	p.functionHeader(t, s)
 }
 
-// functionHeader reads type parameters, parameters and result from t on and
-// enters the body as s.
+// functionHeader reads type parameters, parameters and result from t on, and enters the
+// body as s.
 func (p *jsParser) functionHeader(t token, s scope) {
 	prev := token{}
-	seen := false // the parameters
+	seen := false // the parameters were read
 	for {
 		switch {
 		case t.kind == tokEOF:
@@ -55,8 +55,8 @@ func (p *jsParser) functionHeader(t token, s scope) {
 	}
 }
 
-// typeContinues reports whether a type is still to come after t, so that a "{"
-// begins an object type and no body.
+// typeContinues reports whether a type must follow t, so that a "{" begins an object type
+// and not a body.
 func typeContinues(t token) bool {
 	if t.kind != tokPunct {
 		return t.word == wExtends || t.word == wIn
@@ -156,8 +156,8 @@ func (p *jsParser) readAlias(keyword token) {
 	p.unreadToken(t)
 }
 
-// readVariable records the first name of "const name =" at the top level of a file
-// or namespace.
+// readVariable records the first name of "const name =" at the top level of a file or
+// namespace.
 func (p *jsParser) readVariable(keyword token, kind code.SymbolKind) {
 	name := p.takeToken()
 	if name.word == wEnum { // const enum

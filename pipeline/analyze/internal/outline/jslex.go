@@ -53,10 +53,11 @@ func (s *scanner) scanTemplate() {
 	}
 }
 
-// maxRegexp bounds a regular-expression literal, which also may not span lines.
+// maxRegexp bounds a regular-expression literal in bytes. Such a literal also may not
+// span lines.
 const maxRegexp = 4096
 
-// scanRegexp reads a regular-expression literal where one may occur, else a "/".
+// scanRegexp reads a regular-expression literal where one may occur, or else "/".
 func (s *scanner) scanRegexp() token {
 	start := s.pos
 	if !s.regexpMayBegin() || start < s.noRegexpTil {
@@ -89,7 +90,7 @@ func (s *scanner) scanRegexp() token {
 
 var closingTag = []byte("/>")
 
-// regexpMayBegin judges by the token before: after a value, "/" divides.
+// regexpMayBegin decides by the previous token: after a value, "/" divides.
 func (s *scanner) regexpMayBegin() bool {
 	if bytes.HasPrefix(s.src[s.pos:], closingTag) {
 		return false // the end of a JSX element

@@ -19,7 +19,7 @@ func (p *jsParser) readMember(t token) {
 		return
 	}
 	if name.kind == tokWord && p.src[name.start] == '#' {
-		name.start++ // a private name is found without its mark
+		name.start++ // the symbol omits the mark of a private name
 	}
 	if name.kind != tokWord {
 		name = token{} // a string or number
@@ -27,8 +27,8 @@ func (p *jsParser) readMember(t token) {
 	p.afterName(name, p.takeToken())
 }
 
-// skipModifiers reads words such as static, async and get, and returns the name after
-// them. A modifier before "(", "=", ":" and the like is itself the name.
+// skipModifiers skips words such as static, async and get, and returns the following
+// name. A modifier before "(", "=", ":" and the like is itself the name.
 func (p *jsParser) skipModifiers(t token) token {
 	for t.kind == tokWord && isModifier(t.word) {
 		next := p.takeToken()
@@ -52,8 +52,8 @@ func isModifier(w word) bool {
 	return false
 }
 
-// afterName reads what follows the name of a member: parameters and a body, or
-// a type and a value.
+// afterName reads the text after a member's name: parameters and a body, or a type and a
+// value.
 func (p *jsParser) afterName(name, t token) {
 	for t.isPunct('?') || t.isPunct('!') {
 		t = p.takeToken()
@@ -81,8 +81,8 @@ func (p *jsParser) afterName(name, t token) {
 	p.functionHeader(t, s)
 }
 
-// memberValue reads the type and value of a property from t on, to its ";" or
-// to the line break that ends it.
+// memberValue reads the type and value of a property from t on, up to its ";" or the line
+// break that ends it.
 func (p *jsParser) memberValue(t token) {
 	prev := token{shape: shape{kind: tokWord}}
 	for {
@@ -105,7 +105,7 @@ func (p *jsParser) memberValue(t token) {
 	}
 }
 
-// continuesValue reports whether a value goes on across the line break before t.
+// continuesValue reports whether a value continues after the line break before t.
 func continuesValue(prev, t token) bool {
 	if prev.kind == tokPunct {
 		return true
@@ -144,8 +144,8 @@ func (p *jsParser) typeArguments(open token) token {
 	return open
 }
 
-// jsGroup skips a bracketed group token by token: templates and regular expressions
-// in it can be recognized only by the token before them.
+// jsGroup skips a bracketed group token by token, because only the previous token shows
+// whether a template or regular expression begins.
 func (p *jsParser) jsGroup(open token) token {
 	depth, holes := 1, []int(nil)
 	for depth > 0 {

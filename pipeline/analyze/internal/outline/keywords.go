@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// keywordLists are the keywords of the languages with grammars by hand, whose own
-// tables have only those that matter for definitions.
+// keywordLists are the keywords of the languages with hand-written grammars, whose own
+// tables contain only those that matter for definitions.
 var keywordLists = map[code.Language]string{
 	"C":          keywordsOfC,
 	"C++":        keywordsOfC + " alignas alignof and bool catch char16_t char32_t char8_t class co_await co_return co_yield concept consteval constexpr constinit const_cast decltype delete dynamic_cast explicit export false final friend mutable namespace new noexcept not nullptr operator or override private protected public reinterpret_cast requires static_assert static_cast template this throw true try typeid typename using virtual wchar_t xor",
@@ -30,7 +30,7 @@ const (
 	keywordsOfTypeScript = keywordsOfJavaScript + " abstract any asserts bigint boolean declare enum implements infer interface is keyof module namespace never number object override private protected public readonly satisfies string symbol type unique unknown"
 )
 
-// keywordTables are the lists made ready to be looked up in, when they are first used.
+// keywordTables holds the lookup tables of these lists, which are built on first use.
 var keywordTables = func() map[code.Language]func() *wordTable {
 	by := map[code.Language]func() *wordTable{}
 	for language, list := range keywordLists {
@@ -51,7 +51,7 @@ var plainTable = sync.OnceValue(func() *lexis {
 	return l.compileLexis(nil)
 })
 
-// prose are languages without tokens: text that people read.
+// prose lists the languages without tokens, which are text for people.
 var prose = map[code.Language]bool{
 	"": true, "Text": true, "Markdown": true, "RMarkdown": true, "reStructuredText": true, "AsciiDoc": true, "Textile": true, "Org": true,
 	"CSV": true, "TSV": true, "Diff": true, "Gettext Catalog": true, "Rich Text Format": true, "SVG": false,

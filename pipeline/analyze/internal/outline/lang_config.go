@@ -1,7 +1,7 @@
 package outline
 
-// maxKeyDepth bounds the depth to which keys of data are symbols: deeper levels are
-// the data itself, of which a file may have any amount.
+// maxKeyDepth bounds the depth to which keys of data are symbols. Deeper levels are the
+// data itself, which may be any amount.
 const maxKeyDepth = 3
 
 var ini = table{

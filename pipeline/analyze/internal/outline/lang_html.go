@@ -15,8 +15,8 @@ var markupLexicon = lexicon{
 	strings:  []quote{{open: `"`, close: `"`, multiline: true}, {open: "'", close: "'", multiline: true, apart: true}},
 }
 
-// readMarkup records the ids and headings of a page, if page is set, and the
-// definitions in its scripts.
+// readMarkup records the definitions in the scripts of a page and, if page is set, its
+// ids and headings.
 func readMarkup(s scanner, page bool) {
 	for {
 		i := bytes.IndexByte(s.src[s.pos:], '<')
@@ -57,7 +57,7 @@ func readMarkup(s scanner, page bool) {
 	}
 }
 
-// closingTag returns where the text of an element ends that holds no markup.
+// closingTag returns the end of the text of an element that contains no markup.
 func (s *scanner) closingTag(tag string) int {
 	for from := s.pos; ; {
 		i := bytes.Index(s.src[from:], []byte("</"))
@@ -108,7 +108,7 @@ func (s *scanner) readAttributes(page bool, tag string) {
 // maxHeading bounds the text of a heading, in bytes.
 const maxHeading = 200
 
-// recordHeading records the text of a heading that holds no markup.
+// recordHeading records the text of a heading without markup.
 func (s *scanner) recordHeading(tag string) {
 	limit := min(len(s.src), s.pos+maxHeading)
 	i := bytes.IndexByte(s.src[s.pos:limit], '<')

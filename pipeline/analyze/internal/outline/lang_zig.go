@@ -7,7 +7,7 @@ var zig = table{
 		comments: []comment{slashSlash},
 		strings: []quote{
 			doubleQuoted, charQuoted,
-			{open: `\\`, close: "\n"}, // a line of a multi-line string
+			{open: `\\`, close: "\n"}, // one line of a multi-line string
 		},
 	},
 	separators: ";,",

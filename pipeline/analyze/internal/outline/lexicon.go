@@ -5,90 +5,91 @@ import (
 	"strings"
 )
 
-// lexicon is the lexis of a language as a table: what its comments, literals and
-// words look like. compile makes the byte classes of a lexis of it.
+// lexicon is the lexical structure of a language as data: its comments, literals and
+// words. compileLexis derives the byte classes of a lexis from it.
 type lexicon struct {
-	// letters are bytes that identifiers may have in addition to ASCII letters,
-	// digits, "_" and everything above ASCII.
+	// letters are bytes allowed in identifiers in addition to ASCII letters, digits, "_"
+	// and all bytes above ASCII.
 	letters string
-	// suffixes are bytes that may end an identifier: empty? and sort!.
+	// suffixes are bytes that may end an identifier, as in empty? and sort!.
 	suffixes string
-	// escapes says that identifiers may have the escapes of style sheets: a backslash and any
-	// character, or up to six hexadecimal digits and a blank.
+	// escapes means that identifiers may contain the escapes of style sheets: a backslash and
+	// any character, or up to six hexadecimal digits and a blank.
 	escapes bool
-	// fold says that keywords are written in any case.
+	// fold means that keywords are case-insensitive.
 	fold bool
-	// keywords are the reserved words, which are never names, separated by blanks.
+	// keywords are the reserved words, separated by blanks. They are never names.
 	keywords string
-	// soft are words that are keywords in some places and names in others.
+	// soft are words that are keywords in some contexts and names in others.
 	soft     string
 	comments []comment
 	strings  []quote
-	// heredocs says that <<NAME begins a text that ends at a line with that name;
-	// sigils that ~x( … ) is a literal, with any letter and bracket; directives that
-	// lines that begin with # are those of C's preprocessor.
+	// heredocs means that <<NAME begins a text that ends at a line with that name. sigils
+	// means that ~x( … ) is a literal, with any letter and bracket. directives means that
+	// lines that begin with # are C preprocessor lines.
 	heredocs, sigils, directives bool
-	// slashes says that /…/ is a literal where a value may begin.
+	// slashes means that /…/ is a literal where a value may begin.
 	slashes bool
-	// markup says that elements named script and style hold source of other languages.
+	// markup means that elements named script and style contain source in other
+	// languages.
 	markup bool
 	// quoteWords are words that precede the delimiter of a literal: q in q{ … }.
 	quoteWords string
 }
 
-// comment is a form of comments. Without close it ends with its line.
+// comment is a form of comment. Without close, it ends at the end of its line.
 type comment struct {
 	open, close string
-	// nested says that comments of this form may hold one another.
+	// nested means that comments of this form may nest.
 	nested bool
-	// first says that only blanks may precede it on its line.
+	// first means that only blanks may precede the comment on its line.
 	first bool
-	// column is where it has to begin, counted from 1; 0 for anywhere.
+	// column is the 1-based column in which the comment must begin; 0 for any.
 	column int
-	// apart says that a blank, a bracket or a separator precedes it.
+	// apart means that a blank, a bracket or a separator must precede the comment.
 	apart bool
 }
 
-// quote is a form of literals.
+// quote is a form of literal.
 type quote struct {
 	open, close string
 	// prefix is a word directly before open: r in r"…".
 	prefix string
-	// escape is the byte that takes the meaning of the next one; 0 for none.
+	// escape is the byte that escapes the next one; 0 for none.
 	escape byte
-	// doubled says that two closing quotes mean one.
+	// doubled means that two closing quotes stand for one.
 	doubled bool
-	// multiline literals may hold line breaks; others end at one.
+	// multiline literals may contain line breaks; others end at one.
 	multiline bool
-	// hole begins an expression inside of the literal, up to the bracket that closes
-	// the one with which hole ends: "${" or "\(".
+	// hole begins an expression inside the literal, which extends to the bracket that
+	// matches the last byte of hole: "${" or "\(".
 	hole string
-	// char says that it is one character or escape; anything else is punctuation, such
-	// as the mark of a type variable.
+	// char means that the literal is one character or escape. Anything else is
+	// punctuation, such as the mark of a type variable.
 	char bool
-	// apart says that no name, number or closing bracket directly precedes it:
-	// otherwise it is punctuation, such as a transposition.
+	// apart means that no name, number or closing bracket may directly precede the
+	// literal. Otherwise it is punctuation, such as a transposition.
 	apart bool
-	// fence is a byte that may be repeated before open and then follows close as
-	// often: # in #"…"#. With fenceInside it is inside of open: [==[ … ]==].
+	// fence is a byte that may be repeated before open and must then follow close equally
+	// often: # in #"…"#. With fenceInside, it is inside open: [==[ … ]==].
 	fence       byte
 	fenceInside bool
-	// tag says that open is followed by a name and open again, as in $tag$ … $tag$.
+	// tag means that a name and a second open follow open, as in $tag$ … $tag$.
 	tag bool
 }
 
-// maxHoles bounds how deep expressions inside of literals are followed.
+// maxLiteralDepth bounds the nesting of expressions inside literals.
 const maxLiteralDepth = 32
 
-// opener is a comment or a literal that may begin with some byte.
+// opener is a comment or literal that may begin with some byte.
 type opener struct {
 	comment *comment
 	quote   *quote
-	stop    *[256]bool // bytes that matter inside of a literal
+	stop    *[256]bool // bytes that need attention inside a literal
 	raw     *opener    // the form with a fence, which has neither escapes nor holes
 }
 
-// openers are the forms that begin with each byte, longer ones first.
+// openers are the comments and literals that begin with each byte, longest first.
 type openers struct {
 	by       [256][]opener
 	prefixed []opener
@@ -97,8 +98,8 @@ type openers struct {
 	heredocs, sigils, directives, markup, slashes bool
 }
 
-// compileLexis returns the lexis of the table and the numbers of further words, which
-// rules look for.
+// compileLexis returns the lexis of the table and the numbers of the additional words
+// that rules use.
 func (l *lexicon) compileLexis(words []string) *lexis {
 	t := &wordTable{}
 	number := word(0)
@@ -231,7 +232,7 @@ func (q *quote) stopBytes() *[256]bool {
 	return stop
 }
 
-// Forms that many languages share.
+// Forms that several languages share.
 var (
 	slashSlash = comment{open: "//"}
 	slashStar  = comment{open: "/*", close: "*/"}

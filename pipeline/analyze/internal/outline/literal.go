@@ -6,7 +6,7 @@ import (
 )
 
 // scanOpener reads the comment or literal that begins at s.pos with the byte c. It
-// returns tokNone for a comment and punctuation if none begins here.
+// returns tokNone for a comment, and punctuation if there is neither.
 func (s *scanner) scanOpener(o *openers, c byte) token {
 	if o.quoted[c] && s.pos > 0 && s.lex.class[s.src[s.pos-1]] >= classWord {
 		if start := s.pos; s.openPrefixed(o) {
@@ -38,7 +38,7 @@ func (s *scanner) scanOpener(o *openers, c byte) token {
 	return s.punctToken(1)
 }
 
-// openPrefixed reads the literal at s.pos, if the word before it is its prefix.
+// openPrefixed reads the literal at s.pos if the word before it is its prefix.
 func (s *scanner) openPrefixed(o *openers) bool {
 	for i := range o.prefixed {
 		in := &o.prefixed[i]
@@ -53,7 +53,7 @@ func (s *scanner) openPrefixed(o *openers) bool {
 	return false
 }
 
-// columnComment skips the comment that a letter in the first column begins.
+// columnComment skips a comment that begins with a letter in the first column.
 func (s *scanner) columnComment(c byte) bool {
 	for i := range s.lex.openers.by[c] {
 		if in := &s.lex.openers.by[c][i]; in.comment != nil && s.skipComment(in.comment) {
@@ -63,7 +63,7 @@ func (s *scanner) columnComment(c byte) bool {
 	return false
 }
 
-// inColumn reports whether s.pos is in a column, counted from 1.
+// inColumn reports whether s.pos is in the given 1-based column.
 func (s *scanner) inColumn(column int) bool {
 	start := s.pos - column + 1
 	return start >= 0 && (start == 0 || s.src[start-1] == '\n') && bytes.IndexByte(s.src[start:s.pos], '\n') < 0
@@ -71,7 +71,7 @@ func (s *scanner) inColumn(column int) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// skipComment skips the comment at s.pos, if there is one.
+// skipComment skips the comment at s.pos and reports whether there was one.
 func (s *scanner) skipComment(c *comment) bool {
 	if !s.hasPrefix(c.open) && !(s.lex.words.fold && s.atFold(c.open)) {
 		return false
@@ -102,7 +102,7 @@ func (s *scanner) atFold(prefix string) bool {
 	return len(s.src)-s.pos >= len(prefix) && strings.EqualFold(string(s.src[s.pos:s.pos+len(prefix)]), prefix)
 }
 
-// skipNested skips a comment that may hold others of its form.
+// skipNested skips a comment that may contain others of its form.
 func (s *scanner) skipNested(c *comment) {
 	depth, start := 0, s.pos
 	opens, closes := c.open[0], c.close[0]
@@ -131,11 +131,11 @@ func (s *scanner) skipNested(c *comment) {
 // literalState is a literal that is being read.
 type literalState struct {
 	in    *opener
-	close string // what ends it, with its fence or tag
+	close string // closing delimiter, with its fence or tag
 }
 
-// openQuote reads the literal at s.pos, if one begins here. Where holes are
-// reported (s.holes), it stops after the beginning of one.
+// openQuote reads the literal at s.pos and reports whether there was one. If the caller
+// wants holes (s.holes), it stops after the beginning of one.
 func (s *scanner) openQuote(in *opener) bool {
 	q := in.quote
 	if q.apart && s.pos > 0 {
@@ -191,7 +191,7 @@ func (s *scanner) openQuote(in *opener) bool {
 // maxFence bounds the bytes of a fence.
 const maxFence = 64
 
-// tagLength returns how long $tag$ at s.pos is, 0 if it is none.
+// tagLength returns the length of the $tag$ at s.pos, or 0 if there is none.
 func (s *scanner) tagLength(q *quote) int {
 	for n := 1; n < maxFence && s.pos+n < len(s.src); n++ {
 		c := s.src[s.pos+n]
@@ -227,7 +227,7 @@ func (s *scanner) scanChar(q *quote) bool {
 		}
 		return false
 	}
-	// A character above ASCII has up to four bytes.
+	// A non-ASCII character has up to four bytes.
 	end := i + 1
 	for s.src[i] >= 0x80 && end < len(s.src) && end < i+4 && s.src[end]&0xc0 == 0x80 {
 		end++
@@ -242,8 +242,7 @@ func (s *scanner) scanChar(q *quote) bool {
 // maxEscape bounds the escape in a character literal, in bytes.
 const maxEscape = 12
 
-// readLiteral goes on with a literal to its end, or to a hole if those are
-// reported.
+// readLiteral continues a literal to its end, or to a hole if the caller wants holes.
 func (s *scanner) readLiteral(l literalState) {
 	src, q, stop := s.src, l.in.quote, l.in.stop
 	for {
@@ -279,8 +278,8 @@ func (s *scanner) readLiteral(l literalState) {
 	}
 }
 
-// literalHole handles the expression inside of a literal that begins at s.pos. It
-// returns true if the literal is left for it.
+// literalHole handles the expression inside a literal that begins at s.pos. It returns
+// true if reading of the literal stops there for the expression.
 func (s *scanner) literalHole(l literalState) bool {
 	open := l.in.quote.hole
 	if len(s.literals) >= maxLiteralDepth || s.literalDepth >= maxLiteralDepth {
@@ -302,9 +301,9 @@ func containsNewline(b []byte) bool {
 	return bytes.IndexByte(b, '\n') >= 0
 }
 
-// openLiteral is a literal that was left for an expression inside of it.
+// openLiteral is a literal that is suspended for an expression inside it.
 type openLiteral struct {
 	literalState
-	bracket byte  // what the expression is in
-	depth   int32 // brackets of that form that are open inside of it
+	bracket byte  // the bracket around the expression
+	depth   int32 // open brackets of that form inside the expression
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// oracle says how universal-ctags sees a language that is read by a table.
+// oracle describes how universal-ctags treats a language that is read by a table.
 type oracle struct {
-	ctags      string // its name for the language; that of go-enry if empty
+	ctags      string // its name for the language; the go-enry name if empty
 	extensions string
-	// theirs and ours map kinds to what is compared, as "kind=group", or "kind" for a
-	// group of that name. Kinds that are not listed are left out.
+	// theirs and ours map kinds to the groups that are compared, as "kind=group", or
+	// "kind" for a group of the same name. Kinds that are not listed are ignored.
 	theirs, ours string
 	// kinds turns on kinds that are off by default, as --kinds-LANGUAGE does.
 	kinds string
 }
 
-// oracles are the languages of tables that universal-ctags reads.
+// oracles are the languages with tables that universal-ctags supports.
 var oracles = map[code.Language]oracle{
 	"Kotlin": {extensions: ".kt", theirs: "class=type interface=type object=type typealias=type method=function package constant=property variable=property",
 		ours: "class=type interface=type object=type enum=type annotation=type alias=type function method=function package property"},
@@ -63,8 +63,7 @@ var oracles = map[code.Language]oracle{
 	"Scheme":            {extensions: ".scm .ss", theirs: "function", ours: "function variable=function macro=function"}, // ctags calls everything a function
 }
 
-// isUnnamed reports whether a tag is for something that has no name in the text, or is
-// local to a function.
+// isUnnamed reports whether a tag has no name in the text or is local to a function.
 func isUnnamed(language code.Language, name, kind, scope string) bool {
 	switch language {
 	case "Kotlin":
@@ -81,10 +80,8 @@ func isUnnamed(language code.Language, name, kind, scope string) bool {
 
 func isWordByte(c byte) bool { return isLetter(c) || c == '_' || c >= '0' && c <= '9' || c >= 0x80 }
 
-// byClause reports whether ctags has a tag for every clause of a function, where we
-// have one for the first.
-// atOtherLine reports whether ctags gives another line than that of the name, such as
-// that of the body, so that names are compared by file alone.
+// atOtherLine reports whether ctags gives another line than that of the name, such as that
+// of the body, so that names are compared by file alone.
 func atOtherLine(language code.Language) bool {
 	switch language {
 	case "R", "Objective-C", "Haskell", "PowerShell":
@@ -93,9 +90,11 @@ func atOtherLine(language code.Language) bool {
 	return false
 }
 
+// byClause reports whether ctags emits a tag for every clause of a function, where we emit
+// one for the first.
 func byClause(language code.Language) bool { return language == "Erlang" || language == "Haskell" }
 
-// isMistaken reports whether the line of a tag shows that there is no definition.
+// isMistaken reports whether the line of a tag shows that it is not a definition.
 func isMistaken(language code.Language, kind, line string) bool {
 	switch language {
 	case "Kotlin":
@@ -107,7 +106,7 @@ func isMistaken(language code.Language, kind, line string) bool {
 	case "Haskell":
 		return kind == "function" && (line == "" || strings.ContainsAny(line[:1], " \t,{:(")) // a field or a local name
 	case "OCaml":
-		return kind == "module" && !strings.Contains(line, "module") // the name of the file
+		return kind == "module" && !strings.Contains(line, "module") // a module named after the file
 	}
 	return false
 }
@@ -115,14 +114,14 @@ func isMistaken(language code.Language, kind, line string) bool {
 // selectorName is a class or an ID in a selector of a style sheet.
 var selectorName = regexp.MustCompile(`[.#]((?:[\w-]|[^\x00-\x7f]|\\[0-9a-fA-F]{1,6} ?|\\.)+)`)
 
-// schemeDefinition is the line of a definition: for ctags, whatever begins with "define" is
-// one, such as a module.
+// schemeDefinition matches the line of a definition. ctags takes everything that begins with
+// "define" for one, such as a module.
 var schemeDefinition = regexp.MustCompile(`\(define(\*|-public|\*-public|-inlinable|-syntax|-syntax-rule|-macro)?[\s(]`)
 
-// excluded is what a selector excludes, and so does not name.
+// excluded matches the part of a selector that excludes classes and so does not name them.
 var excluded = regexp.MustCompile(`:not\([^)]*\)?`)
 
-// splitSelector returns what a tag names. In style sheets ctags has a name for a selector
+// splitSelector returns the names in a tag. In style sheets the name of a tag is a selector
 // without blanks, such as .btn.active>.icon:not(.small).
 func splitSelector(language code.Language, selector string, k key) (parts []key) {
 	if language != "CSS" || k.group != "class" && k.group != "id" {
@@ -138,13 +137,14 @@ func splitSelector(language code.Language, selector string, k key) (parts []key)
 	return parts
 }
 
-// inText marks a line inside of a documentation text.
+// inText marks a line inside a documentation text.
 const inText = "\x00"
 
-// sourceLines are the lines of files by path.
+// sourceLines holds the lines of files by path.
 type sourceLines map[string][]string
 
-// formatLine returns a line of a file, or inText if it is in a text between three quotes.
+// formatLine returns a line of a file, or inText if it is inside a text between triple
+// quotes.
 func (s sourceLines) formatLine(path string, n int) string {
 	if s[path] == nil {
 		text, _ := os.ReadFile(path)
@@ -165,7 +165,8 @@ func (s sourceLines) formatLine(path string, n int) string {
 	return s[path][n-1]
 }
 
-// oracleGroup returns what a kind is compared as; empty for a kind that is left out.
+// oracleGroup returns the group in which a kind is compared, or an empty string for an
+// ignored kind.
 func oracleGroup(kinds, kind string) string {
 	for _, entry := range strings.Fields(kinds) {
 		name, as, ok := strings.Cut(entry, "=")
@@ -180,9 +181,9 @@ func oracleGroup(kinds, kind string) string {
 	return ""
 }
 
-// tableFloors are the least recall and precision of the languages of tables that ctags
-// reads well enough to be measured by. docs/languages.md has the figures, and says
-// where ctags is wrong. A floor of 0 is none.
+// tableFloors are the minimum recall and precision of the languages with tables that
+// ctags reads well enough for comparison. docs/languages.md contains the figures and
+// explains where ctags is wrong. A floor of 0 means none.
 var tableFloors = map[code.Language]map[string]floor{
 	"CMake":           {"function": {0.96, 0.99}, "target": {0.99, 0.93}, "variable": {0.98, 0.92}},
 	"CSS":             {"class": {0.98, 0.83}},
@@ -213,8 +214,8 @@ var tableFloors = map[code.Language]map[string]floor{
 	"SystemVerilog":   {"module": {0.99, 0.97}, "function": {0.93, 0.92}, "constant": {0.96, 0.99}},
 }
 
-// furtherCorpora returns what there is to compare of tables and of handFloors: the
-// directories of a flag, or what is on every development machine.
+// furtherCorpora returns the directories to compare for tables and handFloors: those of a
+// flag, or those that exist on every development machine.
 func furtherCorpora() []corpus {
 	var all []corpus
 	floorsOf := maps.Clone(tableFloors)
@@ -233,5 +234,5 @@ func furtherCorpora() []corpus {
 	return all
 }
 
-// systemCorpora are where Linux keeps sources of a language.
+// systemCorpora are the directories in which Linux keeps sources of a language.
 var systemCorpora = map[code.Language]string{"Perl": "/usr/share/perl5"}

@@ -61,7 +61,7 @@ func requireCtags(t *testing.T) string {
 	return ""
 }
 
-// skip skips the test, or fails it where everything is required.
+// skip skips the test, or fails it if everything is required.
 func skip(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
@@ -70,19 +70,19 @@ func skip(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// corpus is a set of files of one language and the agreement it must reach.
+// corpus is a set of files of one language and the agreement that it must reach.
 type corpus struct {
 	language code.Language
 	dir      string
-	files    int // at most so many, spread evenly
+	files    int // maximum number of files, spread evenly
 	floors   map[string]floor
 }
 
 type floor struct{ recall, precision float64 }
 
 func corpora(t *testing.T) []corpus {
-	// Only what is on every development machine. The figures over larger corpora
-	// are in docs/languages.md. A floor of 0 is none: ctags names other things.
+	// These corpora exist on every development machine. docs/languages.md contains the
+	// figures for larger corpora. A floor of 0 means none: ctags names other things.
 	return []corpus{
 		{"C", "/usr/include/linux", 300, map[string]floor{"type": {0.97, 0.97}, "macro": {0.99, 0.99}, "member": {0.95, 0.97}, "enumerator": {0.97, 0.97}}},
 		{"C++", "/usr/include/c++", 200, map[string]floor{"function": {0.97, 0.96}, "macro": {0.97, 0.95}}},
@@ -93,8 +93,8 @@ func corpora(t *testing.T) []corpus {
 	}
 }
 
-// handFloors are the floors of the languages read by hand whose sources are not on every
-// development machine.
+// handFloors are the floors of the languages with hand-written grammars whose sources are
+// not on every development machine.
 var handFloors = map[code.Language]map[string]floor{
 	"C#":         {"function": {0.99, 0.97}, "type": {0.99, 0.97}, "member": {0.98, 0.98}, "namespace": {0.99, 0.99}, "enumerator": {0.99, 0.99}},
 	"Java":       {"function": {0.99, 0.99}, "type": {0.99, 0.99}, "member": {0.99, 0.99}, "enumerator": {0.98, 0.99}},
@@ -104,20 +104,22 @@ var handFloors = map[code.Language]map[string]floor{
 	"TypeScript": {"function": {0.98, 0}, "type": {0.97, 0.96}, "member": {0.94, 0.85}},
 }
 
-// extensions and ctagsNames say which files to take and what ctags calls the language.
+// extensions and ctagsNames map languages to the files to read and to the names that
+// ctags uses.
 var (
 	extensions = map[code.Language][]string{
 		"C": {".c", ".h"}, "C++": {".cc", ".cpp", ".hpp", ".h", ".cxx"}, "Go": {".go"}, "Java": {".java"},
 		"JavaScript": {".js", ".jsx", ".mjs"}, "TypeScript": {".ts"}, "Python": {".py"}, "Rust": {".rs"},
 		"Ruby": {".rb"}, "PHP": {".php"}, "C#": {".cs"}, "Shell": {".sh"},
-		// Those that ctags does not read are for the speed alone.
+		// The languages that ctags does not read are used only to measure speed.
 		"Dart": {".dart"}, "F#": {".fs"}, "GraphQL": {".graphql"}, "Groovy": {".groovy"}, "HCL": {".tf"}, "Nix": {".nix"}, "Scala": {".scala"},
 		"Solidity": {".sol"}, "Svelte": {".svelte"}, "Swift": {".swift"}, "Thrift": {".thrift"}, "TOML": {".toml"}, "Vue": {".vue"}, "YAML": {".yml", ".yaml"}, "Zig": {".zig"},
 	}
 	ctagsNames = map[code.Language]string{"Shell": "Sh"}
 )
 
-// groups maps kinds, in ctags' words and ours, to what is compared.
+// groups maps kinds, in the vocabulary of ctags and in ours, to the groups that are
+// compared.
 var groups = map[string]string{
 	"function": "function", "method": "function", "func": "function", "singletonMethod": "function",
 	"generator": "function", "getter": "function", "setter": "function",
@@ -170,7 +172,7 @@ func compare(t *testing.T, ctags string, c corpus) scores {
 				group = string(s.Kind)
 			}
 			if c.language == "PHP" && s.Kind == "property" {
-				group = "variable" // as ctags calls it
+				group = "variable" // the kind that ctags uses
 			}
 			ours[key{file, comparedLine(c.language, int(s.Line)), spelling(c.language, name), group}] = true
 		}
@@ -188,7 +190,7 @@ func compare(t *testing.T, ctags string, c corpus) scores {
 		if c.language == "C" || c.language == "C++" {
 			if k.group == "function" && upperCase([]byte(k.name)) {
 				macroLines[lineOf(k)] = true
-				continue // ctags takes a macro's name for that of the function it makes
+				continue // ctags uses the name of a macro for the function that it defines
 			}
 		}
 		if ours[k] {
@@ -217,7 +219,7 @@ func show(t *testing.T, what string, keys []key) {
 		total[k.group]++
 	}
 	for i, k := range keys {
-		// Spread what is shown over the corpus.
+		// Spread the differences shown over the corpus.
 		if step := max(1, total[k.group]/max(1, *missesFlag)); i%step == 0 && perGroup[k.group] < *missesFlag {
 			perGroup[k.group]++
 			t.Logf("%s: %s %s:%d %s", what, k.group, k.file, k.line, k.name)
@@ -247,8 +249,8 @@ func pick(c corpus) []string {
 	return picked
 }
 
-// comparedLine returns the line by which symbols are compared: 0 where ctags counts
-// another one.
+// comparedLine returns the line by which symbols are compared, or 0 if ctags reports a
+// different one.
 func comparedLine(language code.Language, line int) int {
 	if atOtherLine(language) {
 		return 0
@@ -264,8 +266,8 @@ func hasExtension(language code.Language, path string) bool {
 	return slices.Contains(extensions[language], filepath.Ext(path))
 }
 
-// spelling returns a name as it is compared: without blanks, and without what one side
-// leaves away.
+// spelling returns the form of a name that is compared: without blanks, and without parts
+// that one side omits.
 func spelling(language code.Language, name string) string {
 	name = strings.ReplaceAll(name, " ", "")
 	switch language {
@@ -273,7 +275,7 @@ func spelling(language code.Language, name string) string {
 		name = strings.Trim(name, "'")
 	case "Haskell":
 		if first, _, path := strings.Cut(name, "."); path {
-			name = first // of the name of a module, ctags has the beginning
+			name = first // ctags reports the first part of a module's name
 		}
 	case "R":
 		name = strings.Trim(name, "`\"'")
@@ -319,7 +321,7 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 		}
 		if k, ok := normalize(language, tag.Kind, tag.Name); ok {
 			if repeated := (key{file: tag.Path, name: k.name, group: k.group}); byClause(language) && repeated == last {
-				continue // a further clause of the same function
+				continue // another clause of the same function
 			} else {
 				last = repeated
 			}
@@ -331,8 +333,8 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 	return tags
 }
 
-// normalize maps a tag's kind to its group, and its name to our spelling; false
-// for kinds that are no definitions.
+// normalize maps a tag's kind to its group and its name to our spelling. It returns false
+// for kinds that are not definitions.
 func normalize(language code.Language, kind, name string) (key, bool) {
 	if o, ok := oracles[language]; ok {
 		group := oracleGroup(o.theirs, kind)
@@ -347,7 +349,7 @@ func normalize(language code.Language, kind, name string) (key, bool) {
 	}
 	switch language {
 	case "JavaScript":
-		// ctags calls an object literal a class, and counts all its entries.
+		// ctags treats an object literal as a class and counts all its entries.
 		if group == "type" || group == "member" || group == "variable" || strings.HasPrefix(name, "[") {
 			return key{}, false
 		}
@@ -391,7 +393,7 @@ func (s scores) check(t *testing.T, floors map[string]floor) {
 	}
 }
 
-// goSource returns the directory of Go's own library.
+// goSource returns the source directory of Go's standard library.
 func goSource(t testing.TB) string {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrTimeout says that the deadline passed before the text was read to its end.
+// ErrTimeout means that the deadline passed before the end of the text was reached.
 var ErrTimeout = errors.New("outline: the time for symbols is used up")
 
-// ErrLimit says that the text nests deeper than maxScopes, or defines more than
+// ErrLimit means that the text nests deeper than maxScopes, or defines more than
 // code.MaxSymbolsPerDocument names.
 var ErrLimit = errors.New("outline: the text nests too deep or has too many symbols")
 
-// ErrPanic says that a grammar failed on a text, which is a bug in this package.
+// ErrPanic means that a grammar panicked on a text, which is a bug in this package.
 var ErrPanic = errors.New("outline: the grammar failed")
 
 // maxTextBytes keeps offsets within int32.
@@ -27,7 +27,7 @@ type grammar struct {
 	run func(s scanner)
 }
 
-// grammars are how the languages are read that tables do not carry.
+// grammars are the hand-written grammars; all other languages are tables.
 var grammars = map[code.Language]grammar{
 	"C":          {cLexis, declarationReader(cDialect{})},
 	"C++":        {cppLexis, declarationReader(cDialect{cpp: true})},
@@ -44,7 +44,7 @@ var grammars = map[code.Language]grammar{
 	"Python":     {pythonLexis, runPython},
 }
 
-// grammarOf returns how a language is read.
+// grammarOf returns the grammar of a language.
 func grammarOf(language code.Language) (grammar, bool) {
 	if g, ok := grammars[language]; ok {
 		return g, true
@@ -56,7 +56,7 @@ func grammarOf(language code.Language) (grammar, bool) {
 	return grammar{}, false
 }
 
-// declarationReader returns the reader of a language of C's family.
+// declarationReader returns the reader for a language in the C family.
 func declarationReader(d dialect) func(scanner) {
 	return func(s scanner) {
 		p := &declParser{scanner: s, dialect: d, decl: make([]token, 0, maxDeclTokens)}
@@ -68,17 +68,17 @@ func declarationReader(d dialect) func(scanner) {
 // bytesPerSymbol is the usual density of definitions in source code.
 const bytesPerSymbol = 384
 
-// Supported reports whether symbols of the language are found.
+// Supported reports whether Extract finds symbols in the language.
 func Supported(language code.Language) bool {
 	_, byHand := grammars[language]
 	_, byTable := tablesByLanguage[language]
 	return byHand || byTable
 }
 
-// Extract returns the symbols that text defines, in order of Offset; none for a
-// language that is not supported. A zero deadline is none. The error wraps
-// ErrTimeout, and then the symbols are those found in time; ErrLimit, and then they are
-// those outside of what is nested too deep; or ErrPanic, and then there are none. The result does not refer to text.
+// Extract returns the symbols that text defines, in order of Offset. It returns none for
+// an unsupported language. A zero deadline means no deadline. If the error wraps
+// ErrTimeout, Extract returns the symbols found in time; with ErrLimit, those outside the
+// parts that nest too deep; with ErrPanic, none. The result does not refer to text.
 func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	g, ok := grammarOf(language)
 	if !ok || len(text) > maxTextBytes {
@@ -95,8 +95,8 @@ func extractSymbols(language code.Language, g grammar, text []byte, deadline tim
 	return rec.buildSymbols(), err
 }
 
-// record returns the definitions in a text: with ErrTimeout or ErrLimit a part of them,
-// with ErrPanic nil.
+// record returns the definitions in a text: some of them with ErrTimeout or ErrLimit, and
+// nil with ErrPanic.
 func record(language code.Language, g grammar, text []byte, deadline time.Time) (rec *recorder, err error) {
 	defer func() {
 		if r := recover(); r != nil {

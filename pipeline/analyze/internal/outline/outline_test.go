@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestExtract runs the scripts of testdata: "outline LANGUAGE" and a source,
-// then its symbols, one a line.
+// TestExtract runs the scripts of testdata: "outline LANGUAGE" and a source, followed by
+// its symbols, one per line.
 func TestExtract(t *testing.T) {
 	datadriven.Walk(t, "testdata/outline", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// A pattern says how a definition begins, in elements separated by blanks:
+// A pattern is the beginning of a definition, as elements separated by blanks:
 //
 //	word      that word; a|b one of several
 //	= ::      that punctuation, byte by byte
 //	@         the name
-//	@.        a name behind others: of a.b.c the name is c, its parent b
-//	@*        a name with others before it: all of a.b.c
+//	@.        a qualified name: for a.b.c the name is c, its parent b
+//	@*        a qualified name as a whole: all of a.b.c
 //	@"        the text of a string, or a name
-//	@,        names separated by commas, each with what follows it up to the comma
+//	@,        names separated by commas, each with the text between it and the comma
 //	@+        names separated by blanks
-//	@~        all up to what the next element matches, as one name
+//	@~        everything up to the match of the next element, as one name
 //	@=init    that word, which is the name; @=a|b one of several
 //	0         a number
-//	()        a group in round brackets; so [] and <> and {}
-//	...       anything, as little as possible
+//	()        a group in parentheses; likewise [] and <> and {}
+//	...       any tokens, as few as possible
 //	.         any one token; \. and \@ are those bytes
 //	^         the beginning of the statement
-//	$         its end; $: where a ":" ends it
-//	(@)       the last word in a group in round brackets, as the name
-//	{         its end, where a brace follows
+//	$         the end of the statement; $: if a ":" ends it
+//	(@)       a group in parentheses, whose last word is the name
+//	{         the end of the statement, if a brace follows
 //
-// "?" after an element makes it optional. A pattern that begins with a word is
-// tried where that word occurs; all others at the beginning of a statement.
+// "?" after an element makes it optional. A pattern that begins with a word is tried at each
+// occurrence of the word; all other patterns are tried at the beginning of a statement.
 type pattern []element
 
 type element struct {
@@ -83,8 +83,8 @@ func isWordText(e string) bool {
 	return len(e) > 1 && (isLetter(e[0]) || e[0] == '_' || e[0] == '.' && isLetter(e[1]))
 }
 
-// compilePattern returns the pattern of a text, whose words are in the table. It
-// panics if there is a mistake in it, which is one of this package's own tables.
+// compilePattern compiles the text of a pattern, whose words must be in the table. It
+// panics on an invalid pattern, because all patterns are part of this package.
 func compilePattern(text string, words *wordTable) pattern {
 	var p pattern
 	for _, field := range strings.Fields(text) {
@@ -117,7 +117,7 @@ func compilePattern(text string, words *wordTable) pattern {
 	return p
 }
 
-// headWords returns the words with which the pattern begins, nil if it is tried at the
+// headWords returns the words with which the pattern begins, or nil if it is tried at the
 // beginning of statements.
 func (p pattern) headWords() []word {
 	if len(p) > 1 && p[0].op == opStart {
@@ -129,24 +129,24 @@ func (p pattern) headWords() []word {
 	return nil
 }
 
-// maxNames bounds the names of one list.
+// maxNames bounds the names in one list.
 const maxNames = 64
 
-// matcher matches patterns with the tokens of a statement.
+// matcher matches patterns against the tokens of a statement.
 type matcher struct {
 	src      []byte
 	flags    *[256]wordFlag
 	stmt     []token
-	end      byte // what ended the statement: '{', '}', ';', '\n' or 0
+	end      byte // the end of the statement: '{', '}', ';', '\n' or 0
 	name     span
 	parent   span
 	names    []span
 	pathSeps string
-	quotes   string // bytes that begin a quoted name
+	quotes   string // bytes that may enclose a name
 }
 
-// matchPattern reports whether the pattern matches from token i on. What was captured is
-// in name, parent and names.
+// matchPattern reports whether the pattern matches from token i on. It stores the
+// captured names in name, parent and names.
 func (m *matcher) matchPattern(p pattern, i int) bool {
 	m.name, m.parent, m.names = span{}, span{}, m.names[:0]
 	return m.matchAt(p, i)
@@ -173,7 +173,7 @@ func (m *matcher) matchAt(p pattern, i int) bool {
 	return true
 }
 
-// searchRest tries the rest of a pattern from every token on.
+// searchRest tries the rest of a pattern at every token from from on.
 func (m *matcher) searchRest(e *element, rest pattern, from int) bool {
 	for i := from; i <= len(m.stmt); i++ {
 		if e.op == opSpan {
@@ -189,7 +189,7 @@ func (m *matcher) searchRest(e *element, rest pattern, from int) bool {
 	return false
 }
 
-// matchElement returns how many tokens from i on the element takes, -1 for no match.
+// matchElement returns the number of tokens from i on that the element matches, or -1.
 func (m *matcher) matchElement(e *element, i int) int {
 	switch e.op {
 	case opStart:
@@ -256,7 +256,7 @@ func takenIf(ok bool, n int) int {
 	return -1
 }
 
-// isName reports whether t is a word that may be a name, or a quoted one.
+// isName reports whether t is a word that may be a name, or a quoted name.
 func (m *matcher) isName(t token) bool {
 	switch t.kind {
 	case tokWord:
@@ -267,7 +267,7 @@ func (m *matcher) isName(t token) bool {
 	return false
 }
 
-// nameSpan returns the position of the name t, without quotes.
+// nameSpan returns the range of the name t, without quotes.
 func (m *matcher) nameSpan(t token) span {
 	s := t.toSpan()
 	if t.kind != tokWord {
@@ -287,7 +287,7 @@ func (m *matcher) matchPunct(text string, i int) int {
 	return len(text)
 }
 
-// matchText takes a string's text without its quotes, or a name.
+// matchText matches a string, whose text without quotes is the name, or a name.
 func (m *matcher) matchText(t token) int {
 	switch {
 	case m.isName(t):
@@ -304,7 +304,7 @@ func (m *matcher) matchText(t token) int {
 	return -1
 }
 
-// matchPath takes names joined by the separators of the table.
+// matchPath matches names joined by the separators of the table.
 func (m *matcher) matchPath(o op, i int) int {
 	first, n := m.stmt[i], 1
 	if !m.isName(first) {
@@ -330,7 +330,7 @@ func (m *matcher) matchPath(o op, i int) int {
 	}
 }
 
-// matchInside takes the last word in a group as the name.
+// matchInside matches a group and takes its last word as the name.
 func (m *matcher) matchInside(t token) int {
 	if !t.isGroup('(') {
 		return -1
@@ -347,8 +347,8 @@ func (m *matcher) matchInside(t token) int {
 	return takenIf(start < end, 1)
 }
 
-// matchList takes names separated by commas. What follows a name up to the comma, such as
-// a type or a value, is skipped.
+// matchList matches names separated by commas. It skips the text between a name and the
+// comma, such as a type or a value.
 func (m *matcher) matchList(i int) int {
 	from := i
 	for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {

@@ -39,8 +39,8 @@ func phpSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, true)
 }
 
-// phpLineComment moves to the end of the line, or to the "?>" that ends PHP
-// within the comment.
+// phpLineComment moves to the end of the line, or to the "?>" that ends PHP inside the
+// comment.
 func (s *scanner) phpLineComment() {
 	start := s.pos
 	s.skipLine()
@@ -97,7 +97,7 @@ func runPHP(s scanner) {
 	declarationReader(phpDialect{})(s)
 }
 
-// phpDialect judges declarations of PHP.
+// phpDialect parses declarations of PHP.
 type phpDialect struct{}
 
 var _ dialect = phpDialect{}
@@ -130,8 +130,8 @@ func (phpDialect) functionKind(p *declParser) code.SymbolKind {
 	return "function"
 }
 
-// phpFunction returns the index of the name after "function", -1 for a closure or
-// none. A method may be named like a keyword.
+// phpFunction returns the index of the name after "function", or -1 for a closure or if
+// there is none. A method may have the name of a keyword.
 func phpFunction(decl []token) int {
 	i := indexWord(decl, wFunction)
 	if i < 0 {

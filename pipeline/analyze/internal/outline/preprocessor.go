@@ -2,20 +2,20 @@ package outline
 
 import "bytes"
 
-// conditional is an open #if of the C preprocessor. Its branches are
-// alternatives, so their brackets must not be added up: at #else the depth goes
-// back to that of the #if, and at #endif the depth of the first branch holds.
+// conditional is an open #if of the C preprocessor. Its branches are alternatives, so
+// their brackets must not be added up: #else restores the depth of the #if, and #endif
+// restores the depth at the end of the first branch.
 type conditional struct {
 	depth   int32 // depth of the skipped group at the #if
-	serial  int32 // number of the skipped group; 0: between declarations
+	serial  int32 // number of the skipped group; 0 between declarations
 	first   int32 // depth at the end of the first branch
 	hasElse bool
 }
 
-// maxConditionals bounds the nesting of #if that is kept track of.
+// maxConditionals bounds the nesting of #if that is tracked.
 const maxConditionals = 256
 
-// scanDirective reads a preprocessor line, recording a macro.
+// scanDirective reads a preprocessor line and records the macro that it defines.
 func (s *scanner) scanDirective() token {
 	start := s.pos
 	if !s.firstOnLine(start) {
@@ -56,7 +56,7 @@ func (s *scanner) directiveName() []byte {
 	return s.src[start:s.pos]
 }
 
-// defineMacro records the macro that follows and skips its text.
+// defineMacro records the following macro and skips its text.
 func (s *scanner) defineMacro() {
 	s.skipBlanks()
 	if s.pos >= len(s.src) || s.lex.class[s.src[s.pos]] != classWord {
@@ -72,8 +72,8 @@ func (s *scanner) defineMacro() {
 	s.rec.close(def, s.pos)
 }
 
-// skipDirective moves to the line break that ends a directive: one that is
-// neither escaped nor inside a comment.
+// skipDirective moves to the line break that ends a directive, which is neither escaped
+// nor inside a comment.
 func (s *scanner) skipDirective() {
 	for s.pos < len(s.src) {
 		line := s.src[s.pos:]
@@ -84,7 +84,7 @@ func (s *scanner) skipDirective() {
 		line = line[:end]
 		if i := bytes.Index(line, []byte("/*")); i >= 0 {
 			if j := bytes.IndexByte(line[:i], '/'); j >= 0 && line[j+1] == '/' {
-				s.pos += end // the comment begins with // earlier on
+				s.pos += end // the comment begins with an earlier //
 				return
 			}
 			s.pos += i
@@ -106,7 +106,7 @@ func (s *scanner) pushConditional() {
 	}
 }
 
-// openConditional opens #if; the text of #if 0 is skipped.
+// openConditional opens an #if. It skips the text of #if 0.
 func (s *scanner) openConditional() {
 	s.skipBlanks()
 	never := s.hasPrefix("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
@@ -125,7 +125,7 @@ func (s *scanner) nextBranch() {
 	}
 	c := &s.conditions[n-1]
 	if c.serial != s.skipSerial {
-		// A body began or ended in an earlier branch: this one repeats it.
+		// An earlier branch began or ended a body: this branch repeats it.
 		s.conditions = s.conditions[:n-1]
 		s.skipDirective()
 		s.skipBranches(false)
@@ -150,9 +150,9 @@ func (s *scanner) closeConditional() {
 	}
 }
 
-// skipBranches skips lines up to the #endif of the current conditional or, if
-// toElse, up to its #else, which then opens a new conditional. It reports whether
-// it found one.
+// skipBranches skips lines up to the #endif of the current conditional or, if toElse is
+// set, up to its #else, which then opens a new conditional. It reports whether it found
+// one.
 func (s *scanner) skipBranches(toElse bool) bool {
 	for depth := 0; ; {
 		s.skipLine()

@@ -15,7 +15,7 @@ func pythonSpecial(s *scanner, c byte) token {
 			s.pos++
 		}
 		if s.peekByte(0) == '\n' {
-			s.pos++ // a joined line
+			s.pos++ // a line continuation
 		}
 		return token{}
 	}
@@ -41,13 +41,13 @@ func (s *scanner) tripleQuoted(quote byte) token {
 	return s.literalToken(start)
 }
 
-// pythonParser reads logical lines; a block ends where the indentation falls
-// back to that of the line which opened it.
+// pythonParser reads logical lines. A block ends where the indentation returns to that of
+// the line that opened it.
 type pythonParser struct {
 	scanner
 	scopes
 	indents [maxScopes]int32 // of the line that opened each scope
-	end     int              // where the last logical line that was read ended
+	end     int              // end of the last logical line
 }
 
 func runPython(s scanner) {
@@ -72,7 +72,7 @@ func (p *pythonParser) takeToken() token {
 	return t
 }
 
-// skipBracketed passes the group that open begins.
+// skipBracketed skips the group that open begins.
 func (p *pythonParser) skipBracketed(open token) {
 	p.groupToken(open)
 	p.end = p.pos
@@ -98,13 +98,13 @@ func (p *pythonParser) readLine(t token) {
 	}
 }
 
-// indentWidth returns the width of the indentation before t, a tab counting to the
-// next multiple of eight.
+// indentWidth returns the width of the indentation before t. Tab stops are every eight
+// columns.
 func (p *pythonParser) indentWidth(t token) int32 {
 	start := int(t.start)
 	for start > 0 && p.src[start-1] != '\n' {
 		if c := p.src[start-1]; c != ' ' && c != '\t' && c != '\f' {
-			return p.indents[len(p.stack)-1] + 1 // after a semicolon: within the block
+			return p.indents[len(p.stack)-1] + 1 // after a semicolon: inside the block
 		}
 		start--
 	}
@@ -119,7 +119,7 @@ func (p *pythonParser) indentWidth(t token) int32 {
 	return width
 }
 
-// closeBlocks closes the blocks that a line with the given indentation is no part of.
+// closeBlocks closes the blocks that end before a line with the given indentation.
 func (p *pythonParser) closeBlocks(indent int32) {
 	for len(p.stack) > 1 && indent <= p.indents[len(p.stack)-1] {
 		s, _ := p.popScope()
@@ -155,7 +155,7 @@ func (p *pythonParser) defineName(t token, kind code.SymbolKind) int32 {
 	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// skipHeader reads to the colon that ends a block's header.
+// skipHeader skips to the colon that ends a block's header.
 func (p *pythonParser) skipHeader() {
 	for {
 		switch t := p.takeToken(); {
@@ -170,7 +170,7 @@ func (p *pythonParser) skipHeader() {
 	}
 }
 
-// restOfLine passes the logical line that goes on with t.
+// restOfLine skips the rest of the logical line, starting at t.
 func (p *pythonParser) restOfLine(t token) {
 	for first := true; ; first = false {
 		switch {
@@ -188,8 +188,8 @@ func (p *pythonParser) restOfLine(t token) {
 	}
 }
 
-// readAssignments records the variables that "a = b = …" or "a: T = …" define in a
-// module or class.
+// readAssignments records the variables that "a = b = …" or "a: T = …" define in a module
+// or class.
 func (p *pythonParser) readAssignments(name token) {
 	for {
 		t := p.takeToken()

@@ -9,24 +9,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// definition is a symbol whose strings are still ranges of the text.
+// definition is a symbol whose strings are ranges of the text.
 type definition struct {
 	name, parent     span
 	kind, parentKind code.SymbolKind
-	bodyEnd          int32 // offset of the end of its body; 0 if unknown
+	bodyEnd          int32 // end offset of its body; 0 if unknown
 }
 
 // recorder collects the definitions of one text.
 type recorder struct {
 	src  []byte
 	defs []definition
-	// limited says that definitions may be missing, since the text nests too deep or has
-	// too many.
+	// limited means that definitions may be missing, because the text nests too deep or
+	// has too many.
 	limited bool
 }
 
-// add records a definition and returns its index, or -1 if the name cannot be a
-// symbol or there are too many already.
+// add records a definition and returns its index. It returns -1 if the name cannot be a
+// symbol or there are already too many.
 func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
 	if name.isEmpty() || name.end-name.start > code.MaxSymbolBytes {
 		return -1
@@ -44,15 +44,15 @@ func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
 	return int32(len(r.defs) - 1)
 }
 
-// close notes where the body of definition i ends. i may be -1.
+// close sets the end of the body of definition i. i may be -1.
 func (r *recorder) close(i int32, end int) {
 	if i >= 0 {
 		r.defs[i].bodyEnd = int32(end)
 	}
 }
 
-// adoptParent gives the definitions from index first on that were made in an unnamed
-// scope of the given kind the name it turned out to have.
+// adoptParent sets the parent name of the definitions from index first on that were
+// recorded in an unnamed scope of the given kind.
 func (r *recorder) adoptParent(first int32, kind code.SymbolKind, name span) {
 	for i := first; i < int32(len(r.defs)); i++ {
 		if d := &r.defs[i]; d.parent.isEmpty() && d.parentKind == kind {
@@ -61,7 +61,7 @@ func (r *recorder) adoptParent(first int32, kind code.SymbolKind, name span) {
 	}
 }
 
-// buildSymbols returns what was recorded, ordered by offset.
+// buildSymbols returns the recorded symbols, ordered by offset.
 func (r *recorder) buildSymbols() []code.Symbol {
 	if len(r.defs) == 0 {
 		return nil
@@ -92,8 +92,8 @@ func (r *recorder) buildSymbols() []code.Symbol {
 
 var newline = []byte{'\n'}
 
-// nameArena holds the names of all symbols of a text in one string, so that
-// they cost one allocation and do not keep the text alive.
+// nameArena holds the names of all symbols of a text in one string, so that they need one
+// allocation and do not keep the text in memory.
 type nameArena struct {
 	text       string
 	pos        int
@@ -115,14 +115,14 @@ func (r *recorder) newArena() *nameArena {
 	return &nameArena{text: b.String(), src: r.src}
 }
 
-// nextName returns the next name, which is that of the given range.
+// nextName returns the next name, whose range in the text is s.
 func (a *nameArena) nextName(s span) string {
 	n := int(s.end - s.start)
 	a.pos += n
 	return a.text[a.pos-n : a.pos]
 }
 
-// parentText returns the text of s; neighbours share their parent's string.
+// parentText returns the text of s. Neighbors with the same parent share the string.
 func (a *nameArena) parentText(s span) string {
 	if s != a.lastSpan {
 		a.lastSpan, a.lastParent = s, string(a.src[s.start:s.end])

@@ -36,7 +36,7 @@ func rubySpecial(s *scanner, c byte) token {
 		}
 	case '?':
 		if n := s.peekByte(1); (n == '"' || n == '\'' || n == '#' || n == '/' || n == '`') && s.valueMayBegin() {
-			return s.punctToken(2) // a character
+			return s.punctToken(2) // a character literal
 		}
 	case '$':
 		s.pos = min(s.pos+2, len(s.src))
@@ -48,16 +48,16 @@ func rubySpecial(s *scanner, c byte) token {
 	return s.punctToken(1)
 }
 
-// valueMayBegin reports whether a literal rather than an operator may begin at
-// s.pos: not after a value, unless that is a method's name with a blank on one side
-// only.
+// valueMayBegin reports whether a literal rather than an operator may begin at s.pos. It
+// returns false after a value, unless the value is a method name with a blank on only one
+// side.
 func (s *scanner) valueMayBegin() bool {
 	switch s.prev.kind {
 	case tokNumber, tokString:
 		return s.newline
 	case tokPunct:
 		if s.prev.ch == ':' && s.prev.end == int32(s.pos) {
-			return false // the symbol of an operator
+			return false // a symbol that names an operator
 		}
 		return s.prev.ch != ')' && s.prev.ch != ']' && s.prev.ch != '}' || s.newline
 	case tokWord:
@@ -70,8 +70,8 @@ func (s *scanner) valueMayBegin() bool {
 	return true
 }
 
-// rubyText reads a literal after its opening delimiter, with escapes, nested
-// delimiters and interpolated expressions.
+// rubyText reads a literal after its opening delimiter, with escapes, nested delimiters
+// and interpolated expressions.
 func (s *scanner) rubyText(open, closing byte, depth int) {
 	nested := 0
 	for s.pos < len(s.src) {
@@ -114,7 +114,7 @@ func (s *scanner) rubyHole(depth int) {
 	}
 }
 
-// scanPercent reads %w[…], %q(…), %(…) and their like, else a "%".
+// scanPercent reads %w[…], %q(…), %(…) and similar literals, or else "%".
 func (s *scanner) scanPercent() token {
 	if !s.valueMayBegin() {
 		return s.punctToken(1)
@@ -144,8 +144,7 @@ func (s *scanner) scanPercent() token {
 	return s.literalToken(start)
 }
 
-// rubyHeredoc reads the mark of a heredoc (<<~NAME, <<-'NAME', <<NAME), else a
-// "<".
+// rubyHeredoc reads the start of a heredoc (<<~NAME, <<-'NAME', <<NAME), or else "<".
 func (s *scanner) rubyHeredoc() token {
 	if s.peekByte(1) != '<' {
 		return s.punctToken(1)
@@ -176,14 +175,14 @@ func (s *scanner) rubyHeredoc() token {
 	return s.literalToken(start)
 }
 
-// rubyBlock is something that "end" closes.
+// rubyBlock is a construct that "end" closes.
 type rubyBlock struct {
 	indent int32
-	scope  bool // it has an entry on the stack of scopes
+	scope  bool // it has an entry in the stack of scopes
 }
 
-// rubyParser follows the keywords that open blocks, and "end". Where the two do
-// not add up, the indentation of "end" decides.
+// rubyParser tracks the keywords that open blocks, and "end". If they do not match, the
+// indentation of "end" decides.
 type rubyParser struct {
 	scanner
 	scopes
@@ -194,7 +193,7 @@ type rubyParser struct {
 	loop   bool  // a "do" on this line belongs to while, until or for
 }
 
-// maxBlocks bounds the nesting of blocks that is followed.
+// maxBlocks bounds the nesting of blocks that is tracked.
 const maxBlocks = 1000
 
 func runRuby(s scanner) {
@@ -284,8 +283,8 @@ func (p *rubyParser) isUsedAsName(t token) bool {
 	return false
 }
 
-// beginsStatement reports whether a keyword begins a statement, rather than modifying
-// the one before it.
+// beginsStatement reports whether a keyword begins a statement rather than modifies the
+// previous one.
 func (p *rubyParser) beginsStatement() bool {
 	if p.first {
 		return true
@@ -320,8 +319,8 @@ func (p *rubyParser) enterScope(s scope) {
 	p.openBlock(true)
 }
 
-// closeBlock closes the innermost block; an "end" that begins a line closes the
-// innermost block that began on a line of the same indentation, if there is one.
+// closeBlock closes the innermost block. An "end" at the beginning of a line closes the
+// innermost block that began on a line with the same indentation, if there is one.
 func (p *rubyParser) closeBlock(t token) {
 	n := len(p.blocks)
 	if n == 0 {
@@ -345,7 +344,7 @@ func (p *rubyParser) closeBlock(t token) {
 	p.blocks = p.blocks[:to]
 }
 
-// maxResync is how many blocks an "end" may close at once.
+// maxResync bounds the blocks that one "end" may close.
 const maxResync = 16
 
 func (p *rubyParser) defineName(t token, kind code.SymbolKind) int32 {
@@ -372,7 +371,7 @@ func (p *rubyParser) readClass(kind code.SymbolKind) {
 	p.enterScope(scope{form: formType, name: t.toSpan(), kind: kind, def: p.defineName(t, kind)})
 }
 
-// readMethod reads "def name", "def self.name" or an operator's definition.
+// readMethod reads "def name", "def self.name" or the definition of an operator.
 func (p *rubyParser) readMethod() {
 	p.prev = token{shape: shape{kind: tokNumber}} // so that "/" and "%" are operators here
 	t := p.next()
@@ -391,7 +390,7 @@ func (p *rubyParser) readMethod() {
 	p.enterScope(s)
 }
 
-// methodName extends the first token of a method's name by its suffix.
+// methodName extends the first token of a method name by its suffix.
 func (p *rubyParser) methodName(t token) token {
 	if t.kind == tokWord {
 		switch c := p.peekByte(0); {
@@ -409,7 +408,7 @@ func (p *rubyParser) methodName(t token) token {
 	return t
 }
 
-// isSetter reports whether "= " after a method's name is part of it.
+// isSetter reports whether the "=" after a method name is part of the name.
 func (p *rubyParser) isSetter() bool {
 	return p.lex.class[p.peekByte(2)] == classWord && p.peekByte(0) == '=' && p.src[p.pos-1] != ' '
 }
@@ -422,8 +421,8 @@ func operatorByte(c byte) bool {
 	return false
 }
 
-// isEndless reports whether "= expression" follows the parameters, so that no
-// "end" will. The parameters are consumed.
+// isEndless reports whether "= expression" follows the parameters, so that no "end"
+// follows. It consumes the parameters.
 func (p *rubyParser) isEndless() bool {
 	p.skipBlanks()
 	if p.peekByte(0) == '(' {
@@ -434,7 +433,7 @@ func (p *rubyParser) isEndless() bool {
 	return p.peekByte(0) == '=' && p.peekByte(1) == ' '
 }
 
-// readLine records constants and accessors that a line defines.
+// readLine records the constants and accessors that a line defines.
 func (p *rubyParser) readLine(t token) {
 	if c := p.src[t.start]; c >= 'A' && c <= 'Z' {
 		if next := p.next(); next.isPunct('=') && !next.newline && p.peekByte(0) != '=' && p.peekByte(0) != '~' && p.peekByte(0) != '>' {

@@ -47,8 +47,8 @@ func (s *scanner) charOrLifetime() token {
 	return s.literalToken(start)
 }
 
-// rawMarker reports whether the byte before s.pos is an r that begins a raw
-// string (r, br, cr) and does not end a longer word.
+// rawMarker reports whether the byte before s.pos is an r that begins a raw string (r,
+// br, cr) and does not end a longer word.
 func (s *scanner) rawMarker() bool {
 	i := s.pos - 1
 	if i < 0 || s.src[i] != 'r' {
@@ -60,7 +60,7 @@ func (s *scanner) rawMarker() bool {
 	return i == 0 || s.lex.class[s.src[i-1]] < classWord
 }
 
-// scanHash reads an attribute #[…], the rest of a raw string r#"…"#, or a "#".
+// scanHash reads an attribute #[…], the rest of a raw string r#"…"#, or "#".
 func (s *scanner) scanHash() token {
 	start := s.pos
 	if s.rawMarker() {
@@ -143,7 +143,7 @@ func (p *rustParser) defineName(t token, kind code.SymbolKind) int32 {
 	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// nextName returns the next token if it is a name; otherwise it stays unread.
+// nextName returns the next token if it is a name, and otherwise leaves it unread.
 func (p *rustParser) nextName() (token, bool) {
 	t := p.next()
 	if t.kind == tokWord && t.word == wNone {
@@ -157,7 +157,7 @@ func (p *rustParser) nextName() (token, bool) {
 	return t, false
 }
 
-// skipHeader reads to the "{" or ";" that ends an item's header and returns it.
+// skipHeader skips to the "{" or ";" that ends an item's header, and returns it.
 func (p *rustParser) skipHeader() token {
 	for {
 		switch t := p.next(); {
@@ -221,7 +221,7 @@ func (p *rustParser) readFields(in scope) {
 	}
 }
 
-// followedByColon reports whether blanks and a colon come next.
+// followedByColon reports whether a colon follows, after optional blanks.
 func (p *rustParser) followedByColon() bool {
 	i := p.pos
 	for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\t') {
@@ -230,7 +230,7 @@ func (p *rustParser) followedByColon() bool {
 	return i < len(p.src) && p.src[i] == ':'
 }
 
-// toComma reads to the comma that ends a field or variant; true at the brace
+// toComma skips to the comma that ends a field or variant. It returns true at the brace
 // that ends all of them.
 func (p *rustParser) toComma() bool {
 	for {
@@ -290,8 +290,8 @@ func (p *rustParser) enterScope(s scope) {
 	p.scopes.pushScope(s)
 }
 
-// enterImplementation reads "impl<…> Trait for path::Type<…> where … {"; the type is
-// the parent of what is inside.
+// enterImplementation reads "impl<…> Trait for path::Type<…> where … {". The type is the
+// parent of the definitions inside.
 func (p *rustParser) enterImplementation() {
 	var name token
 	where := false
@@ -326,8 +326,8 @@ func (p *rustParser) enterImplementation() {
 	}
 }
 
-// readValue reads "const NAME: Type = …;", "static mut NAME …" or the qualifier of
-// a function.
+// readValue reads "const NAME: Type = …;" or "static mut NAME …", or the qualifier of a
+// function.
 func (p *rustParser) readValue(kind code.SymbolKind) {
 	t := p.next()
 	if t.word == wMut {
@@ -343,7 +343,7 @@ func (p *rustParser) readValue(kind code.SymbolKind) {
 	p.toSemicolon()
 }
 
-// enterForeign enters extern "C" { … }; an extern function follows as an item.
+// enterForeign enters extern "C" { … }. An extern function is read as an item.
 func (p *rustParser) enterForeign() {
 	t := p.next()
 	if t.kind == tokString {
@@ -363,7 +363,7 @@ func (p *rustParser) readAlias() {
 	}
 }
 
-// toSemicolon reads to the end of a statement.
+// toSemicolon skips to the end of a statement.
 func (p *rustParser) toSemicolon() {
 	for {
 		switch t := p.next(); {
@@ -394,8 +394,9 @@ func (p *rustParser) macroRules() {
 	}
 }
 
-// readOther handles what is no item: the end of a block, stray groups, and calls of
-// macros, whose text is only read if the macro selects among items (cfg_if!).
+// readOther handles tokens that begin no item: the end of a block, stray groups, and
+// macro calls. It reads the text of a macro call only if the macro selects among items
+// (cfg_if!).
 func (p *rustParser) readOther(t token) {
 	switch {
 	case t.isPunct('}'):
@@ -414,7 +415,7 @@ func (p *rustParser) readOther(t token) {
 	}
 }
 
-// enterConfigured enters the braces of a macro of the cfg family: cfg_x! { items }.
+// enterConfigured enters the braces of a cfg-like macro: cfg_x! { items }.
 func (p *rustParser) enterConfigured() {
 	t := p.next()
 	if !t.isPunct('{') {

@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-// class says what a byte begins.
+// class is the kind of token that a byte begins.
 type class uint8
 
 const (
 	classPunct   class = iota // punctuation of one byte
 	classSpace                // blank
 	classNewline              // line feed
-	classSpecial              // something the lexis' special function reads
-	classWord                 // letter: words, and below it digits, go on with these
+	classSpecial              // read by the special function of the lexis
+	classWord                 // letter; words continue with this class and those listed below it
 	classDigit
-	classColumn // letter that begins a comment in some column
+	classColumn // letter that begins a comment in a certain column
 )
 
 // lexis is the lexical table of a language.
 type lexis struct {
 	class [256]class
-	// brace, paren and bracket mark the bytes at which skipping such a group has
-	// to stop and look.
+	// brace, paren and bracket mark the bytes at which the scanner must stop while it
+	// skips such a group.
 	brace, paren, bracket [256]bool
 	words                 *wordTable
-	// special reads what begins with the byte c at s.pos, and moves s.pos beyond
-	// it. It returns tokNone for trivia.
+	// special reads the token that begins with byte c at s.pos, and moves s.pos past it.
+	// It returns tokNone for trivia.
 	special func(s *scanner, c byte) token
 
-	// openers are the comments and literals of a table; nil for a lexis by hand.
+	// openers are the comments and literals of a table; nil for a hand-written lexis.
 	openers    *openers
 	quoteWords map[string]bool
-	// suffix marks bytes that may end a word. irregularWords says that there are any, or
-	// that words are written in any case or begin literals.
+	// suffix marks bytes that may end a word. irregularWords means that there are such
+	// bytes, or that words are case-insensitive or may begin literals.
 	suffix         [256]bool
 	irregularWords bool
 	escapes        bool // see lexicon
 }
 
-// newLexis returns the table of a language. The bytes in specials need the special
-// function. Identifiers may contain the bytes in letters, ASCII letters, digits,
+// newLexis returns the lexical table of a language. The special function reads the bytes
+// in specials. Identifiers may contain the bytes in letters, ASCII letters, digits,
 // underscores and all bytes above ASCII.
 func newLexis(letters, specials string, words *wordTable, special func(*scanner, byte) token) *lexis {
 	l := &lexis{words: words, special: special}
@@ -75,13 +75,13 @@ type scanner struct {
 	pos      int
 	lex      *lexis
 	rec      *recorder
-	newline  bool // a line break was passed since the last token
+	newline  bool // there was a line break after the last token
 	steps    int
 	deadline time.Time
 	timedOut *bool
 
-	// skipDepth is the depth within the group that is being skipped, skipSerial
-	// its number; both 0 outside. See conditional.
+	// skipDepth is the depth in the group that is being skipped, and skipSerial its
+	// number; both are 0 outside. See conditional.
 	skipDepth    int32
 	skipSerial   int32
 	skips        int32
@@ -90,20 +90,21 @@ type scanner struct {
 	noRegexpTil  int  // no regular expression ends before this offset
 	noAngleTil   int  // no type arguments end before this offset
 
-	prev token // last token, for the grammars that need to look back
-	// holes says that a literal is left at the expressions inside of it, which are then
-	// in literals; otherwise they are skipped, at most maxLiteralDepth deep.
+	prev token // last token, for grammars that need it
+	// holes means that the scanner stops in literals at the expressions inside them and
+	// stores these literals in literals. Otherwise it skips the expressions, at most
+	// maxLiteralDepth deep.
 	holes        bool
 	literals     []openLiteral
 	literalDepth int
-	// heredocs are the terminators of heredocs that begin after this line.
+	// heredocs are the terminators of the heredocs that begin after this line.
 	heredocs []heredoc
 }
 
-// stepsPerClock is how many tokens are read between two looks at the clock.
+// stepsPerClock is the number of tokens between two checks of the deadline.
 const stepsPerClock = 2048
 
-// countStep counts a step, and ends the text early when the time is up.
+// countStep counts a step, and ends the text early after the deadline.
 func (s *scanner) countStep() {
 	s.steps++
 	if s.steps%stepsPerClock == 0 && !s.deadline.IsZero() && time.Now().After(s.deadline) {
@@ -112,7 +113,7 @@ func (s *scanner) countStep() {
 	}
 }
 
-// next returns the next token that is no trivia.
+// next returns the next token that is not trivia.
 func (s *scanner) next() token {
 	t := s.scanToken()
 	t.newline = s.newline
@@ -168,8 +169,8 @@ func (s *scanner) scanWord() token {
 	return token{shape: shape{kind: tokWord, word: s.lex.words.lookupWord(src[start:pos])}, start: int32(start), end: int32(pos)}
 }
 
-// irregularWord reads a word of a table from start to pos, where words may be more
-// than letters: have suffixes, begin a literal, or be written in any case.
+// irregularWord reads the word of a table language from start to pos, if words may have
+// suffixes, begin a literal, or be case-insensitive.
 func (s *scanner) irregularWord(start, pos int) token {
 	src := s.src
 	if s.lex.escapes {
@@ -245,7 +246,7 @@ func (s *scanner) scanNumber() token {
 	return token{shape: shape{kind: tokNumber}, start: int32(start), end: int32(pos)}
 }
 
-// punctToken consumes n bytes as punctuation named by the first.
+// punctToken consumes n bytes as one punctuation token named by the first byte.
 func (s *scanner) punctToken(n int) token {
 	start := s.pos
 	s.pos += n
@@ -257,7 +258,7 @@ func (s *scanner) literalToken(start int) token {
 	return token{shape: shape{kind: tokString}, start: int32(start), end: int32(s.pos)}
 }
 
-// peekByte returns the byte n after the current one, 0 beyond the end.
+// peekByte returns the byte n positions after the current one, or 0 past the end.
 func (s *scanner) peekByte(n int) byte {
 	if s.pos+n < len(s.src) {
 		return s.src[s.pos+n]
@@ -265,8 +266,8 @@ func (s *scanner) peekByte(n int) byte {
 	return 0
 }
 
-// skipGroup moves past the bracket that closes the group whose opening bracket
-// has just been read. It looks only at those brackets and at special bytes.
+// skipGroup moves past the bracket that closes the group whose opening bracket has just
+// been read. It checks only those brackets and special bytes.
 func (s *scanner) skipGroup(open byte) {
 	stop, closing := &s.lex.brace, byte('}')
 	switch open {
@@ -310,7 +311,7 @@ func (s *scanner) skipWithin(stop *[256]bool, open, closing byte) {
 	}
 }
 
-// groupToken skips the group that open has begun and returns it as one token.
+// groupToken skips the group that open begins, and returns it as one token.
 func (s *scanner) groupToken(open token) token {
 	s.skipGroup(open.ch)
 	open.kind = tokGroup
@@ -329,8 +330,8 @@ func (s *scanner) skipLine() {
 
 var endOfComment = []byte("*/")
 
-// skipBlockComment moves past a comment that begins with two bytes at s.pos and
-// ends with "*/".
+// skipBlockComment moves past the comment with a two-byte opening at s.pos that ends with
+// "*/".
 func (s *scanner) skipBlockComment() {
 	body := s.src[s.pos+2:]
 	i := bytes.Index(body, endOfComment)
@@ -344,7 +345,7 @@ func (s *scanner) skipBlockComment() {
 	s.pos += 2 + i + len(endOfComment)
 }
 
-// skipNestedComment moves past a comment whose inner comments nest.
+// skipNestedComment moves past a comment that may contain nested comments.
 func (s *scanner) skipNestedComment() {
 	depth := 0
 	for s.pos < len(s.src) {
@@ -377,8 +378,8 @@ func (s *scanner) slashComment() token {
 	return token{}
 }
 
-// scanQuoted reads a literal that ends at the same quote, with backslash escapes.
-// One that may not span lines ends at the line break, unless that is escaped.
+// scanQuoted reads a literal that ends at the same quote, with backslash escapes. Unless
+// multiline is set, it ends at an unescaped line break.
 func (s *scanner) scanQuoted(quote byte, multiline bool) token {
 	start, src := s.pos, s.src
 	pos := start + 1
@@ -402,8 +403,8 @@ func (s *scanner) scanQuoted(quote byte, multiline bool) token {
 	return s.literalToken(start)
 }
 
-// scanUntil reads a literal from start that ends with the given bytes, searched
-// from offset from on.
+// scanUntil reads a literal from start to the given end bytes, which it searches from
+// offset from on.
 func (s *scanner) scanUntil(start, from int, end string) token {
 	from = min(from, len(s.src))
 	if i := bytes.Index(s.src[from:], []byte(end)); i >= 0 {

@@ -2,19 +2,19 @@ package outline
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// form is how the text inside a scope is read.
+// form determines how the text inside a scope is read.
 type form uint8
 
 const (
 	formFile        form = iota // declarations
-	formTransparent             // declarations of the scope around it: extern "C" { … }, if (…) { … }
+	formTransparent             // declarations of the enclosing scope: extern "C" { … }, if (…) { … }
 	formNamespace               // declarations under a name
 	formType                    // members
 	formEnum                    // enumerators
 	formFunction                // statements
 	formObject                  // properties of a literal
 	formBlock                   // statements or a literal without a name
-	formParen                   // a parenthesised group
+	formParen                   // a parenthesized group
 	formBracket                 // a bracketed group
 	formTemplate                // an expression inside a template literal
 )
@@ -22,21 +22,21 @@ const (
 // scope is a region of text whose definitions have a parent.
 type scope struct {
 	form form
-	// name and kind are the parent of what is defined inside; a nameless scope
-	// hands on those of the scope around it.
+	// name and kind are the parent of the definitions inside. A nameless scope inherits
+	// those of the enclosing scope.
 	name span
 	kind code.SymbolKind
 	// def is the definition that the scope belongs to, -1 for none.
 	def int32
 
 	unnamed  bool  // a type body without a tag
-	typedef  bool  // what follows the body names a type
-	first    int32 // number of definitions when the scope began
-	pending  token // grammar's own: what to do when the scope closes
-	finished bool  // grammar's own: the enumerators of an enum are all read
+	typedef  bool  // the name after the body names the type
+	first    int32 // number of definitions at the start of the scope
+	pending  token // for the grammar: what to do when the scope closes
+	finished bool  // for the grammar: all enumerators of an enum are read
 }
 
-// maxScopes bounds nesting; deeper groups are skipped as a whole.
+// maxScopes bounds nesting; deeper groups are skipped entirely.
 const maxScopes = 200
 
 // scopes is the stack of open scopes; the file itself is at the bottom.
@@ -52,7 +52,7 @@ func (s *scopes) pushScope(in scope) {
 	s.stack = append(s.stack, in)
 }
 
-// popScope closes the innermost scope, but never the file.
+// popScope closes the innermost scope, except the file.
 func (s *scopes) popScope() (scope, bool) {
 	if len(s.stack) == 1 {
 		return scope{}, false

@@ -28,8 +28,8 @@ func shellSpecial(s *scanner, c byte) token {
 	return s.shellHeredoc()
 }
 
-// doubleQuoted reads a string after its opening quote; the commands that it
-// substitutes may contain further strings.
+// doubleQuoted reads a string after its opening quote. Command substitutions in it may
+// contain further strings.
 func (s *scanner) doubleQuoted(depth int) {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
@@ -49,7 +49,7 @@ func (s *scanner) doubleQuoted(depth int) {
 	}
 }
 
-// skipSubstitution reads a command up to the ")" that ends it.
+// skipSubstitution skips a command up to the ")" that ends it.
 func (s *scanner) skipSubstitution(depth int) {
 	parens := 1
 	for s.pos < len(s.src) {
@@ -94,7 +94,7 @@ func (s *scanner) scanExpansion() token {
 	return s.literalToken(start)
 }
 
-// shellHeredoc reads the mark of a heredoc (<<NAME, <<-'NAME'), else "<".
+// shellHeredoc reads the start of a heredoc (<<NAME, <<-'NAME'), or else "<".
 func (s *scanner) shellHeredoc() token {
 	if s.peekByte(1) != '<' || s.peekByte(2) == '<' {
 		n := 1
@@ -127,7 +127,7 @@ func (s *scanner) shellHeredoc() token {
 	return s.literalToken(start)
 }
 
-// shellParser reads commands; only their first words matter.
+// shellParser reads commands by their first words.
 type shellParser struct {
 	scanner
 	open   []shellBrace
@@ -137,12 +137,12 @@ type shellParser struct {
 // shellBrace is a "{ …; }" and the function whose body it is.
 type shellBrace struct{ def int32 }
 
-// maxBraces bounds the nesting of braces that is followed.
+// maxBraces bounds the nesting of braces that is tracked.
 const maxBraces = 1000
 
 func runShell(s scanner) {
 	p := &shellParser{scanner: s}
-	pending := int32(-1) // the function whose body comes next
+	pending := int32(-1) // the function whose body is expected
 	for {
 		t := p.next()
 		if t.kind == tokEOF {
@@ -181,8 +181,8 @@ func (p *shellParser) beginsCommand(t token) bool {
 	return false
 }
 
-// readCommand reads on from the first word of a command and returns the function that
-// it begins to define, or -1.
+// readCommand continues after the first word of a command. It returns the function whose
+// definition the command begins, or -1.
 func (p *shellParser) readCommand(t token) int32 {
 	switch t.word {
 	case wFunction:

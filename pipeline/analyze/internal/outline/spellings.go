@@ -1,6 +1,6 @@
 package outline
 
-// The keywords that grammars look at.
+// The keywords that grammars use.
 const (
 	wNone word = iota
 	wAbstract
@@ -128,8 +128,8 @@ const (
 	wordCount
 )
 
-// spellings is the text of every word. Aliases of a language's own (such as
-// __attribute) are mapped where its table is made.
+// spellings holds the text of every word. Each language maps its aliases (such as
+// __attribute) in its own table.
 var spellings = [wordCount]string{
 	wAbstract: "abstract", wAlias: "alias", wAlignas: "alignas", wAnd: "and", wAsm: "asm", wAsync: "async",
 	wAttribute: "__attribute__", wAwait: "await", wBegin: "begin", wBool: "bool", wBreak: "break", wCase: "case",

@@ -10,20 +10,20 @@ import (
 // blocks, and which statements define something. docs/adding-a-language.md explains
 // how to write one.
 type table struct {
-	// languages are its names as go-enry has them, separated by commas.
+	// languages are the go-enry names of the languages, separated by commas.
 	languages string
 	lexicon
 
 	blocks blockForm
 	// opens and closes are the words of blockWords, separated by blanks. "^if" opens a
 	// block only at the beginning of a statement. "endif=if" closes the innermost block
-	// that if has opened, and those inside of it.
+	// that if has opened, and those inside it.
 	opens, closes string
-	// endNames says that a closing word followed by a word of opens or by a name closes,
-	// and followed by any other word does not. "=type" in opens is such a word that opens
-	// no block itself: a rule does.
+	// endNames means that a closing word does not close a block if the next word is
+	// neither a name nor a word of opens. "=type" in opens declares such a word that opens
+	// no block itself, because a rule does.
 	endNames bool
-	// labels says that ":" and a name may follow what terminates a statement.
+	// labels means that ":" and a name may follow the terminator of a statement.
 	labels bool
 	// selectors says that a statement which begins with "." or "#" may end at a comma once it
 	// is long: a list of selectors, which has no bound.
@@ -33,19 +33,19 @@ type table struct {
 	attributes string
 	// terminators are words that end a statement.
 	terminators string
-	// newlines says that a statement ends with its line, unless the line ends with one
-	// of the bytes of trailing or the next one begins with a word or byte of continues.
+	// newlines means that a statement ends with its line, unless the line ends with a
+	// byte of trailing or the next line begins with a word or byte of continues.
 	newlines            bool
 	trailing, continues string
 	// separators are bytes that end a statement; ";" if empty.
 	separators string
-	// flat are brackets whose content belongs to the statement: "([" for instance.
+	// flat are brackets whose content is part of the statement, such as "([".
 	flat string
-	// angles says that type arguments in angle brackets are groups.
+	// angles means that type arguments in angle brackets are groups.
 	angles bool
 	// quotes are bytes that may enclose names: `name`.
 	quotes string
-	// starts are bytes that begin a statement where they begin a line.
+	// starts are bytes that begin a statement at the beginning of a line.
 	starts string
 	// path are the bytes that join names; "." if empty.
 	path string
@@ -53,90 +53,91 @@ type table struct {
 	notAfter string
 	// textMarks are bytes at the end of a line after which deeper lines are text.
 	textMarks string
-	// lineStart are bytes of which one begins every line that matters; empty for all.
+	// lineStart are bytes with which every relevant line begins; empty for all lines.
 	lineStart string
-	// keyColon says that a word directly followed by a colon is a key.
+	// keyColon means that a word directly followed by a colon is a key.
 	keyColon bool
-	// descend enters blocks that no rule has begun; they are skipped otherwise.
+	// descend enters blocks that no rule begins; otherwise they are skipped.
 	descend bool
-	// locals records definitions inside of functions.
+	// locals records definitions inside functions.
 	locals bool
 
 	// rules are tried in their order.
 	rules []rule
-	// functions is the kind of what "TYPE NAME(…) {" defines, variables that of
-	// "TYPE NAME;" and "TYPE NAME = …;". Empty: nothing.
+	// functions is the kind of the definition "TYPE NAME(…) {", and variables that of
+	// "TYPE NAME;" and "TYPE NAME = …;". If empty, these define nothing.
 	functions, variables code.SymbolKind
-	// prototypes says that "TYPE NAME(…);" counts as well.
+	// prototypes means that "TYPE NAME(…);" also defines a function.
 	prototypes bool
-	// untyped says that a function needs no type before its name.
+	// untyped means that a function needs no type before its name.
 	untyped bool
 
-	// maxDepth bounds how deep blocks are entered; 0 for maxScopes.
+	// maxDepth bounds the depth to which blocks are entered; 0 means maxScopes.
 	maxDepth int
 
-	// read finds what a statement defines, where rules cannot say it. It is given what
-	// ended the statement.
+	// read finds the definitions of a statement that rules cannot express. end is the
+	// byte that ended the statement.
 	read func(p *tableParser, end byte)
-	// run reads a text instead, where rules cannot say what it defines.
+	// run replaces the table parser for languages that rules cannot express.
 	run func(s scanner)
 }
 
-// rule says what a statement defines that matches a pattern.
+// rule defines the symbol of a statement that matches a pattern.
 type rule struct {
 	match string
 	kind  code.SymbolKind
-	// in are the kinds of blocks in which the rule holds, separated by blanks: kinds,
-	// "file" for the top level, "type" for all that have members; empty for all.
+	// in are the kinds of blocks in which the rule applies, separated by blanks: symbol
+	// kinds, "file" for the top level, "type" for all kinds with members; empty for all.
 	in   string
 	body body
 	// items is the kind of the names that the body lists.
 	items code.SymbolKind
 	// owner is the kind of the parent in a name like Parent.name; "class" if empty.
 	owner code.SymbolKind
-	// column is the one that the statement begins in, counted from 1; 0 for any.
+	// column is the 1-based column in which the statement must begin; 0 for any.
 	column int32
-	// opens says that the definition begins a block, where only some uses of its
-	// keyword do.
+	// opens means that the definition begins a block, if only some uses of its keyword
+	// do.
 	opens bool
-	// once records a name that several statements in a row define, such as the clauses
-	// of a function, only the first time.
+	// once records a name only the first time if several consecutive statements define
+	// it, such as the clauses of a function.
 	once bool
-	// again gives the definition the kind of the one before, as "and" does.
+	// again gives the definition the kind of the previous one, as "and" does.
 	again bool
-	// until is the word that begins the line at which a text ends that is no source.
+	// until is the word at the beginning of the line that ends a text which is not
+	// source.
 	until string
-	// fields are words that precede the names of properties in the group after the
-	// name: class Point(val x: Int).
+	// fields are words before the names of properties in the group after the name: class
+	// Point(val x: Int).
 	fields string
-	// level is that of a section: it ends those of its level and above. With levels it
-	// is the number of equal bytes with which the statement begins.
+	// level is the level of a section, which ends sections of its level and below. With
+	// levels, it is the number of equal bytes at the beginning of the statement.
 	level  int
 	levels bool
 }
 
-// blockForm says what encloses the definitions of a block.
+// blockForm is the form of the blocks that enclose definitions.
 type blockForm uint8
 
 const (
 	blockBraces blockForm = iota // { … }
 	blockWords                   // begin … end
 	blockIndent                  // deeper lines
-	blockLists                   // ( … ), each a statement
-	blockNone                    // nothing: definitions have no parents but sections
+	blockLists                   // ( … ), each of which is a statement
+	blockNone                    // nothing: only sections are parents of definitions
 )
 
-// body says what is done with the block of a definition.
+// body determines how the block of a definition is handled.
 type body uint8
 
 const (
 	bodyAuto    body = iota // by the kind: types and modules are entered
-	bodyEnter               // definitions inside count
-	bodySkip                // nothing inside is looked at
-	bodyNone                // there is none
+	bodyEnter               // definitions inside are recorded
+	bodySkip                // the block is skipped
+	bodyNone                // there is no block
 	bodyItems               // a list of names
 	bodySection             // up to the next section
-	bodyPlain               // the statement opens nothing, whatever words it has
+	bodyPlain               // the statement opens nothing, whatever words it contains
 )
 
 // typeKinds are the kinds whose functions are methods.
@@ -148,7 +149,7 @@ var moduleKinds = kindSet("module namespace package library program unit archite
 // valueKinds are the kinds that are ignored inside a function's body.
 var valueKinds = kindSet("variable constant property field member signal port parameter label enumerator attribute key register net")
 
-// ownerNone is the owner of names whose parent is no definition.
+// ownerNone is the owner of names whose parent is not a definition.
 const ownerNone = "-"
 
 func kindSet(words string) map[code.SymbolKind]bool {
@@ -159,14 +160,14 @@ func kindSet(words string) map[code.SymbolKind]bool {
 	return set
 }
 
-// compiledTable is a table made ready to be used.
+// compiledTable is a table in the form that the parser uses.
 type compiledTable struct {
 	*table
 	lex       *lexis
 	columns   bool // the columns of statements matter
 	byWord    [256][]*compiledRule
 	anchored  []*compiledRule
-	closed    [256]word // the word whose block a closing word ends; wNone for any
+	closed    [256]word // the word whose block a closing word ends; wNone for any word
 	separator [256]bool
 	trail     [256]bool
 	goesOn    [256]bool
@@ -186,7 +187,7 @@ type compiledRule struct {
 	fields  []word
 }
 
-// compileTable makes a table ready. It panics for a mistake in the table.
+// compileTable compiles a table. It panics on an invalid table.
 func compileTable(t *table) *compiledTable {
 	c := &compiledTable{table: t, columns: t.blocks == blockIndent}
 	var words []string

@@ -7,44 +7,44 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// frame is a block that is open.
+// frame is an open block.
 type frame struct {
 	scope
 	opener word
 	column int32
-	// local says that the block belongs to a function.
+	// local means that the block belongs to a function.
 	local bool
-	// items is the kind of names that the block lists, empty for an ordinary block.
+	// items is the kind of names that the block lists; empty for an ordinary block.
 	items code.SymbolKind
-	// section is its level, 0 for what is no section.
+	// section is the level of a section, 0 for other blocks.
 	section int
 }
 
 // tableParser finds definitions by a table. It collects the tokens of a statement and
-// matches the rules with them when it ends.
+// matches the rules against them when the statement ends.
 type tableParser struct {
 	scanner
 	table  *compiledTable
 	m      matcher
 	frames []frame
 	stmt   []token
-	// pending is the definition whose block has not begun yet.
+	// pending is the definition whose block has not begun.
 	pending frame
 	waiting bool
-	// plain says that the statement opens no block.
+	// plain means that the statement opens no block.
 	plain bool
-	// last is the name that was defined last, for rules that record it once.
+	// last is the last defined name, for rules that record a name once.
 	last     span
 	lastKind code.SymbolKind
-	// column is that of the first token of the statement.
+	// column is the column of the first token of the statement.
 	column int32
 }
 
-// maxStatement bounds the tokens of a statement. Later ones are dropped, or are a
-// separate statement where words open blocks.
+// maxStatement bounds the tokens of a statement. Later tokens are dropped or, if words
+// open blocks, form a separate statement.
 const maxStatement = 128
 
-// maxAttempts bounds how many keywords of one statement rules are tried at.
+// maxAttempts bounds the keywords of one statement at which rules are tried.
 const maxAttempts = 8
 
 func (c *compiledTable) run(s scanner) {
@@ -86,7 +86,7 @@ func (p *tableParser) parse() {
 	}
 }
 
-// addToken adds a token to the statement, or ends that.
+// addToken adds a token to the statement, or ends the statement.
 func (p *tableParser) addToken(t token) {
 	c := p.table
 	if t.kind == tokPunct {
@@ -127,7 +127,7 @@ func (p *tableParser) addToken(t token) {
 		if c.blocks != blockWords {
 			return
 		}
-		p.endStatement(',') // blocks may open and close in what follows
+		p.endStatement(',') // blocks may open and close in the following tokens
 	}
 	if len(p.stmt) == 0 && c.labels && t.isPunct(':') {
 		p.next() // the label of a block
@@ -166,7 +166,7 @@ func (p *tableParser) angleMayBegin() bool {
 	return last.kind == tokWord
 }
 
-// goesOn reports whether the statement goes on with t, the first token of a line.
+// goesOn reports whether the statement continues with t, the first token of a line.
 func (p *tableParser) goesOn(t token) bool {
 	last := p.stmt[len(p.stmt)-1]
 	switch {
@@ -180,7 +180,7 @@ func (p *tableParser) goesOn(t token) bool {
 	return false
 }
 
-// columnOf returns the column of t, from 0, at most maxColumn.
+// columnOf returns the 0-based column of t, at most maxColumn.
 func (p *tableParser) columnOf(t token) int32 {
 	from := max(0, int(t.start)-maxColumn)
 	return t.start - int32(from) - int32(bytes.LastIndexByte(p.src[from:t.start], '\n')+1)
@@ -189,7 +189,7 @@ func (p *tableParser) columnOf(t token) int32 {
 // maxColumn bounds the columns that are distinguished.
 const maxColumn = 1000
 
-// endStatement looks for definitions in the statement that ends here.
+// endStatement finds definitions in the statement that ends here.
 func (p *tableParser) endStatement(end byte) {
 	if len(p.stmt) == 0 {
 		return
@@ -208,7 +208,8 @@ func (p *tableParser) endStatement(end byte) {
 
 func (p *tableParser) topFrame() *frame { return &p.frames[len(p.frames)-1] }
 
-// matchStatement looks for what the statement defines, and reports whether it is anything.
+// matchStatement finds the definitions of the statement, and reports whether there are
+// any.
 func (p *tableParser) matchStatement(end byte) bool {
 	c := p.table
 	p.m.stmt, p.m.end = p.stmt, end
@@ -235,7 +236,7 @@ func (p *tableParser) matchStatement(end byte) bool {
 	return p.tryRules(c.anchored, 0) || p.matchImplicit(end)
 }
 
-// matchWordStatement does the same where words open and close blocks.
+// matchWordStatement does the same in languages in which words open and close blocks.
 func (p *tableParser) matchWordStatement() bool {
 	c, flags, attempts := p.table, &p.lex.words.flags, 0
 	p.plain = false
@@ -274,8 +275,8 @@ func (p *tableParser) matchWordStatement() bool {
 	return found
 }
 
-// endsBlock reports whether the closing word at i ends a block that is followed:
-// "end type" does, "end if" does not.
+// endsBlock reports whether the closing word at i ends a block that is tracked: "end
+// type" does, "end if" does not.
 func (p *tableParser) endsBlock(i int) bool {
 	if i+1 >= len(p.stmt) || p.stmt[i+1].kind != tokWord || p.stmt[i+1].word == wNone || p.table.closed[p.stmt[i].word] != wNone {
 		return i+1 >= len(p.stmt) || p.stmt[i+1].kind == tokWord
@@ -283,7 +284,7 @@ func (p *tableParser) endsBlock(i int) bool {
 	return p.lex.words.flags[p.stmt[i+1].word]&(wordBlock|wordOpens|wordOpensFirst) != 0
 }
 
-// afterCloser reports whether the word at i only says what "end" ends.
+// afterCloser reports whether the word at i only names the block that "end" ends.
 func (p *tableParser) afterCloser(i int) bool {
 	return i > 0 && p.stmt[i-1].kind == tokWord && p.stmt[i-1].word != wNone &&
 		p.table.endNames && p.lex.words.flags[p.stmt[i-1].word]&wordCloses != 0
@@ -307,7 +308,7 @@ func (p *tableParser) tryRules(rules []*compiledRule, i int) bool {
 	return false
 }
 
-// recordDefinition records what a rule has found, and notes its block.
+// recordDefinition records the definitions that a rule matched, and their block.
 func (p *tableParser) recordDefinition(r *compiledRule) {
 	level := r.level
 	if r.levels {
@@ -357,7 +358,7 @@ func (p *tableParser) recordDefinition(r *compiledRule) {
 	}
 }
 
-// skipUntil moves to the line that begins with a word.
+// skipUntil skips to the line that begins with a word.
 func (p *tableParser) skipUntil(word string) {
 	for p.pos < len(p.src) {
 		p.countStep()
@@ -424,8 +425,8 @@ func (p *tableParser) listItems(end byte) {
 	}
 }
 
-// skipText skips the lines of a text whose first token is t, and reports
-// whether they are one: deeper than the line before, which ended with a mark.
+// skipText skips the lines of a text whose first token is t. It returns false if they are
+// no text: a text is indented deeper than the previous line, which ends with a mark.
 func (p *tableParser) skipText(t token) bool {
 	if p.columnOf(t) <= p.column {
 		return false
@@ -450,7 +451,7 @@ func (p *tableParser) skipText(t token) bool {
 	return true
 }
 
-// skipLines moves to the next line that matters.
+// skipLines moves to the next relevant line.
 func (p *tableParser) skipLines() {
 	for p.pos < len(p.src) {
 		i := p.pos
@@ -469,8 +470,8 @@ func (p *tableParser) skipLines() {
 	}
 }
 
-// skipToLine goes back to t, the first token of a line, and moves to the next line
-// that matters.
+// skipToLine returns to t, the first token of a line, and moves to the next relevant
+// line.
 func (p *tableParser) skipToLine(t token) bool {
 	p.pos = int(t.start)
 	p.skipLines()

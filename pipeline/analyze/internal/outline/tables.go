@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// tables are the languages that are data. Each is compiled when it is first used.
+// tables are the languages described as data. Each is compiled on first use.
 var tables = []*table{
 	&kotlin, &scala, &groovy, &swift, &dart, &solidity, &protobuf, &thrift, &graphql, &hcl, &nix, &zig, &dlang,
 	&powershell, &perl, &rlang, &css, &less, &objectiveC,

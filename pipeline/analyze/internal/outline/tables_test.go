@@ -24,8 +24,8 @@ func TestTablesCompile(t *testing.T) {
 // repositoryRoot is the directory with the documentation.
 const repositoryRoot = "../../../.."
 
-// TestDocumentation holds docs/adding-a-language.md to the files it names, and
-// docs/languages.md to the languages there are.
+// TestDocumentation checks that the files named in docs/adding-a-language.md exist, and
+// that docs/languages.md lists the existing languages.
 func TestDocumentation(t *testing.T) {
 	page := readPage(t, "docs/adding-a-language.md")
 	paths := regexp.MustCompile("`([a-z]+/[a-zA-Z0-9_/.-]+)`").FindAllStringSubmatch(page, -1)
@@ -46,7 +46,7 @@ func TestDocumentation(t *testing.T) {
 	for _, m := range rules {
 		example.rules = append(example.rules, rule{match: m[1], kind: code.SymbolKind(m[2])})
 	}
-	compileTable(example) // panics for a pattern that cannot be read
+	compileTable(example) // panics on an invalid pattern
 
 	listed := readPage(t, "docs/languages.md")
 	for _, language := range allLanguages() {
@@ -69,7 +69,7 @@ func allLanguages() []string {
 	return all
 }
 
-// TestLanguageNames compares the names in tables with those that files get.
+// TestLanguageNames compares the language names in tables with those assigned to files.
 func TestLanguageNames(t *testing.T) {
 	for _, language := range allLanguages() {
 		if _, ok := data.IDByLanguage[language]; !ok {

@@ -6,25 +6,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Tokenizer reads the tokens of a text, for display. Other than a grammar it skips
-// nothing. It keeps a reference to the text.
+// Tokenizer reads the tokens of a text for display. Unlike a grammar, it skips nothing.
+// It keeps a reference to the text.
 type Tokenizer struct {
 	s        scanner
 	text     []byte
-	keywords *wordTable // nil where those of the lexis are all
-	// directives says that lines that begin with "#" are those of C's preprocessor.
+	keywords *wordTable // nil if the lexis contains all keywords
+	// directives means that lines that begin with "#" are C preprocessor lines.
 	directives bool
-	markup     bool // scripts and styles are inside
-	end        int  // where the token ends, if that is not where the next one is looked for; else -1
+	markup     bool // scripts and styles may be inside
+	end        int  // end of the token, if the next one is not read from there; else -1
 
-	tag      string // the element of markup whose tag is being read
-	embedded int    // where the text of a script or style ends; 0 outside
+	tag      string // the element whose tag is being read
+	embedded int    // end of the text of a script or style; 0 outside
 	host     *lexis
 }
 
-// NewTokenizer returns a Tokenizer at the beginning of a text, whose tokens are read
-// by a general table if the language has no other. It returns nil for prose and for
-// texts of more than 2 GiB, which have no tokens.
+// NewTokenizer returns a Tokenizer at the beginning of a text. It uses a general table if
+// the language has no other. It returns nil for prose and for texts of more than 2 GiB,
+// which have no tokens.
 func NewTokenizer(language code.Language, text []byte) *Tokenizer {
 	if prose[language] || len(text) > maxTextBytes {
 		return nil
@@ -53,9 +53,9 @@ func NewTokenizer(language code.Language, text []byte) *Tokenizer {
 	return t
 }
 
-// Next returns the next token; false at the end of the text. Tokens are not empty,
-// are in order and do not overlap. What is between them is blank, or is text around
-// the source, such as the markup around PHP.
+// Next returns the next token, or false at the end of the text. Tokens are nonempty, in
+// order, and do not overlap. The text between them is blank or surrounds the source, such
+// as the markup around PHP.
 func (t *Tokenizer) Next() (code.Token, bool) {
 	for {
 		t.end = -1
@@ -77,7 +77,7 @@ func (t *Tokenizer) Next() (code.Token, bool) {
 	}
 }
 
-// next moves behind the next token and returns where it begins.
+// next moves past the next token and returns its start.
 func (t *Tokenizer) next() (start int, class code.TokenClass, ok bool) {
 	s := &t.s
 	src, classes := s.src, &s.lex.class
@@ -114,7 +114,7 @@ func (t *Tokenizer) next() (start int, class code.TokenClass, ok bool) {
 	return 0, 0, false
 }
 
-// remember keeps the last token that is no comment, as (*scanner).next does.
+// remember stores the last token that is not a comment, as (*scanner).next does.
 func (s *scanner) remember(tok token) {
 	tok.newline = s.newline
 	s.newline = false
@@ -146,7 +146,7 @@ func (t *Tokenizer) word(tok token) code.TokenClass {
 	return code.TokenIdentifier
 }
 
-// special reads what begins with a byte that is more than itself.
+// special reads a token that begins with a special byte.
 func (t *Tokenizer) special(c byte) code.TokenClass {
 	s := &t.s
 	if c == '#' && t.directives && s.firstOnLine(s.pos) {
@@ -180,7 +180,7 @@ func (t *Tokenizer) special(c byte) code.TokenClass {
 	return code.TokenOperator
 }
 
-// openTemplate notes that an expression inside of a template literal begins.
+// openTemplate records that an expression inside a template literal begins.
 func (t *Tokenizer) openTemplate() {
 	if len(t.s.literals) < maxLiteralDepth {
 		t.s.literals = append(t.s.literals, openLiteral{bracket: '{'})
@@ -218,8 +218,8 @@ func isBracket(c byte) bool {
 	return false
 }
 
-// bracket counts the brackets of an expression inside of a literal. At its end it
-// goes on with the literal, and returns true.
+// bracket counts the brackets of an expression inside a literal. At the end of the
+// expression it continues the literal and returns true.
 func (t *Tokenizer) bracket(c byte) bool {
 	s := &t.s
 	if len(s.literals) == 0 {
@@ -247,7 +247,7 @@ func (t *Tokenizer) bracket(c byte) bool {
 	return false
 }
 
-// resumeLiteral reads the text of a literal behind an expression inside of it.
+// resumeLiteral reads the text of a literal after an expression inside it.
 func (t *Tokenizer) resumeLiteral(l literalState) {
 	s := &t.s
 	start := s.pos
@@ -260,7 +260,7 @@ func (t *Tokenizer) resumeLiteral(l literalState) {
 	s.remember(s.literalToken(start))
 }
 
-// openElement notes that the tag of a script or style begins.
+// openElement records that the tag of a script or style begins.
 func (t *Tokenizer) openElement(tok token) {
 	if tok.start == 0 || t.text[tok.start-1] != '<' {
 		return
@@ -274,13 +274,13 @@ func (t *Tokenizer) openElement(tok token) {
 	}
 }
 
-// enter goes on with the text of a script or style.
+// enter continues with the text of a script or style.
 func (t *Tokenizer) enter() {
 	t.embedded = t.s.closingTag(t.tag)
 	t.s.src, t.s.lex = t.text[:t.embedded], lexisOfElement(t.tag)
 }
 
-// leave goes back to the markup around a script or style.
+// leave returns to the markup around a script or style.
 func (t *Tokenizer) leave() {
 	t.s.pos = t.embedded
 	t.tag, t.embedded = "", 0

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestTokens runs the scripts of testdata/tokens: "tokens LANGUAGE" and a source, then
-// its tokens, a line of source on a line, as class:text.
+// TestTokens runs the scripts of testdata/tokens: "tokens LANGUAGE" and a source,
+// followed by its tokens as class:text, with the tokens of one source line per line.
 func TestTokens(t *testing.T) {
 	datadriven.Walk(t, "testdata/tokens", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -36,7 +36,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// allTokens returns the tokens of a text, and holds them to what Next promises.
+// allTokens returns the tokens of a text and checks the guarantees of Next.
 func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 	t.Helper()
 	tokenizer := NewTokenizer(language, text)
@@ -59,7 +59,7 @@ func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 	return tokens
 }
 
-// TestTokensOfBrokenSource cuts every script, as TestBrokenSource does.
+// TestTokensOfBrokenSource cuts every script in the same way as TestBrokenSource.
 func TestTokensOfBrokenSource(t *testing.T) {
 	for _, language := range append(languages, "Unknown Language") {
 		for _, source := range scripts(t) {
@@ -71,7 +71,7 @@ func TestTokensOfBrokenSource(t *testing.T) {
 	}
 }
 
-// FuzzTokens holds the tokens and the descriptions of any text to their invariants.
+// FuzzTokens checks the invariants of the tokens and descriptions of any text.
 func FuzzTokens(f *testing.F) {
 	languages := fuzzed(f)
 	for i, language := range languages {
@@ -86,8 +86,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// TestDescribe runs the scripts of testdata/describe: "describe LANGUAGE" and a
-// source, then what is shown of its symbols.
+// TestDescribe runs the scripts of testdata/describe: "describe LANGUAGE" and a source,
+// followed by the descriptions of its symbols.
 func TestDescribe(t *testing.T) {
 	datadriven.Walk(t, "testdata/describe", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

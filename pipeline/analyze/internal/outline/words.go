@@ -1,31 +1,31 @@
 package outline
 
-// word is a keyword that some grammar looks at. Keywords of different languages
-// that are spelled alike share a word.
+// word is a keyword that some grammar uses. Keywords of different languages with the same
+// spelling share a word.
 type word uint8
 
-// wordTable finds a keyword by its spelling. It is an open-addressed table: a
-// look-up hashes three bytes and the length, and compares one string.
+// wordTable finds a keyword by its spelling. It is an open-addressed table: a lookup
+// hashes three bytes and the length, and compares one string.
 type wordTable struct {
 	slots  [wordSlots]wordSlot
 	maxLen int
-	fold   bool // words are looked up in lower case
+	fold   bool // lookups use lower case
 	flags  [256]wordFlag
 }
 
-// wordFlag says what a word of a table is for.
+// wordFlag is a property of a word in a table.
 type wordFlag uint16
 
 const (
 	wordReserved   wordFlag = 1 << iota // never a name
 	wordKeyword                         // shown as a keyword
-	wordHead                            // some rule begins with it
+	wordHead                            // a rule begins with it
 	wordOpens                           // opens a block
 	wordOpensFirst                      // opens a block at the beginning of a statement
 	wordCloses                          // closes a block
-	wordBlock                           // opens a block where a rule says so
+	wordBlock                           // opens a block if a rule requires it
 	wordEnds                            // ends a statement
-	wordContinues                       // goes on with the statement of the line before
+	wordContinues                       // continues the statement of the previous line
 )
 
 type wordSlot struct {
@@ -36,8 +36,8 @@ type wordSlot struct {
 // wordSlots is at least four times the number of keywords of any language.
 const wordSlots = 512
 
-// newWordTable returns the table of the given keywords. It panics if one is not
-// in the list of spellings, which is a mistake in this package's own tables.
+// newWordTable returns the table of the given keywords. It panics if one is not in the
+// list of spellings, because all keywords are part of this package.
 func newWordTable(words ...word) *wordTable {
 	t := &wordTable{}
 	for _, w := range words {
@@ -74,7 +74,7 @@ func (t *wordTable) lookupWord(b []byte) word {
 	}
 }
 
-// lookupFold finds a keyword that is written in any case.
+// lookupFold finds a keyword regardless of letter case.
 func (t *wordTable) lookupFold(b []byte) word {
 	var lower [maxFoldedWord]byte
 	if len(b) > len(lower) {
@@ -89,7 +89,7 @@ func (t *wordTable) lookupFold(b []byte) word {
 	return t.lookupWord(lower[:len(b)])
 }
 
-// maxFoldedWord is the length of the longest keyword that is written in any case.
+// maxFoldedWord is the length of the longest case-insensitive keyword.
 const maxFoldedWord = 32
 
 func wordHash(b []byte) uint {
