@@ -8,30 +8,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Visibility says who may see a repository.
+// Visibility determines which callers can see a repository.
 type Visibility string
 
 // The kinds of visibility.
 const (
 	Public   Visibility = "public"   // every caller that may send requests
 	Internal Visibility = "internal" // users
-	Private  Visibility = "private"  // owners, and users who are named
+	Private  Visibility = "private"  // owners, and the users in Access.Members
 )
 
 // Valid reports whether v is one of the kinds.
 func (v Visibility) Valid() bool { return v == Public || v == Internal || v == Private }
 
-// Access is what an owner has decided on a repository. Without one the code
-// host's word counts, or else the configured default.
+// Access is an owner's decision about a repository. Without one, the visibility that the
+// code host reports applies, or else the configured default.
 type Access struct {
 	Repository code.RepositoryID
-	// Visibility is empty where the code host's word stays.
+	// Visibility is empty if the code host's visibility applies.
 	Visibility Visibility
-	// Members may see the repository while it is private, in order.
+	// Members lists in ascending order the users who can see the repository while it is
+	// private.
 	Members []UserID
 }
 
-// ActorKind is how an actor authenticated.
+// ActorKind identifies the way in which an actor authenticated.
 type ActorKind string
 
 // The kinds of actors.
@@ -44,7 +45,8 @@ const (
 	ActorSystem    ActorKind = "system"   // the server itself
 )
 
-// Actor is who did something, from where.
+// Actor identifies the person or program that did something, and the address it came
+// from.
 type Actor struct {
 	Kind ActorKind `json:"kind"`
 	User UserID    `json:"user,omitempty"`
@@ -52,7 +54,7 @@ type Actor struct {
 	Credential string `json:"credential,omitempty"`
 	// Address is the address of the client, without port.
 	Address string `json:"address,omitempty"`
-	// Client is what the client calls itself, X-Quarry-Client-Source or the user
+	// Client is the name that the client sends in X-Quarry-Client-Source, or its user
 	// agent; at most MaxClientBytes.
 	Client string `json:"client,omitempty"`
 }
@@ -60,11 +62,12 @@ type Actor struct {
 // MaxClientBytes bounds Actor.Client.
 const MaxClientBytes = 200
 
-// MaxHostUserBytes bounds the ID of a user at a code host, as events hold it.
+// MaxHostUserBytes bounds the ID of a code host's user in an event.
 const MaxHostUserBytes = 40
 
-// ShortenHostUser returns the ID of a user at a code host as events hold it: the ID itself, or
-// a digest of it if it is longer, as those of Atlassian accounts are.
+// ShortenHostUser returns the ID of a code host's user as events store it: the ID itself,
+// or a digest if the ID is longer than MaxHostUserBytes, as those of Atlassian accounts
+// are.
 func ShortenHostUser(id string) string {
 	if len(id) <= MaxHostUserBytes {
 		return id
@@ -73,19 +76,21 @@ func ShortenHostUser(id string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])[:MaxHostUserBytes-len("sha256:")]
 }
 
-// HostAccess lists who may read a repository at its code host, from its last reading.
+// HostAccess lists the users who can read a repository at its code host, as of the last
+// reading.
 type HostAccess struct {
 	Repository code.RepositoryID
-	// Connection is the connection that read it. It grants nothing if the repository belongs
-	// to another one.
+	// Connection is the connection that read the list. The list grants nothing if the
+	// repository belongs to another connection.
 	Connection string
-	// Users are IDs of the host, Emails addresses that the host has verified. Both ascend.
+	// Users are user IDs at the host, Emails are addresses that the host has verified.
+	// Both are in ascending order.
 	Users, Emails []string
 	ReadAt        time.Time
 }
 
-// HostDoubt names what is to be read again at a code host: a repository, or all of a
-// connection.
+// HostDoubt names a repository, or all repositories of a connection, whose permissions
+// must be read again from the code host.
 type HostDoubt struct {
 	Connection string
 	Repository code.RepositoryID // 0 for all

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShortenHostUser shows that IDs which an event holds stay, and that longer ones differ by
-// their digests.
+// TestShortenHostUser checks that IDs which fit into an event stay unchanged, and that
+// the digests of longer ones differ.
 func TestShortenHostUser(t *testing.T) {
 	longest := strings.Repeat("7", MaxHostUserBytes)
 	for _, id := range []string{"", "1042", longest} {

@@ -6,14 +6,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Scope is what a key may be used for.
+// Scope is a permission of a key.
 type Scope string
 
 // The scopes. They are independent: admin does not include the others.
 const (
 	ScopeSearch Scope = "search" // search, symbols, the list of repositories
 	ScopeGit    Scope = "git"    // files, history, differences, blame
-	ScopeAdmin  Scope = "admin"  // what the user's role lets them change
+	ScopeAdmin  Scope = "admin"  // the changes that the user's role allows
 	ScopeScip   Scope = "scip"   // uploads of precise indexes, for owners
 )
 
@@ -31,25 +31,25 @@ type (
 	SessionID    string
 )
 
-// Kinds of credentials by their first characters. 64 hexadecimal characters, 32
-// random bytes, follow. Keyed hashes and events have these prefixes; those of keys
-// and tokens were also handed out once, and are still accepted.
+// Prefixes of credentials, by kind. 64 hexadecimal characters (32 random bytes) follow.
+// Keyed hashes and events contain these prefixes; earlier versions also issued keys and
+// tokens with them, which are still accepted.
 const (
 	PrefixKey        = "qk_"
 	PrefixToken      = "qt_"
 	PrefixSession    = "qs_"
 	PrefixInvitation = "qi_"
-	PrefixSetup      = "qo_" // the one-time link that makes the first owner
-	PrefixOperator   = "qx_" // the file of the data directory
+	PrefixSetup      = "qo_" // the one-time link that creates the first owner
+	PrefixOperator   = "qx_" // the operator's token in the data directory
 )
 
-// Prefixes of new API keys and tokens. They are those of the established interface,
-// whose clients and secret scanners check them.
+// Prefixes of new API keys and tokens. They are the prefixes of the established
+// interface, which its clients and secret scanners check.
 const (
 	PublicPrefixKey   = "sbk_"
 	PublicPrefixToken = "sbst_"
-	// LegacyPrefixKey begins old keys of the established server. A key is accepted
-	// with it and never handed out with it.
+	// LegacyPrefixKey begins old keys of the established server. Such keys are accepted
+	// but no longer issued.
 	LegacyPrefixKey = "sourcebot-"
 )
 
@@ -58,23 +58,23 @@ type Key struct {
 	ID   KeyID
 	User UserID
 	Name string // unique among the keys of the user
-	// Prefix is the beginning of the value, to recognize it by: PublicPrefixKey, or
-	// PrefixKey for an older key, and six characters.
+	// Prefix is the beginning of the value, by which the user recognizes the key:
+	// PublicPrefixKey, or PrefixKey for an older key, and six characters.
 	Prefix string
 	// Hash is the keyed hash of the value.
 	Hash   string
 	Scopes []Scope
-	// Repositories restrict the key; none is no restriction.
+	// Repositories restricts the key; if empty, there is no restriction.
 	Repositories []code.RepositoryID
 	CreatedAt    time.Time
-	// ExpiresAt and LastUsedAt are zero if there is no such time. LastUsedAt is
-	// exact to a few minutes.
+	// ExpiresAt and LastUsedAt are zero if there is no such time. LastUsedAt is accurate
+	// to a few minutes.
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
 }
 
-// Token is a scoped access token: a short-lived credential for some repositories
-// that a key has minted. It reads, and ends with its key and user.
+// Token is a scoped access token: a short-lived credential for some repositories, minted
+// with a key. It only reads, and becomes invalid with its key and user.
 type Token struct {
 	ID           TokenID
 	Key          KeyID
@@ -92,7 +92,8 @@ type Session struct {
 	Hash      string
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Address and Agent are those of the sign-in, for the user to recognize it by.
+	// Address and Agent are those of the sign-in, so that the user can recognize the
+	// session.
 	Address string
 	Agent   string
 }

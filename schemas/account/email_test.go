@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// TestLowerEmail shows that no address becomes that of somebody else.
+// TestLowerEmail checks that no address becomes the address of another person.
 func TestLowerEmail(t *testing.T) {
 	for email, want := range map[string]string{
 		"Mike@Example.ORG": "mike@example.org", "JÖRG@example.org": "jörg@example.org", "": "",

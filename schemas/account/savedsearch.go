@@ -11,12 +11,12 @@ const (
 	MaxSavedQueryBytes = 4096
 )
 
-// SavedSearchID names a saved search in links. It is random and gives no access: who
-// may read the search is checked each time.
+// SavedSearchID names a saved search in links. It is random and grants no access: each
+// request is authorized separately.
 type SavedSearchID string
 
-// SavedSearch is a query that a user keeps under a name. It holds the text of the
-// query and nothing that it found: each reader gets their own results.
+// SavedSearch is a query that a user stores under a name. It holds the text of the query
+// but no results: each reader gets their own results.
 type SavedSearch struct {
 	ID   SavedSearchID
 	User UserID
@@ -25,20 +25,20 @@ type SavedSearch struct {
 	Query         string
 	Regexp        bool
 	CaseSensitive bool
-	// Shared lets every user of the instance read the text.
+	// Shared allows every user of the instance to read the text.
 	Shared    bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
 // IsQueryControl reports whether r is a control character that the text of a saved query
-// must not contain. Line feeds and tabs may separate its terms.
+// must not contain. Line feeds and tabs are allowed as separators of terms.
 func IsQueryControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
 }
 
-// OrderSavedSearches returns the order in which a user sees saved searches: first the
-// user's own, each part by name.
+// OrderSavedSearches returns a comparison function for the order in which a user sees
+// saved searches: the user's own first, then those of other users, both by name.
 func OrderSavedSearches(user UserID) func(a, b *SavedSearch) int {
 	return func(a, b *SavedSearch) int {
 		if own := a.User == user; own != (b.User == user) {

@@ -14,7 +14,7 @@ const (
 // UserID identifies a user permanently. It contains no personal data.
 type UserID string
 
-// Role is what a user may do in the whole instance.
+// Role determines what a user may do in the whole instance.
 type Role string
 
 // The roles.
@@ -29,22 +29,23 @@ const (
 // Valid reports whether r is one of the roles.
 func (r Role) Valid() bool { return r == RoleOwner || r == RoleMember }
 
-// UserState says whether a user may sign in.
+// UserState determines whether a user may sign in.
 type UserState string
 
 // The states of a user.
 const (
-	StatePending   UserState = "pending"   // waits for an owner's approval
+	StatePending   UserState = "pending"   // waiting for an owner's approval
 	StateActive    UserState = "active"    // may sign in
-	StateSuspended UserState = "suspended" // may not, until reinstated
+	StateSuspended UserState = "suspended" // may not sign in until reinstated
 )
 
-// HostClaimSeparator parts the issuer of a provider from the claim that has the ID of a user
-// at a code host, in the issuer of an Identity: no issuer has one. Such an identity is
-// no way to sign in, and a user has one of each issuer.
+// HostClaimSeparator separates the issuer of a provider from the name of the claim that
+// contains a user's ID at a code host, in the issuer of an Identity; no issuer contains
+// it. Such an identity cannot be used to sign in, and a user has at most one of each
+// issuer.
 const HostClaimSeparator = "#"
 
-// Identity is a user as an OpenID Connect provider knows them.
+// Identity identifies a user at an OpenID Connect provider.
 type Identity struct {
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"`
@@ -54,14 +55,14 @@ type Identity struct {
 type User struct {
 	ID    UserID
 	Email string // lower case; unique among users
-	// EmailVerified says that an identity provider had verified the address when the user last
-	// came from one.
+	// EmailVerified reports that an identity provider had verified the address when the
+	// user last signed in through one.
 	EmailVerified bool
 	Name          string // may be empty
 	Role          Role
 	State         UserState
-	// PasswordHash is in PHC string format ($argon2id$…), empty for users who sign
-	// in elsewhere.
+	// PasswordHash is in PHC string format ($argon2id$…), empty for users who sign in
+	// through a provider.
 	PasswordHash string
 	Identities   []Identity
 	CreatedAt    time.Time

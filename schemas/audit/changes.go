@@ -33,14 +33,14 @@ const (
 	SavedSearchDeleted   Action = "saved_search.deleted"
 )
 
-// What is done to the audit log, and what it says of itself.
+// Actions on the audit log, and problems that it records about itself.
 const (
 	VerifiedAudit Action = "audit.verify"
 	RecordsLost   Action = "audit.records_lost"   // metadata: count, from, until
 	RecordInvalid Action = "audit.record_invalid" // metadata: reason, action, actor
 )
 
-// Actions are all that there are.
+// Actions lists all actions.
 var Actions = []Action{
 	Searched, FoundDefinitions, FoundReferences, ListedRepositories, ListedConnections, ReadRepository, FetchedSource, FetchedBlame,
 	FetchedTree, FetchedDiff, ListedCommits, FetchedCommit, ListedAuthors, ReadUser, ListedUsers, ListedKeys, FetchedAudit, ReadOperations,

@@ -6,10 +6,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// Action names what was done, as kind.verb_object.
+// Action names an action, as kind.verb_object.
 type Action string
 
-// What is read.
+// Actions that read.
 const (
 	Searched           Action = "user.performed_code_search"
 	FoundDefinitions   Action = "user.performed_goto_definition"
@@ -33,11 +33,11 @@ const (
 	CalledTool         Action = "mcp.tool_called"
 )
 
-// What is changed elsewhere than in the accounts, and what failed.
+// Actions that change things other than accounts, and failures.
 const (
 	RegisteredRepository Action = "repo.registered"
 	RemovedRepository    Action = "repo.removed"
-	ErasedRepository     Action = "repo.erased"        // metadata: commit or path, if it is one alone
+	ErasedRepository     Action = "repo.erased"        // metadata: commit or path, unless the whole repository was erased
 	UploadedScip         Action = "repo.scip_uploaded" // metadata: commit, path
 	DeletedScip          Action = "repo.scip_deleted"  // metadata: upload, commit, path
 	ReindexedRepository  Action = "repo.reindex_requested"
@@ -48,7 +48,7 @@ const (
 	RateLimited          Action = "request.rate_limited"
 )
 
-// TargetType says what kind of thing Record.Target names.
+// TargetType is the type of the thing that Record.Target names.
 type TargetType string
 
 // The kinds of targets.
@@ -65,7 +65,7 @@ const (
 	TargetOperation  TargetType = "operation"
 )
 
-// Bounds of a Record. Longer text is cut.
+// Bounds of a Record. Longer text is truncated.
 const (
 	MaxTargetBytes   = 1024
 	MaxMetadata      = 16
@@ -77,13 +77,13 @@ type Record struct {
 	At     time.Time     `json:"at"`
 	Action Action        `json:"action"`
 	Actor  account.Actor `json:"actor"`
-	// Target names what was read or changed: a repository's full name, for a file
-	// "repository:path", an ID; empty for the instance.
+	// Target names the thing that was read or changed: a repository's full name,
+	// "repository:path" for a file, or an ID; empty for the instance.
 	TargetType TargetType `json:"targetType"`
 	Target     string     `json:"target,omitempty"`
-	// RequestID is the X-Request-Id of the answer, Status its HTTP status.
+	// RequestID is the X-Request-Id of the response, Status its HTTP status.
 	RequestID string `json:"requestId,omitempty"`
 	Status    int    `json:"status,omitempty"`
-	// Metadata are further words, such as the query of a search.
+	// Metadata holds more details, such as the query of a search.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

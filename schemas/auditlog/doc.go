@@ -1,9 +1,9 @@
-// Package auditlog has the words for what is read of the audit log.
+// Package auditlog defines the types for reading the audit log.
 //
-// It answers the questions "what is an entry, which are asked for, and is the log as it was
-// written?". Package
-// schemas/audit has what is written; an Entry is that, as it is in the log. The projection
-// returns entries, and query/api maps them once.
+// It answers the questions "what is an entry, which entries are requested, and is the log
+// unaltered?". Package schemas/audit defines what is written; an Entry is such a record
+// with its place in the log. The projection returns entries, and query/api maps them
+// once.
 //
 // The types hold no locks.
 package auditlog

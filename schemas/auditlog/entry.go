@@ -12,10 +12,12 @@ type Entry struct {
 	audit.Record
 	// ID is derived from Position and Index.
 	ID string
-	// Position is that of the record in the log, Index the place in it.
+	// Position is the position of the record in the log, Index the index of the entry in
+	// the record.
 	Position event.Position
 	Index    int
-	// Refused says why a change of the accounts had no effect; empty: it had.
+	// Refused is the reason why a change of the accounts had no effect; empty if it had
+	// an effect.
 	Refused string
 }
 
@@ -26,12 +28,11 @@ type Query struct {
 	Action       audit.Action
 	// Actor is an ActorID.
 	Actor string
-	// Offset entries are skipped; Limit bounds those that are returned.
+	// Offset is the number of entries to skip; Limit bounds the returned entries.
 	Offset, Limit int
 }
 
-// Page is a part of the log, newest first: by time, and within a millisecond by
-// place.
+// Page is a part of the log, newest first: by time, and within a millisecond by position.
 type Page struct {
 	Entries []*Entry
 	// Total counts the entries that the query selects.

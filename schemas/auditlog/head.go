@@ -10,29 +10,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Head says how far the chain of a topic is.
+// Head is the end of a topic's hash chain.
 type Head struct {
 	Topic event.Topic
-	// First is the offset of the first record that this store has read, Last that of
-	// the last one; -1 if there is none. At is the log's time of it.
+	// First and Last are the offsets of the first and the last record that this store has
+	// read; -1 if there is none. At is the time of the last record in the log.
 	First, Last event.Offset
 	At          time.Time
-	// Records counts the records of the topic up to Last; from First if the chain has
-	// no anchor.
+	// Records counts the records of the topic up to Last; if the chain has no anchor,
+	// starting at First.
 	Records int64
-	// Hash is empty as long as the chain has no anchor: the log was cut at its
-	// beginning, and no seal has come since.
+	// Hash is empty as long as the chain has no anchor: the beginning of the log was
+	// trimmed, and no seal has followed yet.
 	Hash string
-	// Entries counts the entries that are kept.
+	// Entries counts the stored entries.
 	Entries int64
-	// SealedOffset is how far the last seal goes, -1 without one; SealedAt when it
-	// was made.
+	// SealedOffset is the last offset that the last seal covers, -1 without a seal;
+	// SealedAt is the time of that seal.
 	SealedOffset event.Offset
 	SealedAt     time.Time
 }
 
-// Pin returns the head in the form in which it can be kept elsewhere; empty before the
-// first record, and as long as the chain has no anchor.
+// Pin returns the head in a form that can be stored outside Quarry. It returns "" before
+// the first record, and as long as the chain has no anchor.
 func (h *Head) Pin() string { return pinText(h.Topic, h.Last, h.Hash) }
 
 func pinText(topic event.Topic, last event.Offset, hash string) string {
@@ -42,14 +42,14 @@ func pinText(topic event.Topic, last event.Offset, hash string) string {
 	return Pin{Hash: hash, At: event.Position{Topic: topic, Offset: last}}.String()
 }
 
-// Pin is a head that was recorded elsewhere.
+// Pin is a head that was recorded outside Quarry.
 type Pin struct {
 	Hash string
-	// At is where it was the head; without a topic, anywhere.
+	// At is the position at which it was the head; without a topic, any position.
 	At event.Position
 }
 
-// String returns what ParsePin reads.
+// String returns p in the format that ParsePin reads.
 func (p Pin) String() string {
 	if p.At.Topic == "" {
 		return p.Hash

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPinsAreParsed reads pins in both forms, and refuses what is none.
+// TestPinsAreParsed parses pins in both forms, and rejects invalid ones.
 func TestPinsAreParsed(t *testing.T) {
 	hash := strings.Repeat("0a", 32)
 	for _, text := range []string{hash, "quarry.audit/0/17:" + hash} {

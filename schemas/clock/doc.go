@@ -1,6 +1,5 @@
 // Package clock waits.
 //
-// It answers the question "how long until the next try, unless it is stopped before that?".
-// Its one function is what every loop with a pause needs: time.Sleep that ends with a
-// context.
+// It answers the question "how does a loop pause and still stop promptly?". Its one
+// function is a time.Sleep that ends when a context does.
 package clock

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Sleep waits for d, or until ctx ends: then it returns ctx.Err(). With a ctx that has
-// ended it does not wait.
+// Sleep waits for d, or until ctx ends and then returns ctx.Err(). If ctx has already
+// ended, it does not wait.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err

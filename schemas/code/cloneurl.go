@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// ErrCloneURL says that a clone URL is not one that Quarry hands to git.
+// ErrCloneURL reports that a clone URL is not one that Quarry passes to git.
 var ErrCloneURL = errors.New("clone URL is not usable")
 
-// CloneURL is a parsed clone URL. Parsing is lexical only: the code that runs git
-// decides whether the host may be reached or the path be read.
+// CloneURL is a parsed clone URL. Parsing is lexical only: the code that runs git decides
+// whether the host may be contacted or the path read.
 type CloneURL struct {
 	// Scheme is https, http, ssh, git or file.
 	Scheme string
-	// Host is in lower case, with the port where it is not the scheme's own;
-	// empty for file.
+	// Host is in lower case, with the port unless it is the scheme's default; empty for
+	// file.
 	Host string
-	// Path has no leading slash, no trailing slash and no ".git"; case is kept.
+	// Path has no leading slash, no trailing slash and no ".git"; its case is preserved.
 	Path string
 }
 
@@ -29,13 +29,13 @@ var (
 	scpForm         = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([^/].*|/[^/].*)$`)
 )
 
-// defaultPorts are left out of CloneURL.Host.
+// defaultPorts holds the ports that CloneURL.Host omits.
 var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}
 
-// ParseCloneURL takes apart a URL, the scp form user@host:path or an absolute
-// path. It refuses what could make git run a program or leak a secret:
-// transport helpers (ext::…), a leading dash, control characters, a password.
-// Errors wrap ErrCloneURL and do not repeat a password.
+// ParseCloneURL parses a URL, the scp form user@host:path or an absolute path. It rejects
+// anything that could make git run a program or leak a secret: transport helpers
+// (ext::…), a leading dash, control characters, a password. Errors wrap ErrCloneURL and
+// do not repeat a password.
 func ParseCloneURL(s string) (CloneURL, error) {
 	if err := checkCloneURLBytes(s); err != nil {
 		return CloneURL{}, err
@@ -51,7 +51,7 @@ func ParseCloneURL(s string) (CloneURL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		// The error of net/url repeats its input, password and all.
+		// The error of net/url repeats its input, including a password.
 		return CloneURL{}, fmt.Errorf("%w: it does not parse as a URL", ErrCloneURL)
 	}
 	return fromURL(u)
@@ -113,8 +113,8 @@ func newCloneURL(scheme, host, p string) (CloneURL, error) {
 	return CloneURL{Scheme: scheme, Host: host, Path: p}, nil
 }
 
-// Name returns the full name of a repository that is known by its clone URL
-// only: host/path, or the path alone for file.
+// Name returns the full name of a repository of which only the clone URL is known:
+// host/path, or just the path for file.
 func (c CloneURL) Name() string {
 	if c.Host == "" {
 		return c.Path
@@ -122,10 +122,10 @@ func (c CloneURL) Name() string {
 	return c.Host + "/" + c.Path
 }
 
-// Same reports whether c and d name the same repository: equal host and path,
-// whatever the scheme it is reached by.
+// Same reports whether c and d name the same repository: their host and path are equal,
+// whatever the scheme.
 func (c CloneURL) Same(d CloneURL) bool { return c.Host == d.Host && c.Path == d.Path }
 
-// RepositoryID returns the ID of a repository that is known by its clone URL
-// only. It does not depend on the scheme.
+// RepositoryID returns the ID of a repository of which only the clone URL is known. It
+// does not depend on the scheme.
 func (c CloneURL) RepositoryID() RepositoryID { return NewRepositoryID(c.Host, c.Path) }

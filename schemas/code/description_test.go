@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestKeepDescription keeps descriptions of hosts to one line within the bound.
+// TestKeepDescription checks that descriptions are reduced to one line within the bound.
 func TestKeepDescription(t *testing.T) {
 	long := strings.Repeat("ü", code.MaxDescriptionBytes)
 	for in, want := range map[string]string{

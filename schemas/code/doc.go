@@ -1,13 +1,13 @@
-// Package code holds the nouns of source code that every part of Quarry
-// shares: repositories, revisions, blobs, documents' languages and symbols.
+// Package code defines the terms for source code that every part of Quarry shares:
+// repositories, revisions, blobs, the languages of documents, and symbols.
 //
-// It answers the question "what do we call the thing, and how large may it
-// be?". It imports the standard library only, does no I/O and knows nothing of
-// the log, of Pebble or of HTTP.
+// It answers the question "what do we call the thing, and how large may it be?". It
+// imports only the standard library, does no I/O and does not depend on the log, Pebble
+// or HTTP.
 //
 // # Identity
 //
-//	RepositoryID  52 bits, derived from the identity the code host gives a
+//	RepositoryID  52 bits, derived from the identity that the code host gives a
 //	              repository (see NewRepositoryID), never from its name: a
 //	              rename keeps the ID. It fits a JSON number exactly.
 //	RepositoryNumber, ConnectionNumber

@@ -2,50 +2,50 @@ package code
 
 import "fmt"
 
-// Language is a programming language in the spelling of github-linguist ("Go",
-// "C++"). Empty means unknown.
+// Language is a programming language as github-linguist spells it ("Go", "C++"). Empty
+// means unknown.
 type Language string
 
-// DocumentKey identifies the content of a document: a blob, read as a language.
+// DocumentKey identifies the content of a document: a blob, interpreted as a language.
 type DocumentKey struct {
 	Blob     BlobID
 	Language Language
 }
 
-// Flags are facts about a document or its place.
+// Flags are traits of a document or its place.
 type Flags uint8
 
-// The facts that ranking and filters use.
+// The traits that ranking and filters use.
 const (
 	FlagGenerated  Flags = 1 << iota // written by a program
 	FlagVendored                     // third-party code kept in the repository
 	FlagTest                         // test code
 	FlagASCII                        // every byte is below 0x80
 	FlagTranscoded                   // the text was not UTF-8 in the blob
-	// Some symbols are missing: the time limit passed, the text exceeds a limit of nesting
-	// or number, or, with both flags, the grammar failed.
+	// Some symbols are missing: the time limit was exceeded, the text exceeds a limit on
+	// nesting or number of symbols, or, with both flags, the grammar failed.
 	FlagSymbolsTimeout
 	FlagSymbolsLimit
 )
 
-// flagSymbolsFailed says that the grammar failed on the text.
+// flagSymbolsFailed indicates that the grammar failed on the text.
 const flagSymbolsFailed = FlagSymbolsTimeout | FlagSymbolsLimit
 
-// PartialReason says why some or all symbols of a searchable file are missing, in the
-// words of the API and of the metric label. Empty: none are.
+// PartialReason is the reason why some or all symbols of a searchable file are missing,
+// as spelled in the API and the metric label. It is empty if none are missing.
 type PartialReason string
 
 // The reasons for which symbols are partial.
 const (
-	PartialTimeout PartialReason = "symbols_timeout" // the time limit passed
+	PartialTimeout PartialReason = "symbols_timeout" // the time limit was exceeded
 	PartialLimit   PartialReason = "symbols_limit"   // nested too deep, or too many
 	PartialFailed  PartialReason = "symbols_failed"  // the grammar failed
 )
 
-// PartialReasons lists them.
+// PartialReasons lists all reasons.
 var PartialReasons = []PartialReason{PartialTimeout, PartialLimit, PartialFailed}
 
-// Flags returns the flags of a document whose symbols are partial for that reason.
+// Flags returns the flags of a document whose symbols are partial for reason r.
 func (r PartialReason) Flags() Flags {
 	switch r {
 	case PartialTimeout:
@@ -58,7 +58,7 @@ func (r PartialReason) Flags() Flags {
 	return 0
 }
 
-// PartialSymbols returns the reason that the flags of a document have.
+// PartialSymbols returns the reason that the flags encode.
 func (f Flags) PartialSymbols() PartialReason {
 	switch f & flagSymbolsFailed {
 	case FlagSymbolsTimeout:
@@ -71,7 +71,7 @@ func (f Flags) PartialSymbols() PartialReason {
 	return ""
 }
 
-// Advice says what the reason means and what can be done about it.
+// Advice explains the reason and what can be done about it.
 func (r PartialReason) Advice() string {
 	switch r {
 	case PartialTimeout:
@@ -84,26 +84,26 @@ func (r PartialReason) Advice() string {
 	return ""
 }
 
-// SkipReason says why a file is not searchable, in the words of the API and of
-// the metric label.
+// SkipReason is the reason why a file is not searchable, as spelled in the API and the
+// metric label.
 type SkipReason string
 
 // The reasons for which a file is not indexed.
 const (
 	SkipBinary      SkipReason = "binary"       // a NUL byte or a binary format
 	SkipTooLarge    SkipReason = "too_large"    // above the size limit
-	SkipUndecodable SkipReason = "undecodable"  // no known encoding gives text
+	SkipUndecodable SkipReason = "undecodable"  // no known encoding yields text
 	SkipSymlink     SkipReason = "symlink"      // a link has no text
 	SkipSubmodule   SkipReason = "submodule"    // lives in another repository
-	SkipLFSPointer  SkipReason = "lfs_pointer"  // the file is in a store of Git LFS
+	SkipLFSPointer  SkipReason = "lfs_pointer"  // the file is in a Git LFS store
 	SkipUnreadable  SkipReason = "unreadable"   // git cannot read the blob
-	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath refuses the path: see NamePath
+	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath rejects the path; see NamePath
 )
 
-// SkipReasons lists them.
+// SkipReasons lists all reasons.
 var SkipReasons = []SkipReason{SkipBinary, SkipTooLarge, SkipUndecodable, SkipSymlink, SkipSubmodule, SkipLFSPointer, SkipUnreadable}
 
-// Advice says what the reason means and what can be done about it.
+// Advice explains the reason and what can be done about it.
 func (r SkipReason) Advice() string {
 	switch r {
 	case SkipBinary:
@@ -126,8 +126,8 @@ func (r SkipReason) Advice() string {
 	return "Not indexed."
 }
 
-// SymbolKind is what a symbol is, in the words that universal-ctags uses and
-// the API shows: "function", "method", "class", "struct", "member", …
+// SymbolKind is the kind of a symbol, as universal-ctags and the API name it: "function",
+// "method", "class", "struct", "member", …
 type SymbolKind string
 
 // Symbol is a definition in a document.
@@ -135,12 +135,11 @@ type Symbol struct {
 	// Name is the identifier as written, at most MaxSymbolBytes, without line breaks.
 	Name string
 	Kind SymbolKind
-	// Parent is the name of the scope that encloses it, and ParentKind what that
-	// is; both empty at the top level.
+	// Parent is the name of the enclosing scope, and ParentKind its kind; both are empty
+	// at the top level.
 	Parent     string
 	ParentKind SymbolKind
-	// Offset is the byte offset of the name in the document's text: the text at
-	// Offset is Name.
+	// Offset is the byte offset of Name in the document's text.
 	Offset uint32
 	// Line is the line of the name, from 1. EndLine is the last line of the
 	// definition's body; 0 if unknown.
@@ -148,26 +147,26 @@ type Symbol struct {
 	EndLine uint32
 }
 
-// Definition is a symbol with what is found again in the text when it is shown, and
-// is not kept in the index.
+// Definition is a symbol with details that are not stored in the index; they are
+// extracted from the text again when the symbol is shown.
 type Definition struct {
 	Symbol
-	// Column is that of the name, in characters, from 1.
+	// Column is the column of the name, in characters, from 1.
 	Column uint32
-	// BodyStart and BodyEnd are byte offsets: what follows the signature, such as a
-	// block. Both are 0 where there is none.
+	// BodyStart and BodyEnd are the byte offsets of the part that follows the signature,
+	// such as a block. Both are 0 if there is none.
 	BodyStart, BodyEnd uint32
 	// Signature is the text of the declaration without its body, on one line, at most
 	// MaxSignatureBytes.
 	Signature string
-	// Visibility is "public", "protected", "internal" or "private" where the declaration
-	// or the rules of the language say so; empty otherwise.
+	// Visibility is "public", "protected", "internal" or "private" if the declaration or
+	// the rules of the language determine it; empty otherwise.
 	Visibility string
-	// Declaration says that something is declared without a body, such as a prototype or
-	// a method of an interface.
+	// Declaration reports whether the symbol is declared without a body, such as a
+	// prototype or a method of an interface.
 	Declaration bool
-	// Doc is the first line of the comment that documents it, without the marks of
-	// comments, at most MaxDocBytes.
+	// Doc is the first line of its documentation comment, without comment markers, at
+	// most MaxDocBytes.
 	Doc string
 }
 
@@ -178,7 +177,7 @@ type Token struct {
 	Start, End uint32
 }
 
-// TokenClass is what a token is, for display.
+// TokenClass is the class of a token, for syntax highlighting.
 type TokenClass uint8
 
 // The classes of tokens. Their numbers are part of the API.
@@ -192,7 +191,7 @@ const (
 	TokenOperator
 )
 
-// TokenClasses are the names of the classes, by number.
+// TokenClasses holds the names of the classes, indexed by number.
 var TokenClasses = [...]string{"comment", "string", "number", "keyword", "identifier", "definition", "operator"}
 
 // String returns the name of the class.

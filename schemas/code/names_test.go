@@ -21,7 +21,8 @@ func FuzzNamePath(f *testing.F) {
 	})
 }
 
-// TestNamesOfLongPathsDiffer holds the names of paths with one beginning apart.
+// TestNamesOfLongPathsDiffer checks that long paths with the same beginning get different
+// names.
 func TestNamesOfLongPathsDiffer(t *testing.T) {
 	long := strings.Repeat("d/", MaxPathBytes)
 	a, _ := NamePath(long + "a")

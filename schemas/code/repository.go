@@ -10,23 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotFound says that a repository, revision, path or document does not
-// exist. Packages wrap it with what was looked for.
+// ErrNotFound reports that a repository, revision, path or document does not exist.
+// Packages wrap it with the name of the missing thing.
 var ErrNotFound = errors.New("not found")
 
 // RepositoryID identifies a repository permanently. See NewRepositoryID.
 type RepositoryID uint64
 
-// repositoryIDBits keeps an ID within the integers that a JSON number holds
-// exactly (2^53).
+// repositoryIDBits keeps an ID within the integers that a JSON number represents exactly
+// (2^53).
 const repositoryIDBits = 52
 
-// NewRepositoryID derives the ID of a repository from its identity: the name of
-// the code host and the identifier which that host never reuses (a numeric ID,
-// a UUID, or, where the host has nothing better, the clone URL or the project
-// name). The same identity always has the same ID, so ingest needs no store to
-// assign one. Two identities share an ID with probability n²/2^53; the catalog
-// refuses the second one.
+// NewRepositoryID derives the ID of a repository from its identity: the name of the code
+// host and an identifier that the host never reuses (a numeric ID, a UUID, or, if the
+// host has nothing better, the clone URL or the project name). The same identity always
+// has the same ID, so ingest needs no store to assign one. Among n repositories, two
+// share an ID with probability n²/2^53; the catalog rejects the second one.
 func NewRepositoryID(host, identity string) RepositoryID {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(host))
@@ -49,11 +48,10 @@ func NewRepositoryID(host, identity string) RepositoryID {
 // String returns the ID in decimal.
 func (id RepositoryID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
-// HostKind is the kind of code host a repository lives on, in the spelling of
-// the public API.
+// HostKind is the kind of a repository's code host, as spelled in the public API.
 type HostKind string
 
-// The kinds of code host that the public API names.
+// The kinds of code hosts in the public API.
 const (
 	GitHub          HostKind = "github"
 	GitLab          HostKind = "gitlab"
@@ -74,7 +72,7 @@ func (k HostKind) Valid() bool {
 	return false
 }
 
-// Repository is what is known of a repository, whether it is indexed or not.
+// Repository describes a repository, whether it is indexed or not.
 type Repository struct {
 	ID   RepositoryID `json:"id"`
 	Kind HostKind     `json:"kind"`
@@ -83,45 +81,45 @@ type Repository struct {
 	Name string `json:"name"`
 	// DisplayName is the short name for people; empty means Name.
 	DisplayName string `json:"displayName,omitempty"`
-	// CloneURL is what git fetches from, or an absolute path. It never holds
+	// CloneURL is the URL that git fetches from, or an absolute path. It never contains
 	// credentials.
 	CloneURL string `json:"cloneUrl"`
 	// WebURL is the repository's page on its code host; empty if it has none.
 	WebURL string `json:"webUrl,omitempty"`
-	// ImageURL is its picture, or that of its owner, on any host; see KeepImageURL.
+	// ImageURL is the URL of its picture, or its owner's, on any host; see KeepImageURL.
 	ImageURL string `json:"imageUrl,omitempty"`
-	// Description is what its code host says of it, one line; see KeepDescription.
+	// Description is its description on the code host, in one line; see KeepDescription.
 	Description string `json:"description,omitempty"`
 	// DefaultBranch is the short name of the default branch; empty until known.
 	DefaultBranch string `json:"defaultBranch,omitempty"`
 	// Branches are globs that select, by short name, the branches to index in
 	// addition to the default branch.
 	Branches []string `json:"branches,omitempty"`
-	// Tags are globs on short tag names that are indexed, too.
+	// Tags are globs that select, by short name, the tags to index.
 	Tags []string `json:"tags,omitempty"`
-	// Connection is the configured connection it came by; empty for one that
-	// was registered by hand.
+	// Connection is the configured connection through which it was registered; empty if
+	// it was registered manually.
 	Connection string `json:"connection,omitempty"`
 	Fork       bool   `json:"fork,omitempty"`
 	Archived   bool   `json:"archived,omitempty"`
 	Private    bool   `json:"private,omitempty"`
 }
 
-// Bounds of the fields of a Repository, enforced where one enters the system.
+// Bounds of the fields of a Repository, enforced where a repository enters the system.
 const (
 	MaxNameBytes = 512
 	MaxURLBytes  = 2048
-	// MaxDescriptionBytes bounds Description. Hosts take up to 350 (GitHub) or 2,000
+	// MaxDescriptionBytes bounds Description. Hosts allow up to 350 (GitHub) or 2,000
 	// characters (GitLab).
 	MaxDescriptionBytes = 1024
-	// MaxRefGlobs bounds Branches, and Tags as well.
+	// MaxRefGlobs bounds Branches and Tags, each.
 	MaxRefGlobs     = 256
 	MaxRefGlobBytes = 256
 )
 
-// KeepImageURL returns s if it is the http(s) URL of a picture that a Repository can have,
-// and nothing otherwise. Pictures are on other hosts than the code as a rule: a picture that
-// no client should load must not keep its repository out.
+// KeepImageURL returns s if it is an http(s) URL that is valid as Repository.ImageURL,
+// and "" otherwise. Pictures are usually on other hosts than the code: a picture that no
+// client should load must not prevent the registration of its repository.
 func KeepImageURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > MaxURLBytes || u.Host == "" || u.User != nil || !utf8.ValidString(s) || !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") {
@@ -130,8 +128,8 @@ func KeepImageURL(s string) string {
 	return s
 }
 
-// ResolvePageURL returns the address of the pages of a project: its path below base, or, if
-// base is empty, what the host says.
+// ResolvePageURL returns the address of a project's pages: path below base, or fromHost if base
+// is empty.
 func ResolvePageURL(base, path, fromHost string) string {
 	if base == "" {
 		return fromHost
@@ -139,8 +137,8 @@ func ResolvePageURL(base, path, fromHost string) string {
 	return strings.TrimRight(base, "/") + (&url.URL{Path: "/" + path}).EscapedPath()
 }
 
-// KeepDescription returns the description that a Repository can have: s on one line, without
-// control characters, and cut at MaxDescriptionBytes.
+// KeepDescription returns s in a form that is valid as Repository.Description: on one
+// line, without control characters, and truncated to MaxDescriptionBytes.
 func KeepDescription(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if len(s) <= MaxDescriptionBytes {

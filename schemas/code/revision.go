@@ -10,8 +10,8 @@ import (
 // characters, or 64 in a SHA-256 repository. Empty means "no commit".
 type CommitID string
 
-// ParseCommitID checks s and returns it as a CommitID. The all-zero name, which
-// code hosts send for "does not exist", becomes the empty CommitID.
+// ParseCommitID validates s and returns it as a CommitID. The all-zero name, which code
+// hosts send for "does not exist", becomes the empty CommitID.
 func ParseCommitID(s string) (CommitID, error) {
 	if len(s) != 40 && len(s) != 64 {
 		return "", fmt.Errorf("commit %.80q: want 40 or 64 hexadecimal characters", s)
@@ -56,9 +56,9 @@ func (r Ref) IsBranch() bool { return strings.HasPrefix(string(r), branchPrefix)
 // IsTag reports whether r is a tag.
 func (r Ref) IsTag() bool { return strings.HasPrefix(string(r), tagPrefix) }
 
-// Validate checks r by the rules of git-check-ref-format, as far as they
-// protect a command line and a key: a full name, no control characters, no "..",
-// no element that begins with a dot or a dash or ends in ".lock".
+// Validate checks the rules of git-check-ref-format that protect a command line and a
+// key: a full name, no control characters, no "..", no element that begins with a dot or
+// a dash or ends in ".lock".
 func (r Ref) Validate() error {
 	s := string(r)
 	if len(s) > MaxRefBytes {
@@ -90,8 +90,8 @@ type Revision struct {
 	Commit CommitID `json:"commit"`
 }
 
-// BlobID is the object name of a blob: content by hash. In a SHA-256 repository
-// it is the first 20 bytes.
+// BlobID is the object name of a blob, a hash of its content. In a SHA-256 repository it
+// is the first 20 bytes of the name.
 type BlobID [20]byte
 
 // ParseBlobID decodes the hexadecimal object name s.
@@ -112,7 +112,7 @@ func (id BlobID) String() string { return hex.EncodeToString(id[:]) }
 // MarshalText encodes the ID in hexadecimal.
 func (id BlobID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText decodes what MarshalText wrote.
+// UnmarshalText decodes the output of MarshalText.
 func (id *BlobID) UnmarshalText(b []byte) error {
 	parsed, err := ParseBlobID(string(b))
 	*id = parsed
@@ -122,7 +122,7 @@ func (id *BlobID) UnmarshalText(b []byte) error {
 // MaxPathBytes bounds a path in a repository (Linux' PATH_MAX).
 const MaxPathBytes = 4096
 
-// ValidatePath reports why p is no path of a file in a repository.
+// ValidatePath returns an error if p is not a valid path of a file in a repository.
 func ValidatePath(p string) error {
 	if p == "" || len(p) > MaxPathBytes || p[0] == '/' || strings.IndexByte(p, 0) >= 0 {
 		return fmt.Errorf("path %.80q: want a relative path of 1 to %d bytes", p, MaxPathBytes)

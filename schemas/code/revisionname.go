@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// ErrRevisionName says that a text does not name a revision in any repository.
+// ErrRevisionName reports that a text cannot name a revision in any repository.
 var ErrRevisionName = errors.New("not the name of a revision")
 
-// RevisionName is what a client wrote to name a commit, taken apart: a branch, a
-// tag, a full ref, a commit or the beginning of one, or HEAD; then, if it has
-// any, steps to an ancestor. It is lexical only and safe to hand to git: nothing
-// else of git's grammar of revisions is let through, such as ranges, paths,
-// searches in messages and the reflog.
+// RevisionName is a parsed name of a commit from a client: a branch, a tag, a full ref, a
+// full or abbreviated commit ID, or HEAD, optionally followed by steps to an ancestor.
+// Parsing is lexical only. The name is safe to pass to git: the rest of git's revision
+// syntax is rejected, such as ranges, paths, searches in messages and the reflog.
 type RevisionName struct {
-	// Head says that the default branch is meant; then Refs and Commit are empty.
+	// Head reports whether the name means the default branch; then Refs and Commit are
+	// empty.
 	Head bool
-	// Refs are the full names that may be meant, the likeliest first: a branch
-	// comes before a tag, since branches are what is searched.
+	// Refs are the possible full names, the likeliest first: a branch comes before a tag,
+	// since searches usually read branches.
 	Refs []Ref
-	// Commit is the name of a commit, or its beginning, in lower case; empty if
-	// the text cannot be one. A full one goes before Refs.
+	// Commit is a full or abbreviated commit ID in lower case; empty if the text cannot
+	// be one. A full ID takes precedence over Refs.
 	Commit string
-	// Steps are ~N and ^N, as git has them.
+	// Steps are ~N and ^N, in git's syntax.
 	Steps string
 }
 
@@ -36,7 +36,7 @@ const (
 	maxStep         = 1_000_000
 )
 
-// ParseRevisionName takes s apart. Errors wrap ErrRevisionName.
+// ParseRevisionName parses s. Errors wrap ErrRevisionName.
 func ParseRevisionName(s string) (RevisionName, error) {
 	base, steps := s, ""
 	if i := strings.IndexAny(s, "~^"); i >= 0 {
@@ -77,7 +77,7 @@ func (n *RevisionName) setBase(base string) error {
 	return n.Refs[1].Validate()
 }
 
-// IsFullCommit reports whether n begins with the whole name of a commit.
+// IsFullCommit reports whether n begins with a full commit ID.
 func (n RevisionName) IsFullCommit() bool { return len(n.Commit) == 40 || len(n.Commit) == 64 }
 
 func isCommitPrefix(s string) bool {

@@ -52,7 +52,7 @@ func printName(n code.RevisionName) string {
 	return strings.Join(words, " ")
 }
 
-// hostileNames are what must never reach git as a revision.
+// hostileNames must never reach git as a revision.
 var hostileNames = []string{
 	"", "-", "--upload-pack=touch x", "--output=/etc/passwd", "-p", "../../etc/passwd", "a/../b", "main\x00", "main\n", "a b", strings.Repeat("a", 100_000),
 	"HEAD:../x", "HEAD:Makefile", "main:", ":/text", ":0:file", "@{-1}", "HEAD@{1}", "main@{upstream}", "main@{yesterday}", "^main", "main..other", "main...other",
@@ -63,7 +63,7 @@ var hostileNames = []string{
 func TestParseRevisionNameRefuses(t *testing.T) {
 	for _, in := range hostileNames {
 		if in == "refs" {
-			continue // an honest name of a branch
+			continue // a valid branch name
 		}
 		if n, err := code.ParseRevisionName(in); !errors.Is(err, code.ErrRevisionName) {
 			t.Errorf("%.40q: got %s, %v; want ErrRevisionName", in, printName(n), err)

@@ -9,9 +9,8 @@ import (
 
 const lowerDigits = "0123456789abcdef"
 
-// SpellPath returns a path of git, which is bytes, as text: a byte that is not
-// UTF-8 becomes \xHH, as git itself quotes it for people. A path in UTF-8 stays
-// as it is.
+// SpellPath returns a path of git, which is a byte string, as text: a byte that is not
+// UTF-8 becomes \xHH, as git itself quotes it. A path in UTF-8 remains unchanged.
 func SpellPath(path string) string {
 	if utf8.ValidString(path) {
 		return path
@@ -33,16 +32,15 @@ func writeEscape(b *strings.Builder, c byte) {
 	b.Write([]byte{'\\', 'x', lowerDigits[c>>4], lowerDigits[c&15]})
 }
 
-// pathHashBytes is how much of the hash of a path ends the name of one that is too
+// pathHashBytes is the length of the hash prefix that ends the name of a path that is too
 // long.
 const pathHashBytes = 8
 
-// NamePath returns a path of git as text that ValidatePath accepts, and whether that
-// is the path itself, or its spelling (SpellPath). It is not if the path is too long:
-// then the name is its beginning, an ellipsis and a part of its hash; nor if an
-// element is empty, "." or "..": the dots are spelled \xHH, and an
-// empty one becomes the spelling of a slash.
-// The same path always gets the same name.
+// NamePath returns a path of git as text that ValidatePath accepts. valid reports whether
+// SpellPath yields such text. If it does not, NamePath spells the dots of an element that
+// is "." or ".." as \xHH and an empty element as an escaped slash, and replaces the end
+// of a path that is too long with an ellipsis and a part of its hash. The same path
+// always gets the same name.
 func NamePath(raw string) (name string, valid bool) {
 	spelled := SpellPath(raw)
 	if ValidatePath(spelled) == nil {
@@ -51,7 +49,7 @@ func NamePath(raw string) (name string, valid bool) {
 	return cutPath(spellElements(spelled), raw), false
 }
 
-// spellElements spells what ValidatePath refuses in the elements of a path.
+// spellElements spells out those elements of a path that ValidatePath rejects.
 func spellElements(path string) string {
 	elements := strings.Split(path, "/")
 	for i, element := range elements {
@@ -69,8 +67,8 @@ func spellElements(path string) string {
 	return strings.Join(elements, "/")
 }
 
-// cutPath cuts a path that is too long. The end names it: without the hash, files
-// with the same beginning would be one.
+// cutPath truncates a path that is too long. It ends with a hash, because files with the
+// same beginning would otherwise get the same name.
 func cutPath(path, raw string) string {
 	if len(path) <= MaxPathBytes {
 		return path

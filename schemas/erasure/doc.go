@@ -1,8 +1,8 @@
-// Package erasure has the words for the removal of text from every file.
+// Package erasure defines the types for the removal of text from every file.
 //
-// It answers the question "what is to be erased, how far is it, and what proves it?". The
-// projection keeps these types as rows, cmd/quarry carries erasures out, and query/api maps
-// them once.
+// It answers the question "what is to be erased, how far has it progressed, and what
+// proves it?". The projection stores these types as rows, cmd/quarry carries out
+// erasures, and query/api maps them once.
 //
 // The types hold no locks.
 package erasure

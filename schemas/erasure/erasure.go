@@ -7,19 +7,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Request names what is to be erased.
+// Request names the text to erase.
 type Request struct {
 	Repository code.RepositoryID
-	// Commit is a commit that no ref leads to, Path a file or directory that no commit
-	// has to which a ref leads; both are empty for the whole repository.
+	// Commit is a commit that no ref reaches, Path a file or directory that no reachable
+	// commit contains; both are empty for the whole repository.
 	Commit code.CommitID
 	Path   string
 }
 
-// IsRepository reports whether the whole repository is to be erased.
+// IsRepository reports whether r requests the erasure of the whole repository.
 func (r Request) IsRepository() bool { return r.Commit == "" && r.Path == "" }
 
-// State is how far an erasure is.
+// State is the state of an erasure.
 type State string
 
 // The states of an erasure; the last two are final.
@@ -29,51 +29,51 @@ const (
 	Failed  State = "failed"
 )
 
-// Wait is what an erasure waits for.
+// Wait is the thing that an erasure waits for.
 type Wait string
 
-// What an erasure may wait for.
+// Things that an erasure may wait for.
 const (
-	WaitForWorkers  Wait = "workers"  // that they come to the event
-	WaitForSegments Wait = "segments" // that they are rewritten
-	WaitForReplay   Wait = "replay"   // that it ends
+	WaitForWorkers  Wait = "workers"  // workers have to reach the event
+	WaitForSegments Wait = "segments" // segments have to be rewritten
+	WaitForReplay   Wait = "replay"   // the replay has to end
 )
 
-// Erasure is one erasure, as it is in one process. In JSON it is the row of the projection.
+// Erasure describes one erasure as one process sees it. In JSON it is the row of the
+// projection.
 type Erasure struct {
 	// At is the position of the request in the log.
 	At         event.Position    `json:"-"`
 	Repository code.RepositoryID `json:"repository"`
-	// Commit or Path is what to erase; both are empty for the whole repository.
+	// Commit or Path names the text to erase; both are empty for the whole repository.
 	Commit      code.CommitID `json:"commit,omitempty"`
 	Path        string        `json:"path,omitempty"`
 	RequestedAt time.Time     `json:"requestedAt"`
-	// EndedAt is when this directory finished it, zero before; Error says why the
-	// workers refused it.
+	// EndedAt is the time when this data directory finished the erasure, zero before;
+	// Error is the reason why the workers refused it.
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	Error   string    `json:"error,omitempty"`
 	Proof   *Proof    `json:"proof,omitempty"`
-	// State and WaitsFor are filled in where an erasure is shown. SharedFiles counts texts
-	// that other repositories have as well, which stay there; it is known when an erasure
-	// begins.
+	// State and WaitsFor are filled in when an erasure is shown. SharedFiles counts texts
+	// that other repositories also contain and keep; it is known once an erasure begins.
 	State       State `json:"-"`
 	WaitsFor    Wait  `json:"-"`
 	SharedFiles int   `json:"-"`
 }
 
-// Proof is what was looked at after an erasure.
+// Proof reports what was checked after an erasure.
 type Proof struct {
-	// Segments and SegmentBytes are the objects of the segment store, Unnamed those that
-	// were there before the erasure and that no projection names.
+	// Segments and SegmentBytes are the number and size of the objects in the segment
+	// store, Unnamed the number of those that are older than the erasure and that no
+	// projection names.
 	Segments     int   `json:"segments"`
 	SegmentBytes int64 `json:"segmentBytes"`
 	Unnamed      int   `json:"unnamed"`
-	// Held counts segments of the partition that are kept for a replay although a merge
-	// took them.
+	// Held counts merged segments of the partition that are kept for a replay.
 	Held int `json:"held"`
 	// Quarantined counts damaged objects that were deleted.
 	Quarantined int `json:"quarantined"`
-	// MirrorChecked says that this process has mirrors, and that the mirror has none of
-	// what was erased.
+	// MirrorChecked reports that this process has mirrors, and that the mirror contains
+	// nothing of the erased text.
 	MirrorChecked bool `json:"mirrorChecked"`
 }
