@@ -53,7 +53,7 @@ func (c *checker) checkUserCreated(e *UserCreated) {
 	c.checkActorAndTime(e.By, e.At)
 }
 
-// checkUserChanged wants the field that the change needs, and no other.
+// checkUserChanged requires the field that the change needs, and rejects all others.
 func (c *checker) checkUserChanged(e *UserChanged) {
 	c.checkAccountID("user", string(e.User))
 	rest := *e
@@ -62,7 +62,7 @@ func (c *checker) checkUserChanged(e *UserChanged) {
 	case UserRoleChanged:
 		c.checkRole("role", e.Role)
 		rest.Role = ""
-	case UserRenamed: // no name takes the name away
+	case UserRenamed: // an empty name removes the name
 		c.checkText("name", e.Name, 0, account.MaxNameBytes)
 		rest.Name = ""
 	case UserPasswordChanged, UserPasswordRehash:
@@ -123,7 +123,7 @@ func (c *checker) checkKeyCreated(e *KeyCreated) {
 		c.addErrorf("scopes: want at least one")
 	}
 	for i, s := range e.Scopes {
-		if !s.Valid() || s == account.ScopeScip { // that is the field scip
+		if !s.Valid() || s == account.ScopeScip { // ScopeScip is set in the field scip
 			c.addErrorf("scopes: %.80q is unknown", string(s))
 		}
 		for _, earlier := range e.Scopes[:i] {
@@ -184,7 +184,7 @@ func (c *checker) checkActivityNoted(e *ActivityNoted) {
 	c.checkTimeSet("at", e.At)
 }
 
-// checkActorAndTime checks who did it and when.
+// checkActorAndTime checks the actor and the time.
 func (c *checker) checkActorAndTime(who account.Actor, at time.Time) {
 	c.checkActor("by", who)
 	c.checkTimeSet("at", at)
@@ -238,7 +238,7 @@ func (c *checker) checkRole(field string, r account.Role) {
 	}
 }
 
-// checkPasswordHash checks for the PHC string format, and never repeats the hash.
+// checkPasswordHash checks for the PHC string format. Its error never repeats the hash.
 func (c *checker) checkPasswordHash(field, s string) {
 	if len(s) > MaxPasswordHashBytes {
 		c.addErrorf("%s: %d bytes, at most %d", field, len(s), MaxPasswordHashBytes)
@@ -268,7 +268,7 @@ func (c *checker) checkRestriction(ids []code.RepositoryID) {
 	}
 }
 
-// checkTimeSet checks that t is a time that can be written, and not the zero one.
+// checkTimeSet checks that t can be encoded and is not zero.
 func (c *checker) checkTimeSet(field string, t time.Time) {
 	if t.IsZero() {
 		c.addErrorf("%s: no time", field)
@@ -276,7 +276,7 @@ func (c *checker) checkTimeSet(field string, t time.Time) {
 	c.checkTime(field, t)
 }
 
-// checkExpiry checks that what begins at one time ends after it.
+// checkExpiry checks that end is after at.
 func (c *checker) checkExpiry(end, at time.Time) {
 	c.checkTimeSet("expiresAt", end)
 	if !end.After(at) {

@@ -25,8 +25,8 @@ const (
 	TypeActivityNoted     Type = "dev.quarry.activity.noted.v1"
 )
 
-// Bounds of account events, in bytes or elements. Their text is UTF-8 without
-// control characters; who takes it from outside cleans it before.
+// Bounds of account events, in bytes or elements. Their text is UTF-8 without control
+// characters; producers clean text from outside before they encode it.
 const (
 	// MaxAccountIDBytes bounds the ID of a user, session, key, token or invitation:
 	// letters, digits, '-' and '_'.
@@ -35,26 +35,27 @@ const (
 	MaxPasswordHashBytes = 512
 	// MaxKeyPrefixBytes bounds KeyCreated.Prefix and KeyCreated.ShownPrefix.
 	MaxKeyPrefixBytes = 16
-	// MaxRestriction bounds the repositories that a key or token is restricted to.
+	// MaxRestriction bounds the list of repositories that a key or token is restricted
+	// to.
 	MaxRestriction = 1000
 	// MaxMembers bounds the members of an AccessChanged.
 	MaxMembers = 10_000
-	// MaxActivity bounds the users, and the keys, of an ActivityNoted.
+	// MaxActivity bounds the users and the keys, each, of an ActivityNoted.
 	MaxActivity = 4096
 	// MaxMethodBytes bounds SessionStarted.Method.
 	MaxMethodBytes = 32
 	// MaxSubjectBytes bounds the subject of an identity (OpenID Connect Core,
 	// section 2), code.MaxURLBytes its issuer.
 	MaxSubjectBytes = 255
-	// MaxAddressBytes bounds the address of an actor, MaxCredentialBytes the ID of
-	// what it showed.
+	// MaxAddressBytes bounds the address of an actor, MaxCredentialBytes the ID of its
+	// credential.
 	MaxAddressBytes    = 64
 	MaxCredentialBytes = 128
 )
 
-// UserCreated adds a user. It has no effect if the e-mail address or the identity
-// is taken, if it creates the first owner and an owner exists, or if its invitation
-// is gone or has expired at At.
+// UserCreated adds a user. It has no effect if the e-mail address or the identity is
+// taken, if it creates the first owner and an owner exists, or if its invitation no
+// longer exists or has expired at At.
 type UserCreated struct {
 	User         account.UserID    `json:"user"`
 	Email        string            `json:"email"`
@@ -63,31 +64,30 @@ type UserCreated struct {
 	State        account.UserState `json:"state"`
 	PasswordHash string            `json:"passwordHash,omitempty"`
 	Identity     *account.Identity `json:"identity,omitempty"`
-	// Invitation is used up by the user; FirstOwner says that there may be no
-	// user yet.
+	// Invitation is consumed by the event; FirstOwner requires that no user exists yet.
 	Invitation account.InvitationID `json:"invitation,omitempty"`
 	FirstOwner bool                 `json:"firstOwner,omitempty"`
 	By         account.Actor        `json:"by"`
 	At         time.Time            `json:"at"`
 }
 
-// UserChange says what of a user changes.
+// UserChange names the part of a user that changes.
 type UserChange string
 
-// What can change. The comment names the field that carries the new value.
+// The kinds of user changes. The comments name the field that carries the new value.
 const (
 	UserApproved        UserChange = "approved"         // pending to active
 	UserSuspended       UserChange = "suspended"        // ends sessions, keys and tokens
 	UserReinstated      UserChange = "reinstated"       // suspended to active
 	UserRoleChanged     UserChange = "role_changed"     // Role
 	UserRenamed         UserChange = "renamed"          // Name
-	UserPasswordChanged UserChange = "password_changed" // PasswordHash; ends sessions but that of By
-	UserPasswordRehash  UserChange = "password_rehash"  // PasswordHash: of the same password, so that nothing ends
+	UserPasswordChanged UserChange = "password_changed" // PasswordHash; ends all sessions except that of By
+	UserPasswordRehash  UserChange = "password_rehash"  // PasswordHash of the same password; ends no session
 	UserIdentityLinked  UserChange = "identity_linked"  // Identity
 )
 
-// UserChanged changes one thing of a user. It has no effect if there is no such
-// user or if it would leave no active owner.
+// UserChanged changes one property of a user. It has no effect if the user does not exist
+// or if no active owner would remain.
 type UserChanged struct {
 	User         account.UserID    `json:"user"`
 	Change       UserChange        `json:"change"`
@@ -99,8 +99,8 @@ type UserChanged struct {
 	At           time.Time         `json:"at"`
 }
 
-// UserRemoved takes a user out, with sessions, keys, tokens and access. It has no
-// effect on the last active owner.
+// UserRemoved removes a user with all sessions, keys, tokens and access. It has no effect
+// on the last active owner.
 type UserRemoved struct {
 	User account.UserID `json:"user"`
 	By   account.Actor  `json:"by"`
@@ -118,15 +118,15 @@ type InvitationCreated struct {
 	At         time.Time            `json:"at"`
 }
 
-// InvitationRevoked takes an invitation back.
+// InvitationRevoked revokes an invitation.
 type InvitationRevoked struct {
 	Invitation account.InvitationID `json:"invitation"`
 	By         account.Actor        `json:"by"`
 	At         time.Time            `json:"at"`
 }
 
-// SessionGrace is how long a session lasts after another has taken its place:
-// requests that are under way still carry it.
+// SessionGrace is the time that a session remains valid after its replacement, because
+// requests in flight still carry it.
 const SessionGrace = time.Minute
 
 // SessionStarted is a sign-in. It has no effect if the user is not active.
@@ -135,30 +135,29 @@ type SessionStarted struct {
 	User      account.UserID    `json:"user"`
 	Hash      string            `json:"hash"`
 	ExpiresAt time.Time         `json:"expiresAt"`
-	// Replaces is the session that this one takes the place of (rotation): that one
-	// expires SessionGrace after At, if not before.
+	// Replaces is the session that this one replaces (rotation). The old session expires
+	// SessionGrace after At, or earlier.
 	Replaces account.SessionID `json:"replaces,omitempty"`
-	// Method is how the user signed in: password, oidc, invitation, setup or
-	// rotation.
+	// Method is the sign-in method: password, oidc, invitation, setup or rotation.
 	Method string `json:"method"`
-	// Provider is what the OpenID Connect provider said at this sign-in; nil if the user came
-	// without one.
+	// Provider holds the claims of the OpenID Connect provider at this sign-in; nil if
+	// the user signed in without one.
 	Provider *ProviderClaims `json:"provider,omitempty"`
 	By       account.Actor   `json:"by"`
 	At       time.Time       `json:"at"`
 }
 
-// ProviderClaims is what a provider says of a user at a sign-in. It replaces what the provider
-// said before: an identity at a code host that it no longer names is unlinked.
+// ProviderClaims holds a provider's claims about a user at a sign-in. They replace the
+// earlier ones: an identity at a code host that the provider no longer names is unlinked.
 type ProviderClaims struct {
 	Issuer string `json:"issuer"`
 	// HostUser is the identity of the user at a code host; nil if the provider names none.
 	HostUser *account.Identity `json:"hostUser,omitempty"`
-	// EmailVerified says that the provider has verified the address of the user.
+	// EmailVerified reports that the provider has verified the user's address.
 	EmailVerified bool `json:"emailVerified,omitempty"`
 }
 
-// SessionEnded ends one session, or all of the user if it names none.
+// SessionEnded ends one session, or all sessions of the user if it names none.
 type SessionEnded struct {
 	User    account.UserID    `json:"user"`
 	Session account.SessionID `json:"session,omitempty"`
@@ -166,18 +165,18 @@ type SessionEnded struct {
 	At      time.Time         `json:"at"`
 }
 
-// KeyCreated adds an API key. It has no effect if the user is not active or has a
-// key of that name.
+// KeyCreated adds an API key. It has no effect if the user is not active or already has a
+// key with that name.
 type KeyCreated struct {
 	ID     account.KeyID  `json:"key"`
 	User   account.UserID `json:"user"`
 	Name   string         `json:"name"`
 	Prefix string         `json:"prefix"`
-	// ShownPrefix is the beginning of the value as its user has it; empty in events
-	// of old keys, whose users have Prefix.
+	// ShownPrefix is the beginning of the value as the user received it; empty in events
+	// of old keys, whose values begin with Prefix.
 	ShownPrefix string `json:"shownPrefix,omitempty"`
 	Hash        string `json:"hash"`
-	// Scopes are those that the first release had; see AllScopes.
+	// Scopes holds only scopes of the first release; see AllScopes.
 	Scopes []account.Scope `json:"scopes"`
 	// Scip adds account.ScopeScip.
 	Scip         bool                `json:"scip,omitempty"`
@@ -203,7 +202,7 @@ type KeyDeleted struct {
 	At   time.Time      `json:"at"`
 }
 
-// TokenMinted adds a scoped access token. It has no effect if its key is gone.
+// TokenMinted adds a scoped access token. It has no effect if its key no longer exists.
 type TokenMinted struct {
 	Token        account.TokenID     `json:"token"`
 	MintedBy     account.KeyID       `json:"key"`
@@ -222,10 +221,9 @@ type TokenRevoked struct {
 	At    time.Time       `json:"at"`
 }
 
-// AccessChanged is an owner's whole decision on a repository.
+// AccessChanged replaces an owner's decision about a repository.
 type AccessChanged struct {
-	// ID is the repository; without a visibility and members the decision is taken
-	// back.
+	// ID is the repository; without a visibility and members, the decision is withdrawn.
 	ID         code.RepositoryID  `json:"repository"`
 	Visibility account.Visibility `json:"visibility,omitempty"`
 	Members    []account.UserID   `json:"members,omitempty"`
@@ -233,8 +231,8 @@ type AccessChanged struct {
 	At         time.Time          `json:"at"`
 }
 
-// ActivityNoted says when users and keys were last seen. It is written every few
-// minutes by each process, for those seen since.
+// ActivityNoted records when users and keys were last seen. Each process writes it every
+// few minutes for those seen since the last one.
 type ActivityNoted struct {
 	Users map[account.UserID]time.Time `json:"users,omitempty"`
 	Keys  map[account.KeyID]time.Time  `json:"keys,omitempty"`
@@ -256,8 +254,8 @@ func (*TokenRevoked) EventType() Type      { return TypeTokenRevoked }
 func (*AccessChanged) EventType() Type     { return TypeAccessChanged }
 func (*ActivityNoted) EventType() Type     { return TypeActivityNoted }
 
-// Key implements Event: the topics have one partition, and no repository orders
-// their events.
+// Key implements Event. It returns 0, because the topic has one partition and its events
+// have no key.
 func (*UserCreated) Key() code.RepositoryID       { return 0 }
 func (*UserChanged) Key() code.RepositoryID       { return 0 }
 func (*UserRemoved) Key() code.RepositoryID       { return 0 }

@@ -20,8 +20,8 @@ func fullActor() account.Actor {
 	}
 }
 
-// fullAccountEvents are the events of accounts and audit with every field set that
-// no other excludes.
+// fullAccountEvents returns the events of accounts and audit, with all fields set that do
+// not exclude each other.
 func fullAccountEvents() []Event {
 	now, later := parseTime("2026-11-21T12:00:00.5Z"), parseTime("2026-12-21T12:00:00Z")
 	hash, by := strings.Repeat("5a", 32), fullActor()
@@ -75,7 +75,7 @@ func fullAccountEvents() []Event {
 	}
 }
 
-// minimalAccountEvents have required fields only.
+// minimalAccountEvents returns the same events with required fields only.
 func minimalAccountEvents() []Event {
 	now, later := parseTime("2026-11-21T12:00:00Z"), parseTime("2026-11-21T12:00:01Z")
 	hash, by := strings.Repeat("0", 64), account.Actor{Kind: account.ActorSystem}
@@ -105,7 +105,7 @@ func minimalAccountEvents() []Event {
 	}
 }
 
-// otherEvents have the fields that those of fullEvents exclude.
+// otherEvents returns events with the fields that the events of fullEvents exclude.
 func otherEvents() []Event {
 	indexed := *fullEvents()[4].(*RevisionIndexed)
 	indexed.Changes, indexed.ChangesObject = nil, "x"
@@ -123,7 +123,7 @@ func otherEvents() []Event {
 	}
 }
 
-// TestInvalidAccounts breaks one rule of a good event at a time.
+// TestInvalidAccounts breaks one rule of a valid event at a time.
 func TestInvalidAccounts(t *testing.T) {
 	type test struct {
 		want string
@@ -288,7 +288,7 @@ func TestInvalidAccounts(t *testing.T) {
 			}
 			env := sampleEnvelope()
 			env.Type, env.Subject = test.ev.EventType(), subjectOf(test.ev)
-			// encoding/json replaces what is no UTF-8, so that it can be read.
+			// encoding/json replaces invalid UTF-8, so that the value can be read.
 			_, _, err = Decode(Record{Value: value, Headers: headersOf(env)})
 			if !errors.Is(err, ErrInvalid) && name != "target not UTF-8" {
 				t.Errorf("Decode: %v, want ErrInvalid", err)

@@ -12,8 +12,8 @@ const TypeAuditRecorded Type = "dev.quarry.audit.recorded.v1"
 
 // Limits of an AuditRecorded, in addition to those of schemas/audit.
 const (
-	// MaxAuditRecords bounds the records of one AuditRecorded. So many long ones
-	// exceed MaxValueBytes: who writes them bounds their size, too.
+	// MaxAuditRecords bounds the records of one AuditRecorded. That many long records
+	// exceed MaxValueBytes, so the producer must also bound their size.
 	MaxAuditRecords = 256
 	// MaxActionBytes bounds an action and a target type, MaxRequestIDBytes the ID of
 	// a request, MaxMetadataNameBytes a name in the metadata.
@@ -22,8 +22,8 @@ const (
 	MaxMetadataNameBytes = 64
 )
 
-// AuditRecorded is what was read, or changed elsewhere than in the accounts; in
-// the order in which one process saw it.
+// AuditRecorded holds records of reads, and of changes outside the accounts, in the order
+// in which one process saw them.
 type AuditRecorded struct {
 	Records []audit.Record `json:"records"`
 }
@@ -63,7 +63,7 @@ func (c *checker) checkAuditRecord(r *audit.Record) {
 	}
 }
 
-// checkFreeText is text that may hold control characters: paths and queries do.
+// checkFreeText checks text that may contain control characters, as paths and queries do.
 func (c *checker) checkFreeText(field, s string, max int) {
 	if len(s) > max {
 		c.addErrorf("%s: %d bytes, at most %d", field, len(s), max)

@@ -6,17 +6,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TypeAuditSealed is the event of TopicAudit that seals what is before it.
+// TypeAuditSealed is the event of TopicAudit that seals the records before it.
 const TypeAuditSealed Type = "dev.quarry.audit.sealed.v1"
 
 // MaxSealedChains bounds the chains of a seal.
 const MaxSealedChains = 8
 
-// AuditSealed says what the hash chains of the audit log were at some records
-// before it, under a key that is not in the log. docs/format/audit.md describes
-// the chains and the MAC.
+// AuditSealed records the state of the audit log's hash chains at some earlier records,
+// under a key that is not in the log. docs/format/audit.md describes the chains and the
+// MAC.
 type AuditSealed struct {
-	// Chains are written in the order of their topics.
+	// Chains are ordered by topic.
 	Chains []ChainHead `json:"chains"`
 	// SealKey identifies the key of the seal, MAC is the HMAC-SHA256 of chains and
 	// time; both in hexadecimal.
@@ -29,7 +29,7 @@ type AuditSealed struct {
 type ChainHead struct {
 	Topic  Topic  `json:"topic"`
 	Offset Offset `json:"offset"`
-	// Records counts the records of the topic up to that one.
+	// Records counts the records of the topic up to and including that record.
 	Records int64  `json:"records"`
 	Hash    string `json:"hash"`
 }

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A path in git is bytes; a JSON string is text. A path that is no UTF-8 is
-// therefore written in base64 under another name, so that two paths which differ
-// in a broken byte stay two paths. Rejected: replacing the bytes, as
-// encoding/json does by itself, which merges such paths without a word.
+// A path in git is a byte string, but a JSON string is text. A path that is not UTF-8 is
+// therefore written in base64 in another field, so that two paths that differ in an
+// invalid byte stay distinct. encoding/json would replace the bytes, which silently
+// merges such paths.
 
 // plainChange has Change's fields without its methods.
 type plainChange Change

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// releasedPath lists everything that was ever released: headers, fields with their
-// rules, and the hashes of samples, one per line with the version that introduced
-// it. Logs keep such records forever, so a line is never removed or changed.
+// releasedPath lists everything that was ever released: headers, fields with their rules,
+// and the hashes of samples, one per line with the version that introduced it. Logs keep
+// such records forever, so lines are never removed or changed.
 var releasedPath = filepath.Join("..", "testdata", "released-fields.txt")
 
-// TestSchemasStayCompatible is the check of breaking changes. What it refuses
-// needs a new version of the event.
+// TestSchemasStayCompatible detects breaking changes. A change that it rejects needs a
+// new version of the event.
 func TestSchemasStayCompatible(t *testing.T) {
 	b, err := os.ReadFile(releasedPath)
 	if err != nil && !(*update && os.IsNotExist(err)) {
@@ -42,8 +42,8 @@ func TestSchemasStayCompatible(t *testing.T) {
 	}
 }
 
-// currentFields returns the lines of this tree: the headers, and for each version
-// its schema, field by field, and the hashes of its samples.
+// currentFields returns the lines for the current sources: the headers, and for each
+// version its schema, field by field, and the hashes of its samples.
 func currentFields(t *testing.T) []string {
 	t.Helper()
 	lines := headerLines(mustEncode(t, fullEvents()[0]).Headers)
@@ -86,8 +86,8 @@ func schemaLines(version string, schema []byte) ([]string, error) {
 	return lines, nil
 }
 
-// headerLines returns the lines of the headers that Encode writes, in the order of
-// the format, and what Decode demands of each.
+// headerLines returns the lines of the headers that Encode writes, in the order of the
+// format, with the requirements of Decode for each.
 func headerLines(written []Header) []string {
 	rules := map[string]string{
 		headerSpecVersion: "const " + specVersion, headerContentType: "const " + contentType, headerTime: "date-time",
@@ -100,8 +100,8 @@ func headerLines(written []Header) []string {
 	return append(lines, fmt.Sprint("headers #value optional maxBytes ", MaxValueBytes))
 }
 
-// compareFields returns what current breaks of released, and its new lines. A
-// line is "version path required|optional rule".
+// compareFields returns the released lines that current breaks, and the new lines of
+// current. A line has the form "version path required|optional rule".
 func compareFields(released, current []string) (broken, added []string) {
 	now := map[string]string{}
 	for _, line := range current {
@@ -126,8 +126,9 @@ func compareFields(released, current []string) (broken, added []string) {
 		if known[id] {
 			continue
 		}
-		// A new version begins with what it likes; in an old one, old records lack
-		// the field. A required field of a new optional object is the exception.
+		// A new version may have any fields. In an existing version, a new field must be
+		// optional because old records lack it, unless it is required in a new optional
+		// object.
 		parent := parentOf(id)
 		if versions[strings.Fields(line)[0]] && strings.HasPrefix(rest, "required") && (parent == "" || known[parent]) {
 			broken = append(broken, fmt.Sprintf("%s: is new and required; old records lack it", id))

@@ -7,41 +7,42 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Headers that a dead letter has in addition to those of the original record.
+// Headers that a dead letter adds to those of the original record.
 const (
 	HeaderDeadPosition = "quarry-dead-position" // topic/partition/offset of the record
-	HeaderDeadReason   = "quarry-dead-reason"   // why, masked by failure.Clean
-	HeaderDeadCode     = "quarry-dead-code"     // a failure.Code; absent in old letters
-	HeaderDeadSource   = "quarry-dead-source"   // the stage that gave up
+	HeaderDeadReason   = "quarry-dead-reason"   // the reason, masked by failure.Clean
+	HeaderDeadCode     = "quarry-dead-code"     // a failure.Code; absent in old dead letters
+	HeaderDeadSource   = "quarry-dead-source"   // the stage that gave up the record
 	HeaderDeadAttempts = "quarry-dead-attempts"
 )
 
-// Headers of a resolution: a record of TopicDeadLetters, in the partition of the
-// letter and with its key, that says what happened to it. It has no value.
+// Headers of a resolution: a record of TopicDeadLetters, in the partition of the dead
+// letter and with its key, that reports what happened to the dead letter. It has no
+// value.
 const (
-	HeaderResolvedPosition = "quarry-resolved-position" // of the letter
+	HeaderResolvedPosition = "quarry-resolved-position" // of the dead letter
 	HeaderResolution       = "quarry-resolution"        // a Resolution
 	HeaderResolvedAt       = "quarry-resolved-at"       // RFC 3339
-	HeaderResolvedBy       = "quarry-resolved-by"       // position of the event that took its place
+	HeaderResolvedBy       = "quarry-resolved-by"       // position of the event that replaces the record
 	HeaderResolvedReason   = "quarry-resolved-reason"
 )
 
-// HeaderReplayOf is a header of an event that takes the place of a dead letter:
-// the letter's position.
+// HeaderReplayOf is a header of an event that replaces a dead letter: the position of the
+// dead letter.
 const HeaderReplayOf = "quarry-replay-of"
 
-// Resolution says what happened to a dead letter.
+// Resolution is the way in which a dead letter was resolved.
 type Resolution string
 
-// What can happen to a dead letter.
+// The possible resolutions of a dead letter.
 const (
 	LetterReplayed Resolution = "replayed"
 	LetterDropped  Resolution = "dropped"
 )
 
-// Resolve returns the record that resolves the letter at a position: to be
-// appended to the letter's partition. by is the event that took its place, if one
-// did. It is harmless a second time.
+// Resolve returns a record that resolves the dead letter at a position. The caller must
+// append it to the partition of the dead letter. by is the event that replaces the
+// record, if any. Appending the record twice is harmless.
 func Resolve(letter Record, what Resolution, by *Position, at time.Time, reason string) Record {
 	rec := Record{Key: letter.Key, Headers: []Header{
 		{HeaderResolvedPosition, []byte(letter.Position.String())},
@@ -57,8 +58,8 @@ func Resolve(letter Record, what Resolution, by *Position, at time.Time, reason 
 	return rec
 }
 
-// Resolved returns the position of the letter that a record resolves, and whether
-// it is a resolution.
+// Resolved returns the position of the dead letter that rec resolves, and reports whether
+// rec is a resolution.
 func Resolved(rec Record) (Position, bool) {
 	value := headerOf(rec, HeaderResolvedPosition)
 	if value == nil {
@@ -68,33 +69,35 @@ func Resolved(rec Record) (Position, bool) {
 	return at, err == nil
 }
 
-// Letter is what the headers of a dead letter say.
+// Letter holds the headers of a dead letter.
 type Letter struct {
-	// Of is the record that was given up; the zero Position if the headers do not
-	// say.
+	// Of is the position of the record that was given up; zero if the headers do not name
+	// it.
 	Of Position
-	// Stage gave up, after so many Attempts, for this Reason, without credentials.
+	// Stage gave up the record after Attempts tries because of Reason, which contains no
+	// credentials.
 	Stage, Reason string
-	// Code is the kind of the failure; empty if the headers do not say.
+	// Code is the kind of failure; empty if the headers do not name it.
 	Code     failure.Code
 	Attempts int
 }
 
-// ReadLetter returns what the headers of a dead letter say, as far as they say it.
+// ReadLetter returns the headers of a dead letter. Fields whose header is missing stay
+// empty.
 func ReadLetter(rec Record) Letter {
-	// Letters of old versions hold what git said as it said it.
+	// Dead letters of old versions contain git's output unmasked.
 	l := Letter{Stage: string(headerOf(rec, HeaderDeadSource)), Reason: failure.Clean(string(headerOf(rec, HeaderDeadReason)), maxReasonBytes)}
 	if code := headerOf(rec, HeaderDeadCode); code != nil {
 		l.Code = failure.Parse(string(code))
 	}
-	l.Of, _ = ParsePosition(string(headerOf(rec, HeaderDeadPosition))) // the zero Position says that it is none
+	l.Of, _ = ParsePosition(string(headerOf(rec, HeaderDeadPosition))) // an unreadable position leaves the zero Position
 	l.Attempts, _ = strconv.Atoi(string(headerOf(rec, HeaderDeadAttempts)))
 	return l
 }
 
-// Original returns the record of a dead letter as it was: its key, value and
-// headers, without those that were added, and its position. What did not fit into
-// the letter is missing.
+// Original returns the original record of a dead letter: its position, key, value and
+// headers, without the added headers. Parts that did not fit into the dead letter are
+// missing.
 func Original(letter Record) Record {
 	rec := Record{Position: ReadLetter(letter).Of, Key: letter.Key, Value: letter.Value, Time: letter.Time}
 	for _, h := range letter.Headers {
@@ -107,15 +110,15 @@ func Original(letter Record) Record {
 	return rec
 }
 
-// maxReasonBytes bounds the reason of a dead letter. What is added to a record
-// stays below the room that MaxValueBytes leaves in a record of the log.
+// maxReasonBytes bounds the reason of a dead letter. The parts added to a record must fit
+// into the room that MaxValueBytes leaves in a record of the log.
 const maxReasonBytes = 2 << 10
 
-// DeadLetter returns the record that is written to TopicDeadLetters for a record
-// that a stage gave up on: its key, value and headers, and why, where and after how
-// many attempts. Credentials are removed from the reason. Parts that do not fit
-// into a record are left out, the value first, then key and headers: the position
-// says where to find them. The letter shares memory with rec.
+// DeadLetter returns the record to write to TopicDeadLetters for a record that a stage
+// gave up: its key, value and headers, and the stage, the reason and the number of
+// attempts. Credentials are removed from the reason. Parts that do not fit into a record
+// are omitted, first the value, then key and headers; the position tells readers where to
+// find them. The result shares memory with rec.
 func DeadLetter(rec Record, source string, attempts int, reason error) Record {
 	added := []Header{
 		{HeaderDeadPosition, []byte(rec.Position.String())},

@@ -15,7 +15,7 @@ func TestDeadLetter(t *testing.T) {
 	tests := []struct {
 		name               string
 		key, value, header string
-		want               string // key and value kept, and the number of headers
+		want               string // whether key and value are kept, and the number of headers
 	}{
 		{"all of a small record", "k", "v", "h", "k v 6"},
 		{"no value of a large record", "k", large, "h", "k - 6"},
@@ -50,7 +50,7 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
-// TestLetterKeepsTheRecord holds what a letter says, and what it is a letter of.
+// TestLetterKeepsTheRecord checks the headers of a dead letter and its original record.
 func TestLetterKeepsTheRecord(t *testing.T) {
 	given := mustEncode(t, fullEvents()[0])
 	given.Position = Position{Topic: TopicEvents, Partition: 2, Offset: 9}
@@ -83,8 +83,9 @@ func TestLetterKeepsTheRecord(t *testing.T) {
 	}
 }
 
-// TestLetterHoldsNoCredential holds what a letter says of a failure whose text has
-// a credential, and what is read of a letter that an old version wrote.
+// TestLetterHoldsNoCredential checks the headers of a dead letter for a failure whose
+// text contains a credential, and the parsed headers of a dead letter from an old
+// version.
 func TestLetterHoldsNoCredential(t *testing.T) {
 	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	reason := fmt.Errorf("fetch: %w: bad line qx_%s\x1b[2J", failure.New(failure.Vanished, "not there"), secret)

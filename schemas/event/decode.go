@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Decode returns the event of a record and its envelope. It fails with
-// ErrUnknownType if the type or its version is unknown to this build, and with
-// ErrInvalid for anything else that is not what Encode writes, wrapped with the
-// record's position. Fields it does not know are ignored. The event shares no
-// memory with rec.
+// Decode returns the event of a record and its envelope. It returns ErrUnknownType if
+// this build does not know the type or its version, and ErrInvalid for anything else that
+// Encode would not write, both wrapped with the record's position. Unknown fields are
+// ignored. The event shares no memory with rec.
 func Decode(rec Record) (Envelope, Event, error) {
 	env, ev, err := decode(rec)
 	if err != nil {
@@ -24,7 +23,7 @@ func Decode(rec Record) (Envelope, Event, error) {
 }
 
 func decode(rec Record) (Envelope, Event, error) {
-	// The type first: an event of a later version may have other headers.
+	// Check the type first, because an event of a later version may have other headers.
 	t := TypeOf(rec)
 	ev := newEvent(t)
 	switch {
@@ -49,19 +48,19 @@ func decode(rec Record) (Envelope, Event, error) {
 	return env, ev, nil
 }
 
-// TypeOf returns the type that a record's header gives, empty without one: enough
-// for a reader to skip what is not for it. The record is not checked.
+// TypeOf returns the type in a record's header, empty without one. A reader can use it to
+// skip records that it does not handle. The record is not validated.
 func TypeOf(rec Record) Type { return Type(headerOf(rec, headerType)) }
 
-// SourceOf returns the source that a record's header gives, empty without one.
-// The record is not checked.
+// SourceOf returns the source in a record's header, empty without one. The record is not
+// validated.
 func SourceOf(rec Record) string { return string(headerOf(rec, headerSource)) }
 
-// IDOf returns the ID that a record's header gives, empty without one. The record
-// is not checked.
+// IDOf returns the ID in a record's header, empty without one. The record is not
+// validated.
 func IDOf(rec Record) string { return string(headerOf(rec, headerID)) }
 
-// headerOf returns the value of the first header of that name; nil without one.
+// headerOf returns the value of the first header with that name, or nil.
 func headerOf(rec Record, name string) []byte {
 	for _, h := range rec.Headers {
 		if h.Name == name {
@@ -71,10 +70,10 @@ func headerOf(rec Record, name string) []byte {
 	return nil
 }
 
-// ForWorkers reports whether it is the workers that answer for records of a type:
-// that handle them, and put what they cannot read to the dead letters. These are
-// the work types and every unknown or missing type. The projections are responsible
-// for all other types, so exactly one stage reports an unreadable record.
+// ForWorkers reports whether the workers are responsible for records of a type: they
+// handle the records, and write unreadable ones to the dead letters. These are the work
+// types and every unknown or missing type. The projections are responsible for all other
+// types, so exactly one stage reports an unreadable record.
 func ForWorkers(t Type) bool {
 	return slices.Contains(workTypes, t) || newEvent(t) == nil
 }
@@ -83,10 +82,10 @@ func ForWorkers(t Type) bool {
 // constants.
 var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
 
-// WorkTypes returns the types of the events that request work of workers.
+// WorkTypes returns the types of the events that request work from workers.
 func WorkTypes() []Type { return slices.Clone(workTypes) }
 
-// newEvent returns an empty event of the type, nil if the type is unknown.
+// newEvent returns an empty event of the type, or nil if the type is unknown.
 func newEvent(t Type) Event {
 	if d, ok := definitions[t]; ok {
 		return d.new()
@@ -98,7 +97,7 @@ func decodeValue(value []byte, ev Event) error {
 	if len(value) > MaxValueBytes {
 		return fmt.Errorf("value of %d bytes, at most %d", len(value), MaxValueBytes)
 	}
-	// encoding/json would replace bytes that are no UTF-8.
+	// encoding/json would replace bytes that are not UTF-8.
 	if !utf8.Valid(value) {
 		return fmt.Errorf("value is not UTF-8")
 	}
@@ -109,8 +108,8 @@ func decodeValue(value []byte, ev Event) error {
 	return json.Unmarshal(value, ev)
 }
 
-// decodeEnvelope reads the headers. Ones it does not know are ignored: tracing
-// and brokers add their own.
+// decodeEnvelope reads the headers. It ignores unknown ones, because tracing and brokers
+// add their own.
 func decodeEnvelope(headers []Header) (Envelope, error) {
 	var env Envelope
 	var seen [7]bool
@@ -135,7 +134,8 @@ func decodeEnvelope(headers []Header) (Envelope, error) {
 	return env, nil
 }
 
-// setHeader takes one header over and returns its number, -1 if it is none of ours.
+// setHeader stores one header in the envelope and returns its number, or -1 if it is not
+// one of Quarry's.
 func (env *Envelope) setHeader(h Header) (int, error) {
 	value := string(h.Value)
 	switch h.Name {

@@ -46,7 +46,8 @@ func TestDecodeUnknownType(t *testing.T) {
 	}
 }
 
-// TestOneStageAnswersForEveryType names the stages, so that a new type gets one.
+// TestOneStageAnswersForEveryType lists the responsible stage of each type, so that a new
+// type gets one.
 func TestOneStageAnswersForEveryType(t *testing.T) {
 	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
 	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeScipUploaded, TypeScipDeleted, TypeAuditRecorded, TypeAuditSealed}
@@ -87,8 +88,8 @@ func TestDecodeIgnoresUnknownFieldsAndHeaders(t *testing.T) {
 	}
 }
 
-// addUnknown adds a field to v and all objects within, except for those whose fields
-// are data.
+// addUnknown adds a field to v and all objects within it, except those whose fields are
+// data.
 func addUnknown(v any) {
 	switch v := v.(type) {
 	case object:
@@ -149,8 +150,8 @@ func TestDecodeInvalid(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no bytes make Decode panic, and that what it accepts is
-// what Encode writes.
+// FuzzDecode checks that Decode never panics, and that it accepts only what Encode would
+// write.
 func FuzzDecode(f *testing.F) {
 	samples, err := filepath.Glob(filepath.Join("..", "testdata", "*.event"))
 	if err != nil {
@@ -189,7 +190,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("encoded %q, which Decode refuses: %v", rec.Value, err)
 		}
-		// Compared by their bytes: a time zone read twice is two pointers.
+		// Compare the bytes, because a time zone that is parsed twice yields two
+		// pointers.
 		if value, err := encodeValue(again); err != nil || !bytes.Equal(value, rec.Value) {
 			t.Fatalf("second encoding %q (%v), first %q", value, err, rec.Value)
 		}

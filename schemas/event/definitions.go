@@ -2,13 +2,14 @@ package event
 
 import "strconv"
 
-// definition is what Encode and Decode know of one type of event.
+// definition describes one type of event for Encode and Decode.
 type definition struct {
 	new func() Event
-	// check notes what is wrong with an event; it is false for an event of another Go
-	// type.
+	// check records the first rule that an event breaks. It returns false for an event of
+	// another Go type.
 	check func(c *checker, ev Event) bool
-	// subject returns what the event is about; nil: the repository of its key.
+	// subject returns the subject of the event. If nil, the subject is the repository of
+	// the event's key.
 	subject func(ev Event) string
 }
 

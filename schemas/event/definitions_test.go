@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestDefinitions: each row is of the type that its event has, an empty event breaks a
-// rule, and one type's row does not take the event of another.
+// TestDefinitions checks that each row has the type that its event returns, that an empty
+// event breaks a rule, and that the row of one type rejects events of another.
 func TestDefinitions(t *testing.T) {
 	for name, d := range definitions {
 		ev := d.new()

@@ -6,20 +6,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DeliveryOutcome says why a webhook delivery led to no push.
+// DeliveryOutcome is the reason why a webhook delivery led to no push.
 type DeliveryOutcome string
 
 // Outcomes of deliveries that led to no push. A delivery that led to pushes is
 // named in the pushes themselves.
 const (
-	// DeliveryDuplicate repeats a delivery that was taken.
+	// DeliveryDuplicate repeats an accepted delivery.
 	DeliveryDuplicate DeliveryOutcome = "duplicate"
-	// DeliveryTaken led to events that are no pushes: the repository was changed or
+	// DeliveryTaken led to events other than pushes: the repository was changed or
 	// removed.
 	DeliveryTaken DeliveryOutcome = "taken"
-	// DeliveryIgnored was genuine, and of no concern.
+	// DeliveryIgnored was authentic but not relevant.
 	DeliveryIgnored DeliveryOutcome = "ignored"
-	// DeliveryRefused was not verified, or not understood.
+	// DeliveryRefused could not be verified or parsed.
 	DeliveryRefused DeliveryOutcome = "refused"
 )
 
@@ -28,13 +28,13 @@ const (
 // events for a taken delivery, and otherwise a hash of connection and delivery ID.
 type Delivery struct {
 	Connection string `json:"connection"`
-	// DeliveryID is what the sender called it, or a name that Quarry made.
+	// DeliveryID is the sender's ID of the delivery, or an ID that Quarry made up.
 	DeliveryID string          `json:"deliveryId"`
 	Outcome    DeliveryOutcome `json:"outcome"`
 	// Reason is a sentence for people; empty for a duplicate.
 	Reason string `json:"reason,omitempty"`
-	// Of is the first event of the delivery that a duplicate repeats, or of one that
-	// was taken.
+	// Of is the first event of the repeated delivery if this is a duplicate, or of this
+	// one if it was taken.
 	Of         *Position `json:"of,omitempty"`
 	BodySHA256 string    `json:"bodySha256,omitempty"`
 	// Suppressed counts earlier deliveries of the connection with this outcome that
@@ -43,45 +43,45 @@ type Delivery struct {
 	ReceivedAt time.Time `json:"receivedAt"`
 }
 
-// PushOutcome says what happened to a push that led to no RevisionIndexed of its
-// own.
+// PushOutcome is the outcome of a push that led to no RevisionIndexed of its own.
 type PushOutcome string
 
-// What happens to pushes without a RevisionIndexed of their own.
+// Outcomes of pushes without a RevisionIndexed of their own.
 const (
-	// PushUnchanged says that the ref was already indexed at its commit.
+	// PushUnchanged means that the ref was already indexed at its commit.
 	PushUnchanged PushOutcome = "unchanged"
-	// PushUnselected says that the ref is none of those that the repository selects.
+	// PushUnselected means that the repository does not select the ref.
 	PushUnselected PushOutcome = "unselected"
-	// PushUnregistered says that the repository was not registered.
+	// PushUnregistered means that the repository was not registered.
 	PushUnregistered PushOutcome = "unregistered"
-	// PushRefreshed says that every ref of the repository was looked at.
+	// PushRefreshed means that every ref of the repository was checked.
 	PushRefreshed PushOutcome = "refreshed"
-	// PushAbsent says that the ref is gone, and was not indexed.
+	// PushAbsent means that the ref no longer exists and was not indexed.
 	PushAbsent PushOutcome = "absent"
-	// PushReplayed says that it was given up, and its dead letter was replayed: a
-	// later push of the same ref.
+	// PushReplayed means that the push was given up, and that its dead letter was
+	// replayed as a later push of the same ref.
 	PushReplayed PushOutcome = "replayed"
-	// PushDropped says that it was given up, and its dead letter was dropped.
+	// PushDropped means that the push was given up, and that its dead letter was dropped.
 	PushDropped PushOutcome = "dropped"
 )
 
 // MaxHandledPushes bounds the pushes that one PushesHandled lists.
 const MaxHandledPushes = 1000
 
-// PushesHandled says that pushes are done with that led to no RevisionIndexed of
-// their own ref. A push that one answers is not named: that is the first of its
-// repository and ref whose Cause is the push or a later event of the partition.
+// PushesHandled reports that pushes are done which led to no RevisionIndexed of their own
+// ref. It does not list pushes that a RevisionIndexed answers; such a push is answered by
+// the first RevisionIndexed of its repository and ref whose Cause is the push or a later
+// event of the partition.
 type PushesHandled struct {
 	Repository code.RepositoryID `json:"repository"`
-	// Pushes ascend by offset.
+	// Pushes are in ascending order of offsets.
 	Pushes []HandledPush `json:"pushes"`
 	At     time.Time     `json:"at"`
 }
 
 // HandledPush is one push of a PushesHandled.
 type HandledPush struct {
-	// Offset is that of the push, in the partition of the event.
+	// Offset is the offset of the push, in the partition of the event.
 	Offset  Offset      `json:"offset"`
 	Outcome PushOutcome `json:"outcome"`
 	// Commit is the commit of the ref; empty if unknown.

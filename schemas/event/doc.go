@@ -1,9 +1,8 @@
-// Package event defines the events of the log and how each is written in a
-// record.
+// Package event defines the events of the log and their encoding as records.
 //
-// It answers the question "what happened, and what are its bytes?". Events are
-// small and carry references: a repository, a ref, commits, the names of
-// segments. Text never goes through the log.
+// It answers the question "what happened, and what are its bytes?". Events are small and
+// carry references: a repository, a ref, commits, the names of segments. The text of
+// repositories is never written to the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
 // RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, ScipUploaded,
@@ -13,8 +12,8 @@
 //
 // # Format
 //
-// A record is a CloudEvents 1.0 event in Kafka's binary content mode; the page
-// docs/format/events.md draws it and schemas/events holds a JSON Schema of every
+// A record is a CloudEvents 1.0 event in Kafka's binary content mode;
+// docs/format/events.md describes it, and schemas/events contains a JSON Schema of every
 // version.
 //
 //	key      the repository's ID in decimal; none for an event of a partition
@@ -24,21 +23,21 @@
 //
 // # Invariants
 //
-//  1. What Encode accepts, Decode returns unchanged (times keep their instant, to
-//     the nanosecond); both apply the same checks.
-//  2. Encode is a function of its arguments: the same event has the same bytes.
+//  1. Decode returns every event that Encode accepts unchanged (times keep their instant,
+//     to the nanosecond); both apply the same checks.
+//  2. Encode is deterministic: the same event has the same bytes.
 //  3. A released type never changes its meaning. A field may be added if it is
 //     optional; anything else is a new type with the next version.
-//  4. Decode ignores fields it does not know and never panics, whatever the
-//     bytes are.
-//  5. A record's key is that of its event's repository, so the order of one
-//     partition is the order of the repository.
-//  6. No event holds a credential: a clone URL with a password is refused, and of
-//     passwords, keys, tokens, sessions and invitations there are hashes.
-//  7. Events of accounts and audit have no key: their topics have one partition,
-//     whose order is theirs.
+//  4. Decode ignores unknown fields and never panics, whatever the input.
+//  5. The key of a record is the repository of its event, so all events of a repository
+//     are in one partition, in order.
+//  6. No event holds a credential: a clone URL with a password is rejected, and
+//     passwords, keys, tokens, sessions and invitations are hashed.
+//  7. Events of accounts and audit have no key: each of their topics has one partition,
+//     which orders them.
 //
-// All functions are safe for concurrent use; events are not changed by them.
+// All functions are safe for concurrent use; they do not modify events.
 //
-// The package does no I/O and knows no log: pipeline/eventlog carries records.
+// The package does no I/O and does not depend on a log; pipeline/eventlog transports
+// records.
 package event

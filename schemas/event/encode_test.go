@@ -50,7 +50,7 @@ func TestEncodeDoesNotChangeTheEvent(t *testing.T) {
 	}
 }
 
-// TestInvalid breaks one rule of a good event at a time.
+// TestInvalid breaks one rule of a valid event at a time.
 func TestInvalid(t *testing.T) {
 	push := func(change func(*Push)) Event { e := *fullEvents()[0].(*Push); change(&e); return &e }
 	repo := func(change func(*code.Repository)) Event {
@@ -145,7 +145,7 @@ func TestInvalid(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error repeats a credential: %v", err)
 			}
-			// What another writer put there must not get in either.
+			// Decode must also reject such values from another producer.
 			value, err := encodeValue(test.ev)
 			if err != nil {
 				return

@@ -9,8 +9,7 @@ import (
 // Type is the CloudEvents type of an event, version included.
 type Type string
 
-// TypePrefix begins the type of every event of Quarry, of this version or a later
-// one.
+// TypePrefix begins the type of every event of Quarry, in this version and later ones.
 const TypePrefix = "dev.quarry."
 
 // The events of the system.
@@ -28,31 +27,31 @@ const (
 
 // Event is one of the structs of this package.
 type Event interface {
-	// EventType returns the type and version that the event is encoded as.
+	// EventType returns the type and version of the encoded event.
 	EventType() Type
 	// Key returns the repository that orders the event, or 0 for an event of a
 	// whole partition.
 	Key() code.RepositoryID
 }
 
-// Action says what happened to a ref.
+// Action is the kind of change of a ref.
 type Action string
 
-// What can happen to a ref.
+// The kinds of changes of a ref.
 const (
 	ActionCreated Action = "created"
 	ActionUpdated Action = "updated"
 	ActionDeleted Action = "deleted"
-	// ActionRefresh is a request to look: Before and After are unknown.
+	// ActionRefresh requests a check of the ref: Before and After are unknown.
 	ActionRefresh Action = "refresh"
 )
 
-// RepairSource is the CloudEvents source of pushes with ActionRefresh that replace what
-// was lost. They may ask for whole repositories.
+// RepairSource is the CloudEvents source of pushes with ActionRefresh that replace lost
+// events. They may refer to whole repositories.
 const RepairSource = "/quarry/repair"
 
-// Push says that a ref moved, or may have moved. It is a hint with provenance:
-// the worker fetches the ref's state, and state wins over what the event says.
+// Push reports that a ref moved, or may have moved. It is a hint with provenance: the
+// worker fetches the ref, and the fetched state takes precedence over the event.
 type Push struct {
 	Repository code.RepositoryID `json:"repository"`
 	// Ref is empty for ActionRefresh of all refs.
@@ -60,46 +59,45 @@ type Push struct {
 	Before code.CommitID `json:"before,omitempty"`
 	After  code.CommitID `json:"after,omitempty"`
 	Action Action        `json:"action"`
-	// Forced is "true", "false" or, where the host does not say, empty.
+	// Forced is "true", "false" or, if the host does not report it, empty.
 	Forced string `json:"forced,omitempty"`
 	// Connection and DeliveryID name the delivery; BodySHA256 is the hash of its
 	// raw body in hexadecimal.
 	Connection string `json:"connection,omitempty"`
 	DeliveryID string `json:"deliveryId,omitempty"`
 	BodySHA256 string `json:"bodySha256,omitempty"`
-	// ReceivedAt is when Quarry received the push, HostTime when the host says
-	// it happened (zero if it does not say).
+	// ReceivedAt is the time when Quarry received the push, HostTime the time that the
+	// host reports (zero if it reports none).
 	ReceivedAt time.Time `json:"receivedAt"`
 	HostTime   time.Time `json:"hostTime,omitzero"`
 	Pusher     string    `json:"pusher,omitempty"`
 }
 
-// RepositoryRegistered brings a repository in, or registers it again with other
-// values. Its first import follows from it.
+// RepositoryRegistered registers a repository, or registers it again with other values.
+// It triggers the first import.
 type RepositoryRegistered struct {
 	Repository code.Repository `json:"repository"`
 	At         time.Time       `json:"at"`
 }
 
-// RepositoryChanged replaces what is known of a registered repository: a
-// rename, another default branch, archived. It carries the whole new state.
+// RepositoryChanged replaces the description of a registered repository after a rename, a
+// change of the default branch, or archiving. It carries the complete new state.
 type RepositoryChanged struct {
 	Repository code.Repository `json:"repository"`
 	At         time.Time       `json:"at"`
 }
 
-// RepositoryRemoved takes a repository and everything indexed of it out.
+// RepositoryRemoved removes a repository and everything indexed from it.
 type RepositoryRemoved struct {
 	Repository code.RepositoryID `json:"repository"`
 	Reason     string            `json:"reason,omitempty"`
-	// Erase requests that the text leaves the disk at once.
+	// Erase requests the immediate removal of the text from the disk.
 	Erase bool      `json:"erase,omitempty"`
 	At    time.Time `json:"at"`
 }
 
-// ErasureRequested requests that text which no ref reaches any more leaves the
-// disk: that of a commit, or every version of a path. One of Commit and Path is
-// set.
+// ErasureRequested requests the removal of unreachable text from the disk: the text of a
+// commit, or every version of a path. Either Commit or Path is set.
 type ErasureRequested struct {
 	Repository code.RepositoryID `json:"repository"`
 	Commit     code.CommitID     `json:"commit,omitempty"`
@@ -110,8 +108,8 @@ type ErasureRequested struct {
 
 // SegmentRef names a segment in the segment store.
 type SegmentRef struct {
-	// ID is the segment's ID, 32 hexadecimal characters; it is derived from the
-	// segment's content and is its name in the segment store.
+	// ID is the segment's ID, 32 hexadecimal characters. It is derived from the segment's
+	// content and serves as its name in the segment store.
 	ID        string `json:"id"`
 	SizeBytes int64  `json:"sizeBytes"`
 	TextBytes int64  `json:"textBytes"`
@@ -121,8 +119,8 @@ type SegmentRef struct {
 // Change is one changed row of a manifest.
 type Change struct {
 	Path string `json:"path"`
-	// Blob is the file's content; the zero BlobID removes the path, unless
-	// Skipped says why the file is known but not searchable.
+	// Blob is the file's content. The zero BlobID removes the path, unless Skipped names
+	// the reason why the file is known but not searchable.
 	Blob     code.BlobID     `json:"blob,omitzero"`
 	Language code.Language   `json:"language,omitempty"`
 	Flags    code.Flags      `json:"flags,omitempty"`
@@ -131,51 +129,51 @@ type Change struct {
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 }
 
-// MaxInlineChanges bounds the changes an event carries itself. More go to the
-// segment store as a manifest object, and ChangesObject names it.
+// MaxInlineChanges bounds the changes within an event. Longer lists are stored in the
+// segment store as a manifest object, which ChangesObject names.
 const MaxInlineChanges = 1000
 
-// RevisionIndexed says that a commit of a ref is described by these segments
-// and this change of the ref's manifest: readers may switch to it.
+// RevisionIndexed announces that these segments and this change of the ref's manifest
+// describe a commit of a ref: readers may switch to it.
 type RevisionIndexed struct {
 	Repository code.RepositoryID `json:"repository"`
 	Ref        code.Ref          `json:"ref"`
-	// Commit is what the ref points to now; empty if the ref was deleted.
+	// Commit is the commit that the ref points to now; empty if the ref was deleted.
 	Commit code.CommitID `json:"commit,omitempty"`
 	// CommitTime is the committer's time of Commit.
 	CommitTime time.Time `json:"commitTime,omitzero"`
-	// DefaultBranch is the short name of the repository's default branch as the
-	// mirror's HEAD says; empty if unknown.
+	// DefaultBranch is the short name of the repository's default branch according to the
+	// mirror's HEAD; empty if unknown.
 	DefaultBranch string `json:"defaultBranch,omitempty"`
-	// BaseRef and BaseCommit name the revision that the changes are relative to:
-	// the ref's own former commit, or the revision a new ref was derived from.
-	// Both empty: the changes are the whole manifest.
+	// BaseRef and BaseCommit name the revision that the changes are relative to: the
+	// previous commit of the ref, or the revision from which a new ref was derived. If
+	// both are empty, the changes are the whole manifest.
 	BaseRef    code.Ref      `json:"baseRef,omitempty"`
 	BaseCommit code.CommitID `json:"baseCommit,omitempty"`
 	// Segments hold the documents that no earlier segment was known to hold.
 	Segments []SegmentRef `json:"segments,omitempty"`
-	// Changes are ordered by path. Empty with ChangesObject set: they are in the
+	// Changes are ordered by path. If empty and ChangesObject is set, they are in the
 	// segment store under that name, in the same order.
 	Changes       []Change `json:"changes,omitempty"`
 	ChangesObject string   `json:"changesObject,omitempty"`
-	// Cause is the position of the event that led to this one, and the origin of
-	// this event's ID: the last, where several pushes of the ref waited together.
+	// Cause is the position of the event that led to this one, and the origin of this
+	// event's ID. If several pushes of the ref waited together, it is the last.
 	Cause Position `json:"cause"`
-	// PushedAt is when the first push that led here was received: the start of
-	// the freshness clock.
+	// PushedAt is the time when the first push that led to this event was received.
+	// Freshness is measured from then on.
 	PushedAt time.Time `json:"pushedAt"`
-	// IndexedAt is when the worker was done.
+	// IndexedAt is the time when the worker finished.
 	IndexedAt time.Time `json:"indexedAt"`
 }
 
-// SegmentsMerged replaces segments of one partition by one with the same live
+// SegmentsMerged replaces segments of one partition with one that contains the same live
 // documents.
 type SegmentsMerged struct {
 	Partition int32 `json:"partition"`
-	// Inputs are the IDs of the segments that go.
+	// Inputs are the IDs of the replaced segments.
 	Inputs []string `json:"inputs"`
-	// Output holds every document of the inputs that was alive at the positions
-	// the compactor had seen; absent if none was.
+	// Output contains every document of the inputs that was live at the positions up to
+	// which the compactor had read; absent if none was.
 	Output *SegmentRef `json:"output,omitempty"`
 	At     time.Time   `json:"at"`
 }

@@ -14,8 +14,8 @@ import (
 // object is a JSON object of a schema or a value.
 type object = map[string]any
 
-// TestTheCheckCatchesBreakingChanges does to the schemas of this tree what must
-// not be done to them, and what may, and checks them against what was released.
+// TestTheCheckCatchesBreakingChanges applies forbidden and allowed changes to the current
+// schemas, and compares the results with the released ones.
 func TestTheCheckCatchesBreakingChanges(t *testing.T) {
 	property := func(schema object, path ...string) object {
 		for _, name := range path {
@@ -77,7 +77,7 @@ func TestTheCheckCatchesBreakingChanges(t *testing.T) {
 	}
 }
 
-// TestTheCheckCatchesWhatIsNoSchema does the same to headers, versions and samples.
+// TestTheCheckCatchesWhatIsNoSchema does the same with headers, versions and samples.
 func TestTheCheckCatchesWhatIsNoSchema(t *testing.T) {
 	current := currentFields(t)
 	released := releasedOf(t, "", "\x00")
@@ -110,8 +110,7 @@ func dropIf(line string, drop bool) string {
 	return line
 }
 
-// releasedOf returns the released lines with a prefix, except for those that contain
-// a text.
+// releasedOf returns the released lines that have prefix and do not contain without.
 func releasedOf(t *testing.T, prefix, without string) []string {
 	t.Helper()
 	var lines []string
@@ -143,8 +142,8 @@ func decodeObject(t *testing.T, b []byte) object {
 	return o
 }
 
-// TestDecodeTakesWhatTheSchemasAllow puts every field to its bounds: a check of
-// Decode that became narrower than what was released would lose records.
+// TestDecodeTakesWhatTheSchemasAllow sets each field to its bounds: if a check of Decode
+// became stricter than the released schema, records would be lost.
 func TestDecodeTakesWhatTheSchemasAllow(t *testing.T) {
 	tried := 0
 	for _, ev := range append(fullEvents(), otherEvents()...) {
@@ -168,7 +167,7 @@ func TestDecodeTakesWhatTheSchemasAllow(t *testing.T) {
 	}
 }
 
-// addressRecord gives rec the key and subject of what its value says.
+// addressRecord sets the key and subject of rec according to its value.
 func addressRecord(rec Record, root object) Record {
 	if rec.Key == nil {
 		if subject := subjectOfObject(root); subject != "" {
@@ -192,8 +191,7 @@ func addressRecord(rec Record, root object) Record {
 	return rec
 }
 
-// subjectOfObject returns the subject of an event of accounts, empty for one of
-// something else.
+// subjectOfObject returns the subject of an account event, and "" for other events.
 func subjectOfObject(root object) string {
 	switch {
 	case root["connection"] != nil:
@@ -211,8 +209,8 @@ func subjectOfObject(root object) string {
 	return ""
 }
 
-// atBounds calls try with the value of an event in which one field is at one of
-// its bounds, for every field and bound.
+// atBounds calls try for every field and each of its bounds, with the value of an event
+// in which that field is at the bound.
 func atBounds(schema, value object, where string, try func(where string, root object)) {
 	properties, _ := schema["properties"].(object) // a map has none
 	for name, p := range properties {
@@ -249,7 +247,8 @@ func atBounds(schema, value object, where string, try func(where string, root ob
 	}
 }
 
-// keepRules keeps the rules between fields, and returns what undoes it.
+// keepRules restores the rules between fields after a change, and returns a function that
+// undoes it.
 func keepRules(value object, name string, v any) (restore func()) {
 	if name == "change" {
 		if value["search"] != nil {
@@ -260,7 +259,7 @@ func keepRules(value object, name string, v any) (restore func()) {
 	if name != "outcome" || value["connection"] == nil {
 		return func() {}
 	}
-	// A duplicate delivery names what it repeats, no other does.
+	// Only a duplicate delivery names the delivery that it repeats.
 	of, had := value["of"]
 	if v == "duplicate" {
 		value["of"] = object{"topic": "t", "partition": 0, "offset": 0}
@@ -275,7 +274,7 @@ func keepRules(value object, name string, v any) (restore func()) {
 	}
 }
 
-// keepChange gives the change of a user the field that it needs, and no other.
+// keepChange sets exactly the field that the change of a user needs.
 func keepChange(value object, change string) (restore func()) {
 	fields := object{
 		"role": "OWNER", "name": "x", "passwordHash": samplePasswordHash, "identity": object{"issuer": "x", "subject": "x"},
@@ -301,7 +300,8 @@ func keepChange(value object, change string) (restore func()) {
 	}
 }
 
-// keepSearchChange removes the fields that the event of a deleted search does not have.
+// keepSearchChange removes the fields that the event of a deleted saved search must not
+// have.
 func keepSearchChange(value object, change string) (restore func()) {
 	was := object{}
 	for _, name := range []string{"name", "query", "regexp", "caseSensitive", "shared"} {
@@ -352,8 +352,8 @@ func boundValues(rule object) []any {
 	return out
 }
 
-// repeatLast returns a list of n: copies of the last, in the order that paths and
-// offsets must have.
+// repeatLast returns a list of n elements: it appends copies of the last element, in the
+// order required for paths and offsets.
 func repeatLast(list []any, n int) []any {
 	last := list[len(list)-1]
 	out := make([]any, n)

@@ -14,9 +14,9 @@ const (
 	TypeHostAccessDoubted   Type = "dev.quarry.host.access.doubted.v1"
 )
 
-// Bounds of these events.
+// Bounds of the events about permissions of code hosts.
 const (
-	// MaxHostUsers bounds the users, and the e-mail addresses, of a HostAccessRead.
+	// MaxHostUsers bounds the users and the e-mail addresses, each, of a HostAccessRead.
 	MaxHostUsers = 10_000
 	// MaxHostEmailBytes bounds an e-mail address of a HostAccessRead.
 	MaxHostEmailBytes = 60
@@ -24,30 +24,30 @@ const (
 	MaxConfirmed = 1000
 )
 
-// HostAccessRead says who may read a repository at its code host. It replaces what an
-// earlier one of the repository says; without users and addresses it grants nothing.
+// HostAccessRead lists the users who can read a repository at its code host. It replaces
+// the earlier list of the repository; without users and addresses it grants nothing.
 type HostAccessRead struct {
 	ID         code.RepositoryID `json:"repository"`
 	Connection string            `json:"connection"`
-	// Users are IDs of the host, Emails addresses that the host has verified, in lower
-	// case.
+	// Users are user IDs at the host, Emails are addresses that the host has verified, in
+	// lower case.
 	Users  []string `json:"users,omitempty"`
 	Emails []string `json:"emails,omitempty"`
-	// At is when the reading began.
+	// At is the time when the reading began.
 	At time.Time `json:"at"`
 }
 
-// HostAccessConfirmed says that repositories were read again at their code host, and that
-// the last HostAccessRead of each is still what the host says.
+// HostAccessConfirmed reports that the permissions of repositories were read again at
+// their code host, and that the last HostAccessRead of each is still current.
 type HostAccessConfirmed struct {
 	Connection   string              `json:"connection"`
 	Repositories []code.RepositoryID `json:"repositories"`
-	// At is when the first of the readings began.
+	// At is the time when the first of the readings began.
 	At time.Time `json:"at"`
 }
 
-// HostAccessDoubted says that the code host may have changed who may read a repository,
-// or every repository of the connection: they are to be read again.
+// HostAccessDoubted reports that the permissions of a repository, or of every repository
+// of the connection, may have changed at the code host and must be read again.
 type HostAccessDoubted struct {
 	Connection string `json:"connection"`
 	// ID is zero for every repository.
@@ -60,7 +60,7 @@ func (*HostAccessRead) EventType() Type      { return TypeHostAccessRead }
 func (*HostAccessConfirmed) EventType() Type { return TypeHostAccessConfirmed }
 func (*HostAccessDoubted) EventType() Type   { return TypeHostAccessDoubted }
 
-// Key implements Event: the topic has one partition.
+// Key implements Event. It returns 0, because the topic has one partition.
 func (*HostAccessRead) Key() code.RepositoryID      { return 0 }
 func (*HostAccessConfirmed) Key() code.RepositoryID { return 0 }
 func (*HostAccessDoubted) Key() code.RepositoryID   { return 0 }
@@ -76,7 +76,7 @@ func (c *checker) checkHostAccessRead(e *HostAccessRead) {
 	c.checkTimeSet("at", e.At)
 }
 
-// checkHostUsers checks the users, or the addresses, of a repository.
+// checkHostUsers checks the users or the addresses of a repository.
 func (c *checker) checkHostUsers(field string, list []string, maxBytes int) {
 	if len(list) > MaxHostUsers {
 		c.addErrorf("%s: %d, at most %d", field, len(list), MaxHostUsers)

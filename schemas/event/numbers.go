@@ -9,13 +9,13 @@ import (
 // TypeNumbersAssigned is an event of TopicAccounts.
 const TypeNumbersAssigned Type = "dev.quarry.numbers.assigned.v1"
 
-// MaxNumbered bounds the repositories, and the connections, of a NumbersAssigned.
+// MaxNumbered bounds the repositories and the connections, each, of a NumbersAssigned.
 const MaxNumbered = 1000
 
-// NumbersAssigned gives each repository and each connection that it names the next
-// number of its kind, in the order of the event. It has no effect on those that
-// have a number: independent processes may append it for the same ones. The numbers
-// follow from the log and are not in the event.
+// NumbersAssigned gives each repository and each connection that it names the next number
+// of its kind, in the order of the event. It has no effect on those that already have a
+// number, so several processes may append it for the same ones. The numbers follow from
+// the log and are not part of the event.
 type NumbersAssigned struct {
 	Repositories []code.RepositoryID `json:"repositories,omitempty"`
 	// Connections are names. At least one repository or connection is named.
@@ -26,7 +26,7 @@ type NumbersAssigned struct {
 // EventType implements Event.
 func (*NumbersAssigned) EventType() Type { return TypeNumbersAssigned }
 
-// Key implements Event: the topic has one partition.
+// Key implements Event. It returns 0, because the topic has one partition.
 func (*NumbersAssigned) Key() code.RepositoryID { return 0 }
 
 func (c *checker) checkNumbersAssigned(e *NumbersAssigned) {

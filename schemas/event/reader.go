@@ -5,24 +5,24 @@ import (
 	"iter"
 )
 
-// Reader reads one partition of a log in order. It is used by one goroutine at a time.
+// Reader reads one partition of a log in order. It is not safe for concurrent use.
 type Reader interface {
-	// Next blocks until a record is available, ctx ends or the log is closed. The
-	// record's slices stay valid indefinitely.
+	// Next blocks until a record is available, ctx ends or the log is closed. The slices
+	// of the record stay valid indefinitely.
 	Next(ctx context.Context) (Record, error)
 	// Close releases the reader.
 	Close() error
 }
 
-// Tailer opens a Reader of a partition at an offset; 0 is the oldest record kept.
+// Tailer opens a Reader of a partition at an offset; 0 is the oldest available record.
 type Tailer interface {
 	Tail(ctx context.Context, topic Topic, partition int32, from Offset) (Reader, error)
 }
 
-// ReadRange yields the records of a partition from one offset up to, and not
-// including, another, which is not above the high-water mark. Offsets may be missing:
-// if those before end are, it still ends when a record at or above end comes, so it
-// waits for one if the log ends with a gap. An error is yielded once and ends it.
+// ReadRange yields the records of a partition from offset from up to, but not including,
+// offset end, which must not exceed the high-water mark. Offsets may be missing. If those
+// just before end are, ReadRange ends at the first record at or above end, and waits for
+// one if the log ends with the gap. It yields an error once and then ends.
 func ReadRange(ctx context.Context, log Tailer, topic Topic, partition int32, from, end Offset) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if from >= end {
@@ -33,7 +33,7 @@ func ReadRange(ctx context.Context, log Tailer, topic Topic, partition int32, fr
 			yield(Record{}, err)
 			return
 		}
-		defer func() { _ = reader.Close() }() // it was read only
+		defer func() { _ = reader.Close() }() // nothing was written
 		for next := from; next < end; {
 			rec, err := reader.Next(ctx)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// sparseLog has one partition with records at some offsets. Past its last record, Next
+// sparseLog has one partition with records at some offsets. After the last record, Next
 // fails with io.EOF where a real log would wait.
 type sparseLog struct {
 	offsets []event.Offset
@@ -79,8 +79,8 @@ func TestReadRange(t *testing.T) {
 	}
 }
 
-// TestReadRangeIsLeft: a caller that stops early leaves no reader open, and a log that
-// cannot be opened is an error.
+// TestReadRangeIsLeft checks that a caller that stops early leaves no reader open, and
+// that ReadRange returns an error if a log cannot be opened.
 func TestReadRangeIsLeft(t *testing.T) {
 	log := &sparseLog{offsets: []event.Offset{0, 1, 2}}
 	for range event.ReadRange(t.Context(), log, event.TopicEvents, 0, 0, 3) {

@@ -14,20 +14,22 @@ type Topic string
 const (
 	TopicEvents      Topic = "quarry.events"
 	TopicDeadLetters Topic = "quarry.deadletters"
-	// TopicAccounts and TopicAudit have one partition each: their order is one.
+	// TopicAccounts and TopicAudit have one partition each, which puts all their events
+	// in one order.
 	TopicAccounts Topic = "quarry.accounts"
 	TopicAudit    Topic = "quarry.audit"
 )
 
-// Single reports whether the topic has one partition, whatever the others have.
+// Single reports whether the topic has only one partition, whatever the number of
+// partitions of other topics.
 func (t Topic) Single() bool { return t == TopicAccounts || t == TopicAudit }
 
-// Trimmable reports whether the topic may lose its beginning. The others are kept
-// whole: everything is rebuilt from them.
+// Trimmable reports whether the beginning of the topic may be deleted. All other topics
+// are kept completely, because all state is rebuilt from them.
 func (t Topic) Trimmable() bool { return t == TopicAudit }
 
-// Offset is the place of a record in its partition, from 0 upwards. Offsets
-// rise, but need not be dense.
+// Offset is the place of a record in its partition, from 0 upwards. Offsets increase, but
+// may have gaps.
 type Offset int64
 
 // Position is the place of a record in the log.
@@ -42,7 +44,7 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset)
 }
 
-// ParsePosition reads what String writes.
+// ParsePosition parses the output of String.
 func ParsePosition(s string) (Position, error) {
 	topic, rest, _ := strings.Cut(s, "/")
 	left, right, _ := strings.Cut(rest, "/")
@@ -70,12 +72,12 @@ type Record struct {
 	// Value is the encoded event; Headers hold the CloudEvents attributes.
 	Value   []byte
 	Headers []Header
-	// Time is when the log took the record.
+	// Time is the time when the record was appended to the log.
 	Time time.Time
 }
 
-// SizeBytes returns the size of key, value and headers, which is what bounds of
-// records count.
+// SizeBytes returns the size of key, value and headers, to which the bounds of records
+// apply.
 func (r *Record) SizeBytes() int {
 	n := len(r.Key) + len(r.Value)
 	for _, h := range r.Headers {

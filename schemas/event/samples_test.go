@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "add samples and released fields that are missing; changes none that exist")
 
-// shortName is an event's name in schemas/events and schemas/testdata.
+// shortName returns an event's name in schemas/events and schemas/testdata.
 func shortName(t Type) string { return strings.TrimPrefix(string(t), "dev.quarry.") }
 
 func parseTime(s string) time.Time {
@@ -112,8 +112,8 @@ func sampleEnvelope() Envelope {
 	return Envelope{ID: "quarry.events/2/17#indexed", Source: "/pipeline/indexer", Time: parseTime("2026-11-21T10:00:02.5Z")}
 }
 
-// formatSample writes a record as a sample file: "key: …" and one line per
-// header, an empty line, the value.
+// formatSample formats a record as a sample file: "key: …" and one line per header, an
+// empty line, the value.
 func formatSample(rec Record) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "key: %s\n", rec.Key)
@@ -145,7 +145,7 @@ func parseSample(t *testing.T, b []byte) Record {
 }
 
 // samplePaths returns the samples of a version, the oldest first: NAME.event, then
-// NAME-2.event and so on, one for each time that optional fields came to it.
+// NAME-2.event and so on, one for each time that optional fields were added.
 func samplePaths(t testing.TB, typ Type) []string {
 	t.Helper()
 	base := filepath.Join("..", "testdata", shortName(typ))
@@ -160,9 +160,9 @@ func samplePaths(t testing.TB, typ Type) []string {
 	}
 }
 
-// TestSamplesDecodeForEver holds every released version to what it meant when it
-// was released: a sample is written once and never again. What a sample says,
-// this build reads and would write; the newest has every field there is.
+// TestSamplesDecodeForEver checks that the meaning of every released version stays the
+// same: a sample is written once and never changed. This build decodes each sample and
+// would write it unchanged; the newest sample of a version contains every field.
 func TestSamplesDecodeForEver(t *testing.T) {
 	for _, want := range fullEvents() {
 		t.Run(shortName(want.EventType()), func(t *testing.T) {
@@ -207,7 +207,7 @@ func decodeSample(t *testing.T, path string) Event {
 	return got
 }
 
-// TestSamplesAreComplete fails for a sample that no event above describes.
+// TestSamplesAreComplete fails if a sample matches none of the events above.
 func TestSamplesAreComplete(t *testing.T) {
 	known := map[string]bool{}
 	for _, ev := range fullEvents() {

@@ -18,17 +18,17 @@ type SavedSearchChange string
 // The changes of a saved search.
 const (
 	SavedSearchCreated  SavedSearchChange = "created"
-	SavedSearchReplaced SavedSearchChange = "replaced" // all fields, with those that stay
+	SavedSearchReplaced SavedSearchChange = "replaced" // all fields, including unchanged ones
 	SavedSearchDeleted  SavedSearchChange = "deleted"
 )
 
 // SavedSearchChanged creates, replaces or deletes a saved search of a user. It has no
-// effect if the user has another one of that name.
+// effect if the user already has another one with that name.
 type SavedSearchChanged struct {
 	Search account.SavedSearchID `json:"search"`
 	User   account.UserID        `json:"user"`
 	Change SavedSearchChange     `json:"change"`
-	// The rest is empty where the search is deleted.
+	// The remaining fields are empty if the search is deleted.
 	Name          string        `json:"name,omitempty"`
 	Query         string        `json:"query,omitempty"`
 	Regexp        bool          `json:"regexp,omitempty"`

@@ -38,8 +38,8 @@ func mustUnmarshal(t *testing.T, b []byte) any {
 	return v
 }
 
-// TestEncodedEventsMatchSchemas validates what this build writes, and the
-// samples of what was written before.
+// TestEncodedEventsMatchSchemas validates the events that this build writes, and the
+// samples from earlier versions.
 func TestEncodedEventsMatchSchemas(t *testing.T) {
 	for _, ev := range slices.Concat(fullEvents(), minimalEvents(), otherEvents()) {
 		schema := compileSchema(t, ev.EventType())
@@ -58,7 +58,7 @@ func TestEncodedEventsMatchSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemasRefuse shows that the schemas are no blank cheque.
+// TestSchemasRefuse checks that the schemas reject invalid events.
 func TestSchemasRefuse(t *testing.T) {
 	for _, test := range []struct {
 		typ   Type
@@ -80,8 +80,8 @@ func TestSchemasRefuse(t *testing.T) {
 	}
 }
 
-// TestSchemasDescribeEveryField compares the field names of an event that has
-// all of them with the properties of its schema, both ways.
+// TestSchemasDescribeEveryField compares the field names of an event that has all fields
+// with the properties of its schema, in both directions.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for _, ev := range fullEvents() {
 		described, maps := map[string]bool{}, map[string]bool{}
@@ -126,11 +126,11 @@ func fieldNames(prefix string, v any, maps, names map[string]bool) {
 	}
 }
 
-// field is one field of an event version as its schema describes it.
+// field is one field of an event version, as its schema describes it.
 type field struct {
 	path     string // "/repository/name", "/changes[]/path"
 	required bool
-	rule     string // every keyword but the description
+	rule     string // every keyword except the description
 }
 
 // schemaNode is the part of JSON Schema that our schemas use.
@@ -179,8 +179,8 @@ func fieldsOf(prefix string, schema []byte) ([]field, error) {
 	return append(fields, nested...), err
 }
 
-// ruleOf returns what a schema demands of a value apart from its fields, as JSON
-// with sorted keys.
+// ruleOf returns the requirements of a schema except those on fields, as JSON with sorted
+// keys.
 func ruleOf(schema []byte) (string, error) {
 	var keywords map[string]any
 	if err := json.Unmarshal(schema, &keywords); err != nil {

@@ -20,12 +20,12 @@ const (
 	MaxToolBytes = 100
 )
 
-// ScipUploaded says that a precise index of a commit is in the segment store: readers may
-// use it.
+// ScipUploaded announces that a precise index of a commit is in the segment store:
+// readers may use it.
 type ScipUploaded struct {
 	Repository code.RepositoryID `json:"repository"`
 	Commit     code.CommitID     `json:"commit"`
-	// Path is the directory that the index is about; empty for the whole repository.
+	// Path is the directory that the index covers; empty for the whole repository.
 	Path string `json:"path,omitempty"`
 	// Object is its name in the segment store.
 	Object      string `json:"object"`
@@ -36,8 +36,8 @@ type ScipUploaded struct {
 	// Tool and ToolVersion name the indexer.
 	Tool        string `json:"tool,omitempty"`
 	ToolVersion string `json:"toolVersion,omitempty"`
-	// Keep is how many uploads of the path and tool the repository keeps from now on, this one
-	// among them: 1 to MaxScipUploads.
+	// Keep is the number of uploads of the path and tool that the repository keeps from
+	// now on, including this one: 1 to MaxScipUploads.
 	Keep int       `json:"keep"`
 	At   time.Time `json:"at"`
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of fields, in bytes or elements, checked by Encode and Decode alike.
-// Who takes a value from outside cuts or refuses it before.
+// Bounds of fields, in bytes or elements, checked by both Encode and Decode. Callers
+// truncate or reject values from outside before they encode them.
 const (
 	MaxIDBytes         = 512
 	MaxSourceBytes     = 512
@@ -73,7 +73,7 @@ func (c *checker) checkErasureRequested(e *ErasureRequested) {
 	c.checkTime("at", e.At)
 }
 
-// checker keeps the first rule that an event breaks.
+// checker records the first rule that an event breaks.
 type checker struct{ err error }
 
 func (c *checker) addErrorf(format string, args ...any) {
@@ -88,7 +88,7 @@ func (c *checker) addError(field string, err error) {
 	}
 }
 
-// checkText checks that s is UTF-8 of min to max bytes without control characters.
+// checkText checks that s is UTF-8 without control characters, min to max bytes long.
 func (c *checker) checkText(field, s string, min, max int) {
 	if len(s) < min || len(s) > max {
 		c.addErrorf("%s: %d bytes, want %d to %d", field, len(s), min, max)
@@ -111,7 +111,7 @@ func (c *checker) checkEqual(field, got, want string) {
 	}
 }
 
-// checkTime checks that t can be written as RFC 3339.
+// checkTime checks that t can be encoded in RFC 3339.
 func (c *checker) checkTime(field string, t time.Time) {
 	if y := t.UTC().Year(); y < 0 || y > 9999 {
 		c.addErrorf("%s: year %d, want 0 to 9999", field, y)
@@ -137,7 +137,7 @@ func (c *checker) checkRef(field string, r code.Ref) {
 	}
 }
 
-// checkCommit accepts the empty ID; the all-zero name of git is not an ID.
+// checkCommit accepts the empty ID but not git's all-zero name.
 func (c *checker) checkCommit(field string, id code.CommitID) {
 	if id == "" {
 		return
@@ -216,8 +216,8 @@ func (c *checker) checkGlobs(field string, globs []string) {
 
 var errCredentials = errors.New("holds credentials; configure them on the connection instead")
 
-// checkCloneURL refuses a URL with credentials without repeating them. A user name
-// alone is normal for ssh and a token for HTTP.
+// checkCloneURL rejects a URL with credentials. Its error does not repeat them. A user
+// name alone is normal for ssh, but for HTTP it may be a token.
 func (c *checker) checkCloneURL(field, s string) {
 	c.checkText(field, s, 1, code.MaxURLBytes)
 	scheme, _, found := strings.Cut(s, "://")
@@ -286,7 +286,7 @@ func (c *checker) checkChanges(e *RevisionIndexed) {
 	}
 }
 
-// checkObjectName keeps a name from leaving the segment store's directory.
+// checkObjectName prevents a name from leading out of the segment store's directory.
 func (c *checker) checkObjectName(field, s string) {
 	c.checkText(field, s, 1, MaxObjectNameBytes)
 	c.addError(field, code.ValidatePath(s))
