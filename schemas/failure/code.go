@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Code says in one word what failed. Its values are those of Codes; they are in
-// answers, events and labels of metrics, so a value never changes its meaning.
+// Code identifies the kind of a failure. Codes appear in responses, events and metric
+// labels, so a code never changes its meaning.
 type Code string
 
 // The codes.
@@ -31,14 +31,14 @@ const (
 	Other           Code = "other"
 )
 
-// Description is what people read about a Code.
+// Description explains a Code to people.
 type Description struct {
 	Code Code
-	// Meaning says what happened, Remedy what to do; each is a sentence.
+	// Meaning explains what happened, Remedy what to do; each is a sentence.
 	Meaning, Remedy string
 }
 
-// Message is the meaning and the remedy.
+// Message returns the meaning and the remedy.
 func (d Description) Message() string { return d.Meaning + " " + d.Remedy }
 
 // descriptions is the table of codes; docs/operations.md shows it.
@@ -65,7 +65,7 @@ var descriptions = []Description{
 // Codes returns the table of codes.
 func Codes() []Description { return slices.Clone(descriptions) }
 
-// Describe returns the row of c, that of Other for a code that is not in the table.
+// Describe returns the row of c, or the row of Other for a code that is not in the table.
 func Describe(c Code) Description {
 	for _, d := range descriptions {
 		if d.Code == c {
@@ -75,8 +75,8 @@ func Describe(c Code) Description {
 	return descriptions[len(descriptions)-1]
 }
 
-// Parse returns the Code of a text from elsewhere: Other for one that is not in
-// the table.
+// Parse returns the Code for a text from outside, or Other if the text is not in the
+// table.
 func Parse(text string) Code { return Describe(Code(text)).Code }
 
 // codedError is an error with a code.
@@ -88,10 +88,10 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// New returns an error with a code, for a package variable.
+// New returns an error with a code, for use as a package variable.
 func New(c Code, text string) error { return &codedError{c, errors.New(text)} }
 
-// With gives err a code, unless it carries one.
+// With adds a code to err, unless it already carries one.
 func With(c Code, err error) error {
 	if err == nil || CodeOf(err) != Other {
 		return err
@@ -99,7 +99,7 @@ func With(c Code, err error) error {
 	return &codedError{c, err}
 }
 
-// CodeOf returns the code of an error, Other if it carries none.
+// CodeOf returns the code of an error, or Other if it carries none.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*codedError](err); ok {
 		return e.code

@@ -1,35 +1,36 @@
-// Package failure describes what went wrong so that it may be shown: to callers a
-// code with a sentence on what to do, to owners the words of the program that
-// failed, without credentials.
+// Package failure describes failures in a form that is safe to show: callers get a code
+// with a sentence on what to do, owners the message of the program that failed, without
+// credentials.
 //
 // It answers the questions "what does this failure mean, and what do I do about
 // it?" and "may this text be written to a log, an event or an answer?".
 //
 // # Codes
 //
-// An error carries a Code (New, With); CodeOf finds it. The table in code.go has
-// every Code with its meaning and its remedy. It is what callers without the owner
-// role see, so it holds no word of a repository, a host or this machine.
+// An error carries a Code (New, With); CodeOf finds it. The table in code.go lists every
+// Code with its meaning and its remedy. Callers without the owner role see these texts,
+// so they contain no data of a repository, a host or this machine.
 //
 // # Text
 //
-// Git prints what a repository or a host makes it print: contents of files, URLs
-// with passwords, escape sequences of terminals. Such text passes Quote where it
-// becomes an error, and Clean where it becomes an event, an answer or a line of
-// the log. Both mask what looks like a credential; Quote also shortens long
-// hexadecimal strings, which may be a key where Clean has to expect an object name.
+// Repositories and hosts control what git prints: contents of files, URLs with passwords,
+// terminal escape sequences. Such text passes through Quote before it becomes an error,
+// and through Clean before it becomes an event, a response or a log line. Both mask
+// everything that looks like a credential. Quote also shortens long hexadecimal strings,
+// which may be keys; Clean keeps them, because they may be object names.
 //
 // # Invariants
 //
-//  1. Text is masked before it is cut, so that no cut hides the beginning by which
-//     a credential is recognized.
+//  1. Text is masked before it is truncated, so that truncation never removes the
+//     beginning by which a credential is recognized.
 //  2. Clean and Quote return valid UTF-8 of at most the requested length in bytes,
 //     without control characters and without characters that change the direction of
 //     text.
 //  3. Clean(Clean(s)) is Clean(s).
 //
-// A mask is a guess: a password that looks like a word passes. It is the second
+// Masking is heuristic: a password that looks like a word is not masked. It is the second
 // line of defense; the first is that git reads only what belongs to a repository.
 //
-// Standard library only. All functions are safe for concurrent use.
+// The package imports only the standard library. All functions are safe for concurrent
+// use.
 package failure

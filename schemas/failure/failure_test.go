@@ -15,7 +15,7 @@ const (
 	base64s = "8fQzX2vLk9Rb7NcT1sYw/PjUe3HdG6mA0+KxVoI4"
 )
 
-// TestMask holds what looks like a credential, and what does not, to its mask.
+// TestMask checks that credentials are masked, and that similar strings are not.
 func TestMask(t *testing.T) {
 	for _, test := range []struct{ name, text, want, strict string }{
 		{"our operator token", "bad line: qx_" + hex64, "bad line: qx_9f86d0…", ""},
@@ -71,13 +71,13 @@ func TestClean(t *testing.T) {
 		"a\x1b[31mred\x00\r\nb\tc":    `a\x1b[31mred\x00\x0d\nb\tc`,
 		"\u202egnp.exe\u2028":         `\u202egnp.exe\u2028`,
 		"\xff\xfe":                    "\uFFFD",
-		"12345678901234567890é234567": "12345678901234567890…", // 24 bytes, not half of a character
+		"12345678901234567890é234567": "12345678901234567890…", // 24 bytes, without half a character
 	} {
 		if got := Clean(text, 24); got != want && len(want) <= 24 || len(want) > 24 && Clean(text, 100) != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	// A bound that cuts a token leaves no half of it.
+	// Truncation leaves no half of a token.
 	if got := Clean(strings.Repeat("x ", 10)+"ghp_16C7e42F292c6912E7710c838347Ae178B4a", 30); strings.Contains(got, "16C7") {
 		t.Errorf("a cut token: %q", got)
 	}

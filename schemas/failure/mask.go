@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// masked takes the place of a credential.
+// maskText replaces a credential.
 const maskText = "***"
 
-// What credentials look like that are known by what is around them. Each pattern
-// is tried only where one of its hints occurs: most text has none, and a pattern
-// costs a thousand times what a hint does.
+// patterns match credentials that are recognized by their context. Each pattern is tried
+// only if the text contains one of its hints: most text contains none, and matching a
+// pattern costs a thousand times as much as finding a hint.
 var patterns = []struct {
 	pattern *regexp.Regexp
 	hints   []string // in lower case
 	to      string
 }{
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*-----.*?(?:-----END [A-Z0-9 ]*-----|$)`), []string{"-----begin "}, maskText},
-	// The end of a block whose beginning was cut off.
+	// Matches the end of a block whose beginning was truncated.
 	{regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*-----`), []string{"-----end "}, maskText},
-	// A password may hold an @.
+	// A password may contain an @.
 	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s'"<>]*@`), []string{"://"}, "${1}" + maskText + "@"},
 	{regexp.MustCompile(`(?i)((?:authorization|private-token|job-token|x-[a-z-]*(?:key|token)|cookie)["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+[^\s"',]{4,}|[^\s"',]{8,})`),
 		[]string{"authorization", "-token", "-key", "cookie"}, "${1}" + maskText},
@@ -33,11 +33,11 @@ var patterns = []struct {
 // prefixes begin credentials.
 var prefixes = []struct {
 	prefix string
-	// kept is how many of the following hexadecimal digits remain: six for Quarry's
-	// own credentials, which is how a list of keys names them.
+	// kept is the number of following hexadecimal digits that remain: six for Quarry's
+	// own credentials, because the list of keys shows that many.
 	kept int
-	// min is how many letters and digits follow at least; word says that only
-	// those do, and that the prefix begins names of other things, too.
+	// min is the minimum number of letters and digits that follow. word indicates that no
+	// other characters follow, and that names of other things may begin with the prefix.
 	min  int
 	word bool
 }{
@@ -55,16 +55,16 @@ var prefixes = []struct {
 	{prefix: "npm_", min: 30, word: true}, {prefix: "hf_", min: 30, word: true}, {prefix: "pypi-", min: 30, word: true}, {prefix: "sk-", min: 30, word: true},
 }
 
-// Mask replaces what looks like a credential. Names of objects and digests, of 40
-// or 64 hexadecimal digits, remain.
+// Mask masks everything that looks like a credential. Object names and digests, of 40 or
+// 64 hexadecimal digits, remain.
 func Mask(text string) string { return maskRuns(MaskKnown(text), false) }
 
-// maskStrictly is Mask for text in which a long hexadecimal string may be a key.
+// maskStrictly is a Mask for text in which a long hexadecimal string may be a key.
 func maskStrictly(text string) string { return maskRuns(MaskKnown(text), true) }
 
-// MaskKnown replaces credentials that are known by their form: a prefix, the name
-// of a header or setting, a place in a URL. It leaves alone what is merely long
-// and random, for text that people search for.
+// MaskKnown masks credentials that are known by their form: a prefix, the name of a
+// header or setting, a place in a URL. It keeps strings that are merely long and random.
+// It is meant for text that people search.
 func MaskKnown(text string) string {
 	lower := strings.ToLower(text)
 	for i := range patterns {
@@ -109,8 +109,8 @@ func maskPrefixed(text, prefix string, kept, min int, word bool) string {
 	return b.String() + text
 }
 
-// inBody reports whether c may follow a prefix: a hexadecimal digit, a letter or
-// digit, or one of what tokens have besides.
+// inBody reports whether c may follow a prefix: a hexadecimal digit, a letter or digit,
+// or another character that occurs in tokens.
 func inBody(c byte, hex, word bool) bool {
 	if hex {
 		return isDigit(c) || 'a' <= c && c <= 'f'
@@ -118,10 +118,10 @@ func inBody(c byte, hex, word bool) bool {
 	return kindOf(c) != kindOther || !word && strings.IndexByte("_-.=+/", c) >= 0
 }
 
-// maskRuns masks what is long and looks random.
+// maskRuns masks strings that are long and look random.
 func maskRuns(text string, strict bool) string {
 	var b strings.Builder
-	done := 0 // below it text is in b
+	done := 0 // text before done has been written to b
 	for at := 0; at < len(text); {
 		n := 0
 		for at+n < len(text) && isRun(text[at+n]) {
@@ -136,14 +136,15 @@ func maskRuns(text string, strict bool) string {
 	return b.String() + text[done:]
 }
 
-// isRun reports whether c occurs in base 64, one of its kinds.
+// isRun reports whether c occurs in one of the variants of base 64.
 func isRun(c byte) bool { return kindOf(c) != kindOther || strings.IndexByte("+/_-", c) >= 0 }
 
 const (
 	// minSecretBytes is the shortest string that counts as long: 16 random bytes in
 	// hexadecimal.
 	minSecretBytes = 32
-	// keptBytes of a string that is cut say which it is, as git's short names do.
+	// keptBytes is the length of the remaining prefix of a shortened string, which
+	// identifies it like git's short names.
 	keptBytes = 8
 )
 
@@ -162,7 +163,7 @@ func maskRun(run string, strict bool) string {
 	return out
 }
 
-// maskAtom masks what has only letters and digits.
+// maskAtom masks a string that contains only letters and digits.
 func maskAtom(atom string, strict bool) string {
 	switch {
 	case len(atom) < minSecretBytes, isHex(atom) && !strict && isObjectName(atom):
@@ -175,9 +176,9 @@ func maskAtom(atom string, strict bool) string {
 	return atom
 }
 
-// isObjectName reports whether a hexadecimal string is as long as an object name
-// of git or a SHA-256 digest, or the file name of one whose first two digits are
-// the directory.
+// isObjectName reports whether a hexadecimal string has the length of a git object name
+// or a SHA-256 digest, or of the file name of an object whose first two digits are the
+// directory.
 func isObjectName(hex string) bool {
 	switch len(hex) {
 	case 38, 40, 62, 64:
@@ -197,7 +198,7 @@ func isHex(s string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// The kinds of characters of a run.
+// The kinds of characters in a run.
 const (
 	kindOther = iota
 	kindDigit
@@ -217,8 +218,8 @@ func kindOf(c byte) int {
 	return kindOther
 }
 
-// isMixed reports whether s has digits, lower and upper case, as nearly every
-// random string in base 64 has.
+// isMixed reports whether s contains digits, lower and upper case, as nearly every random
+// string in base 64 does.
 func isMixed(s string) bool {
 	var seen [4]bool
 	for i := range len(s) {
@@ -227,8 +228,8 @@ func isMixed(s string) bool {
 	return seen[kindDigit] && seen[kindLower] && seen[kindUpper]
 }
 
-// looksRandom reports whether the kind of character changes at more than num/den
-// of the places in s. Random base 64 changes at six of ten, a name of words, in
+// looksRandom reports whether the kind of character changes at more than num/den of the
+// places in s. In random base 64 it changes at six of ten; in a name made of words, in
 // camel case or with numbers, at three or fewer.
 func looksRandom(s string, num, den int) bool {
 	changes := 0

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFailuresPageIsCurrent holds the table of docs/operations.md and the enumeration
-// of the OpenAPI document to the table in code. QUARRY_GENERATE=1 (make generate)
+// TestFailuresPageIsCurrent compares the table of docs/operations.md and the enumeration
+// of the OpenAPI document with the table in code. QUARRY_GENERATE=1 (make generate)
 // writes the former.
 func TestFailuresPageIsCurrent(t *testing.T) {
 	const page, head = "../../docs/operations.md", "| Code | Meaning | Remedy |\n| --- | --- | --- |\n"

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// MaxDetailBytes bounds the words of a program that failed.
+	// MaxDetailBytes bounds the message of a program that failed.
 	MaxDetailBytes = 1 << 10
 	// maxInputBytes bounds the input: the rest is dropped.
 	maxInputBytes = 16 << 10
-	// ellipsis ends a text that was cut.
+	// ellipsis ends a truncated text.
 	ellipsis = "…"
 )
 
@@ -24,13 +24,12 @@ func Detail(err error) string {
 	return Clean(err.Error(), MaxDetailBytes)
 }
 
-// Clean returns text as it may be written and shown: credentials masked, control
-// characters escaped, at most max bytes of UTF-8.
+// Clean returns text in a form that is safe to store and show: credentials masked,
+// control characters escaped, at most max bytes of UTF-8.
 func Clean(text string, max int) string { return cleanWith(text, max, Mask) }
 
-// Quote is Clean for the words of git, and of others that print what a repository
-// or a host makes them print: it shortens object names, too, since a key may look
-// like one.
+// Quote is a Clean for the output of git and other programs that repositories or hosts
+// control. It also shortens object names, since a key may look like one.
 func Quote(text string, max int) string { return cleanWith(text, max, maskStrictly) }
 
 func cleanWith(text string, max int, mask func(string) string) string {
@@ -40,8 +39,8 @@ func cleanWith(text string, max int, mask func(string) string) string {
 	return Cut(escapeUnsafe(mask(strings.ToValidUTF8(text, "\uFFFD"))), max)
 }
 
-// Cut returns text, cut to at most max bytes between two characters. A text that
-// was cut ends with an ellipsis.
+// Cut truncates text to at most max bytes, between two characters. A truncated text ends
+// with an ellipsis.
 func Cut(text string, max int) string {
 	if len(text) <= max {
 		return text
@@ -56,8 +55,8 @@ func Cut(text string, max int) string {
 	return text[:n] + ellipsis
 }
 
-// escapeUnsafe writes characters that move the cursor, hide or reorder text as Go does:
-// \n, \x1b, \u202e.
+// escapeUnsafe escapes characters that move the cursor, or hide or reorder text, in the
+// syntax of Go: \n, \x1b, \u202e.
 func escapeUnsafe(text string) string {
 	if strings.IndexFunc(text, isUnsafeRune) < 0 {
 		return text
@@ -82,8 +81,8 @@ func escapeUnsafe(text string) string {
 	return b.String()
 }
 
-// isUnsafeRune reports whether r is a control character, a separator of lines or a
-// character of format, such as those that change the direction of text.
+// isUnsafeRune reports whether r is a control character, a line separator or a format
+// character, such as those that change the direction of text.
 func isUnsafeRune(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -1,4 +1,4 @@
-// Package indexing has the words for how far the indexing of a repository is.
+// Package indexing defines the types for the indexing state of a repository.
 //
 // It answers the question "is this repository searchable, as of which push, and what failed?".
 // cmd/quarry fills the types in from the projections, the log and the workers of its process;

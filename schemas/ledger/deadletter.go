@@ -10,25 +10,25 @@ import (
 
 // DeadLetter is an open dead letter, without value and headers.
 type DeadLetter struct {
-	// Position is its own, Of that of the record that was given up: the zero
-	// Position if the letter does not say.
+	// Position is the position of the dead letter, Of that of the record that was given
+	// up; Of is zero if the dead letter does not name it.
 	Position, Of event.Position
-	// Stage gave it up, after so many Attempts, for this Reason.
+	// Stage gave up the record after Attempts tries because of Reason.
 	Stage, Reason string
-	// Code is the kind of the reason.
+	// Code is the kind of failure.
 	Code     failure.Code
 	Attempts int
-	// Type is that of the event, empty without one.
+	// Type is the type of the event; empty if unknown.
 	Type event.Type
-	// Repository is 0 where the key names none. RepositoryName is empty there, and in what
-	// the projection returns.
+	// Repository is 0 if the key names none. RepositoryName is empty then, and always in
+	// results of the projection.
 	Repository     code.RepositoryID
 	RepositoryName string
-	// At is when the log took the letter.
+	// At is the time when the dead letter was appended to the log.
 	At time.Time
-	// ValueBytes is the size of the value that the letter has.
+	// ValueBytes is the size of the dead letter's value.
 	ValueBytes int
-	// Copies counts the further letters of the same record and stage.
+	// Copies counts additional dead letters of the same record and stage.
 	Copies int
 }
 

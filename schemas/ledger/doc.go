@@ -1,8 +1,8 @@
-// Package ledger has the words for what became of a delivery.
+// Package ledger defines the types for the outcomes of deliveries.
 //
-// It answers the question "what was delivered, what became of each push, and what was given
-// up?". The projections return these types, cmd/quarry adds what spans two of them, and
-// query/api maps them to the bodies of its answers.
+// It answers the question "what was delivered, what was the outcome of each push, and
+// what was given up?". The projections return these types, cmd/quarry fills in fields
+// that need two projections, and query/api maps them to the bodies of its answers.
 //
 // The types hold no locks and no behavior.
 package ledger

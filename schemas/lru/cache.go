@@ -2,11 +2,11 @@ package lru
 
 import "container/list"
 
-// Cache keeps values by key. Only New makes one that is usable.
+// Cache stores values by key. Use New to create one; the zero value is not usable.
 type Cache[K comparable, V any] struct {
 	limit, weight int64
 	elements      map[K]*list.Element
-	order         *list.List // of *entry[K, V], the one used last in front
+	order         *list.List // of *entry[K, V], most recently used first
 }
 
 type entry[K comparable, V any] struct {
@@ -15,12 +15,12 @@ type entry[K comparable, V any] struct {
 	weight int64
 }
 
-// New returns a Cache of values that weigh at most limit together.
+// New returns a Cache whose values have a total weight of at most limit.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, elements: map[K]*list.Element{}, order: list.New()}
 }
 
-// Get returns the value of a key, which counts as a use.
+// Get returns the value for a key and marks it as used.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	e := c.elements[key]
 	if e == nil {
@@ -30,7 +30,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// Put keeps a value, in the place of one with the same key, and drops what exceeds the
+// Put stores a value, replacing any value for the same key, and evicts values beyond the
 // limit.
 func (c *Cache[K, V]) Put(key K, value V, weight int64) {
 	c.Delete(key)
@@ -43,7 +43,7 @@ func (c *Cache[K, V]) Put(key K, value V, weight int64) {
 	}
 }
 
-// Delete drops the value of a key, if there is one.
+// Delete removes the value for a key, if there is one.
 func (c *Cache[K, V]) Delete(key K) {
 	if e := c.elements[key]; e != nil {
 		c.remove(e)
@@ -56,8 +56,8 @@ func (c *Cache[K, V]) remove(e *list.Element) {
 	c.weight -= dropped.weight
 }
 
-// Len returns how many values are kept.
+// Len returns the number of values in the cache.
 func (c *Cache[K, V]) Len() int { return len(c.elements) }
 
-// Weight returns the sum of their weights.
+// Weight returns the total weight of the values in the cache.
 func (c *Cache[K, V]) Weight() int64 { return c.weight }

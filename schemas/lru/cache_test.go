@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
-// TestCache compares a cache with a list of its entries, the one used last in front,
-// after each of many random operations.
+// TestCache compares a cache with a list of its entries, most recently used first, after
+// each of many random operations.
 func TestCache(t *testing.T) {
 	type kept struct {
 		key, value int

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// IsLoopback reports whether a host, in brackets or not, is this machine by its very
-// address, or is "localhost".
+// IsLoopback reports whether a host, in brackets or not, is a loopback address or
+// "localhost".
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -15,15 +15,16 @@ func IsLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// ClientNetwork returns the part of an address that one client has: all of IPv4, the
-// first 64 bits of IPv6. Text that is no address is returned as it is.
+// ClientNetwork returns the part of an address that identifies one client: all of an IPv4
+// address, the first 64 bits of an IPv6 address. It returns text that is not an address
+// unchanged.
 func ClientNetwork(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
 	}
 	if a = a.Unmap().WithZone(""); a.Is6() {
-		p, _ := a.Prefix(64) // 64 bits fit
+		p, _ := a.Prefix(64) // cannot fail: IPv6 has at least 64 bits
 		return p.String()
 	}
 	return a.String()

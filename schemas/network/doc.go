@@ -1,5 +1,6 @@
-// Package network says what an address stands for.
+// Package network classifies network addresses.
 //
-// It answers the questions "is this our own machine?" and "which addresses are one
-// client's?". It resolves no name: a name may lead anywhere, and elsewhere the next time.
+// It answers the questions "is this the local machine?" and "which addresses belong to
+// one client?". It does not resolve names: a name may resolve to any address, and to
+// another one the next time.
 package network

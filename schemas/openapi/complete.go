@@ -12,16 +12,16 @@ type method struct {
 	Operation *Operation
 }
 
-// Methods returns the operations of p, by HTTP method.
+// Methods returns the operations of p with their HTTP methods.
 func (p *Path) Methods() []method {
 	all := []method{{"GET", p.Get}, {"PUT", p.Put}, {"POST", p.Post}, {"DELETE", p.Delete}, {"PATCH", p.Patch}}
 	return slices.DeleteFunc(all, func(m method) bool { return m.Operation == nil })
 }
 
-// completeOperations fills in the parts of every operation that follow from its access and
-// kind, so that quarry.yaml need not repeat them: the credentials, the errors that
-// any such operation can return, and the headers of every response. It keeps what
-// the file defines itself.
+// completeOperations fills in the parts of every operation that follow from its access
+// and kind, so that quarry.yaml need not repeat them: the credentials, the errors that
+// any such operation can return, and the headers of every response. It keeps definitions
+// from the file.
 func (d *Document) completeOperations() error {
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
@@ -67,8 +67,8 @@ func (d *Document) securityOf(a Access) ([]Requirement, error) {
 	return nil, fmt.Errorf("x-access %q: want open, search, git, read, member, owner, scip or operator", a)
 }
 
-// usualFailures returns status and component of the failures that any operation
-// like o may have.
+// usualFailures returns the status and component of each failure that any operation like
+// o may return.
 func (o *Operation) usualFailures(path string, parameters bool) [][2]string {
 	out := [][2]string{{"500", "Unexpected"}}
 	if o.Access != AccessOpen {
@@ -91,7 +91,7 @@ func (o *Operation) addFailure(status, component string) {
 	}
 }
 
-// commonHeaders are those of every answer.
+// commonHeaders are the headers of every response.
 var commonHeaders = []string{"X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
 func (a *Answer) addHeaders() {

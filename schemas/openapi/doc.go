@@ -1,10 +1,9 @@
-// Package openapi holds the description of the public API, quarry.yaml.
+// Package openapi contains the description of the public API, quarry.yaml.
 //
-// It answers the question "what may a client send, and what does it get?". The
-// file is the contract: query/api serves it as JSON, checks requests by it, and
-// its tests check every route and answer against it. Fields and paths of the
-// established interface are as they are there; what Quarry adds is marked
-// "Addition".
+// It answers the question "what may a client send, and what does it get?". The file is
+// the contract: query/api serves it as JSON and validates requests against it, and its
+// tests check every route and response against it. Fields and paths of the established
+// interface are unchanged; additions of Quarry are marked "Addition".
 //
 // # Main types
 //
@@ -13,11 +12,11 @@
 //
 // # Invariants
 //
-//  1. A keyword of the file that Document has no field for is an error.
-//  2. What every operation of a kind has (credentials, failures, headers) is
-//     filled in and not repeated in the file: see complete.go.
+//  1. A keyword in the file for which Document has no field is an error.
+//  2. The parts that all operations of a kind share (credentials, failures, headers) are
+//     filled in and not repeated in the file; see complete.go.
 //  3. Members keep the order of the file.
 //
-// The document is embedded and immutable. The package imports a YAML reader and
-// nothing of Quarry.
+// The document is embedded and immutable. The package imports a YAML parser and no other
+// package of Quarry.
 package openapi

@@ -2,9 +2,9 @@ package openapi
 
 import "encoding/json"
 
-// Document is an OpenAPI 3.0.3 document, as far as quarry.yaml uses the format: a
-// keyword without a field here is an error, so that the file contains none without
-// an effect. Members keep the order of the file.
+// Document is an OpenAPI 3.0.3 document, as far as quarry.yaml uses the format: a keyword
+// without a field here is an error, so that every keyword in the file has an effect.
+// Members keep the order of the file.
 type Document struct {
 	OpenAPI    string        `json:"openapi"`
 	Info       Info          `json:"info"`
@@ -15,14 +15,14 @@ type Document struct {
 	Components Components    `json:"components"`
 }
 
-// Info says what the document describes.
+// Info describes the API.
 type Info struct {
 	Title       string `json:"title"`
 	Version     string `json:"version"`
 	Description string `json:"description"`
 }
 
-// Server is where the API is.
+// Server is the address of the API.
 type Server struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
@@ -71,7 +71,7 @@ type Parameter struct {
 	Example     Value   `json:"example,omitempty"`
 }
 
-// RequestBody is what an operation takes.
+// RequestBody is the body of a request.
 type RequestBody struct {
 	Ref         string       `json:"$ref,omitempty"`
 	Description string       `json:"description,omitempty"`
@@ -82,7 +82,7 @@ type RequestBody struct {
 // Media is a body of one content type.
 type Media struct {
 	Schema *Schema `json:"schema"`
-	// Frames says what each frame of a stream of events is.
+	// Frames describes the frames of an event stream.
 	Frames   *Schema        `json:"x-frames,omitempty"`
 	Example  Value          `json:"example,omitempty"`
 	Examples List[*Example] `json:"examples,omitempty"`
@@ -102,7 +102,7 @@ type Answer struct {
 	Content     List[*Media]  `json:"content,omitempty"`
 }
 
-// Header is a header of an answer.
+// Header is a header of a response.
 type Header struct {
 	Ref         string  `json:"$ref,omitempty"`
 	Description string  `json:"description,omitempty"`
@@ -120,7 +120,7 @@ type SecurityScheme struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Components are what other parts refer to.
+// Components holds the parts that others refer to.
 type Components struct {
 	SecuritySchemes List[*SecurityScheme] `json:"securitySchemes"`
 	Parameters      List[*Parameter]      `json:"parameters"`
@@ -130,7 +130,7 @@ type Components struct {
 	Schemas         List[*Schema]         `json:"schemas"`
 }
 
-// Schema says which values are valid.
+// Schema determines which values are valid.
 type Schema struct {
 	Ref                  string         `json:"$ref,omitempty"`
 	Type                 string         `json:"type,omitempty"`
@@ -154,12 +154,12 @@ type Schema struct {
 	AdditionalProperties *SchemaOrFalse `json:"additionalProperties,omitempty"`
 	AllOf                []*Schema      `json:"allOf,omitempty"`
 	OneOf                []*Schema      `json:"oneOf,omitempty"`
-	// ZeroCounts says that the zero value is another thing than an absent one.
+	// ZeroCounts indicates that the zero value differs in meaning from an absent one.
 	ZeroCounts bool `json:"x-zero-counts,omitempty"`
 }
 
-// SchemaOrFalse is a schema, or the word that nothing is valid. The word true is
-// a schema that anything fits.
+// SchemaOrFalse is a schema, or false if no value is valid. true is decoded as a schema
+// that every value matches.
 type SchemaOrFalse struct {
 	Schema *Schema
 	Closed bool
@@ -168,16 +168,16 @@ type SchemaOrFalse struct {
 // Value is any value, as JSON. Members keep the order of the file.
 type Value = json.RawMessage
 
-// Access says what a request has to show.
+// Access is the access rule of an operation.
 type Access string
 
-// The access rules of an operation. The document's credentials, and its responses
-// 401 and 403, follow from them.
+// The access rules. The document's credentials, and its responses 401 and 403, follow
+// from them.
 const (
 	AccessOpen   Access = "open"   // everyone
-	AccessSearch Access = "search" // the scope search; no credentials where that is allowed
-	AccessGit    Access = "git"    // the scope git; no credentials where that is allowed
-	AccessRead   Access = "read"   // one of those two scopes; no credentials where that is allowed
+	AccessSearch Access = "search" // the scope search; anonymous if that is allowed
+	AccessGit    Access = "git"    // the scope git; anonymous if that is allowed
+	AccessRead   Access = "read"   // one of those two scopes; anonymous if that is allowed
 	AccessMember Access = "member" // a user, by session or key
 	AccessOwner  Access = "owner"  // an owner with the scope admin, or the operator
 	AccessScip   Access = "scip"   // the scope scip: a key of an owner

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// List is a JSON object whose members keep their order.
+// List is a JSON object that preserves the order of its members.
 type List[V any] []Member[V]
 
 // Member is one member of an object.
@@ -15,7 +15,7 @@ type Member[V any] struct {
 	Value V
 }
 
-// Get returns the member of that name, or the zero value.
+// Get returns the value of the member with that name, or the zero value.
 func (l List[V]) Get(name string) V {
 	for i := range l {
 		if l[i].Name == name {
@@ -26,7 +26,7 @@ func (l List[V]) Get(name string) V {
 	return none
 }
 
-// Has reports whether there is a member of that name.
+// Has reports whether there is a member with that name.
 func (l List[V]) Has(name string) bool {
 	for i := range l {
 		if l[i].Name == name {
@@ -68,7 +68,7 @@ func (l List[V]) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, _ := json.Marshal(l[i].Name) // of a string: cannot fail
+		name, _ := json.Marshal(l[i].Name) // cannot fail: it is a string
 		value, err := encode(l[i].Value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l[i].Name, err)
@@ -104,7 +104,7 @@ func (s *SchemaOrFalse) MarshalJSON() ([]byte, error) {
 	return encode(s.Schema)
 }
 
-// encode is json.Marshal without escapes for HTML.
+// encode is json.Marshal without HTML escaping.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

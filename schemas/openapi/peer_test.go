@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// TestPeerDocument checks quarry.yaml against the interface of the peer: a client that was generated from the peer's
-// document can send us what it sends there, and can read what we answer. Each deliberate difference is in
-// peerDifferences.
+// TestPeerDocument compares quarry.yaml with the peer's interface: a client generated
+// from the peer's document can send the same requests to Quarry and can read Quarry's
+// responses. All deliberate differences are listed in peerDifferences.
 func TestPeerDocument(t *testing.T) {
 	b, err := os.ReadFile("testdata/peer-v5.1.9.yaml")
 	if err != nil {
@@ -37,8 +37,8 @@ func TestPeerDocument(t *testing.T) {
 	}
 }
 
-// TestPeerComparison changes one fact of a document at a time. The comparison finds each change, and nothing in an
-// equal document.
+// TestPeerComparison changes one fact of a document at a time. The comparison must find
+// each change, and nothing in equal documents.
 func TestPeerComparison(t *testing.T) {
 	const document = `
 openapi: 3.0.3
@@ -117,9 +117,9 @@ components:
 	}
 }
 
-// peerDifference is a difference that is meant.
+// peerDifference is a deliberate difference.
 type peerDifference struct {
-	pattern string // of the difference, as of path.Match; a star also matches a slash
+	pattern string // of the difference, as in path.Match, except that a star also matches a slash
 	reason  string
 }
 

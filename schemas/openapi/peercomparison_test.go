@@ -9,12 +9,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// peerComparison collects what a client of theirs cannot do with ours.
+// peerComparison collects requests and responses with which a client of the peer fails
+// against Quarry.
 type peerComparison struct {
 	theirs, ours *openapi3.T
-	operations   []string // that were compared
+	operations   []string // compared operations
 	differences  []string
-	// compared are the schemas that were compared, since schemas are recursive.
+	// compared holds the compared schemas. It ends the recursion, because schemas may
+	// refer to themselves.
 	compared map[string]bool
 }
 
@@ -24,7 +26,7 @@ func (c *peerComparison) add(where, format string, args ...any) {
 	}
 }
 
-// compareOperations checks each of their operations against ours.
+// compareOperations compares each of the peer's operations with ours.
 func (c *peerComparison) compareOperations() {
 	c.compared = make(map[string]bool)
 	for name, theirPath := range c.theirs.Paths.Map() {
@@ -36,10 +38,10 @@ func (c *peerComparison) compareOperations() {
 				continue
 			}
 			ours := ourPath.GetOperation(method)
-			if ours.OperationID != theirs.OperationID { // method names of clients follow from it
+			if ours.OperationID != theirs.OperationID { // clients derive method names from it
 				c.add(theirs.OperationID, "operationId is %s", ours.OperationID)
 			}
-			if ours.Tags[0] != theirs.Tags[0] { // modules of Python clients follow from it
+			if ours.Tags[0] != theirs.Tags[0] { // Python clients derive modules from it
 				c.add(theirs.OperationID, "tag is %s, not %s", ours.Tags[0], theirs.Tags[0])
 			}
 			c.compareSecurity(theirs, ours)
@@ -53,7 +55,7 @@ func (c *peerComparison) compareOperations() {
 func (c *peerComparison) compareSecurity(theirs, ours *openapi3.Operation) {
 	accepted := acceptedCredentials(c.ours, ours)
 	if len(accepted) == 1 && accepted[0] == anonymous {
-		return // no credential is looked at
+		return // credentials are not checked
 	}
 	for _, credential := range acceptedCredentials(c.theirs, theirs) {
 		if !slices.Contains(accepted, credential) {
@@ -64,7 +66,7 @@ func (c *peerComparison) compareSecurity(theirs, ours *openapi3.Operation) {
 
 const anonymous = "anonymous"
 
-// acceptedCredentials returns the credentials that o accepts, one of them at a time.
+// acceptedCredentials returns the credentials that o accepts, each as a separate element.
 func acceptedCredentials(d *openapi3.T, o *openapi3.Operation) []string {
 	requirements := d.Security
 	if o.Security != nil {
@@ -147,7 +149,7 @@ func (c *peerComparison) compareResponses(theirs, ours *openapi3.Operation) {
 	}
 }
 
-// compareRequest finds what is valid there and refused here.
+// compareRequest finds requests that the peer accepts and Quarry rejects.
 func (c *peerComparison) compareRequest(where string, theirRef, ourRef *openapi3.SchemaRef) {
 	theirs, ours := flattenAllOf(theirRef.Value), flattenAllOf(ourRef.Value)
 	if !containsType(ours, theirs) {
@@ -190,7 +192,7 @@ func (c *peerComparison) compareRequest(where string, theirRef, ourRef *openapi3
 	}
 }
 
-// compareAnswer finds what is given here and is not valid there.
+// compareAnswer finds responses that Quarry sends and the peer's document does not allow.
 func (c *peerComparison) compareAnswer(where string, theirRef, ourRef *openapi3.SchemaRef) {
 	if theirRef.Ref != "" && ourRef.Ref != "" {
 		pair := theirRef.Ref + " " + ourRef.Ref

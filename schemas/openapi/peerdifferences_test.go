@@ -1,8 +1,8 @@
 package openapi_test
 
-// peerDifferences are the intended differences. Values that the peer leaves
-// unbounded are bounded here, because anybody may send a request. A value beyond a
-// bound is refused with 400, which the peer's clients expect.
+// peerDifferences are the deliberate differences. Quarry bounds values that the peer
+// leaves unbounded, because anybody may send a request. It rejects a value beyond a bound
+// with 400, which the peer's clients expect.
 var peerDifferences = []peerDifference{
 	// Requests: bounds.
 	{"list*: query page: maximum is 1073741824", "a higher page is empty in any case"},
@@ -20,7 +20,8 @@ var peerDifferences = []peerDifference{
 	{"revokeScopedAccessToken: path id: maxLength is 64", "no token has a longer ID"},
 	{"*User: query userId: maxLength is 256", "no user has a longer ID"},
 
-	// Requests: values without a meaning, which the peer accepts and answers with an empty result or a failure.
+	// Requests: meaningless values, which the peer accepts and answers with an empty
+	// result or a failure.
 	{"search: request *: type is integer, not number", "a fraction of a match or of a line; 10.0 is an integer in JSON"},
 	{"search: request matches: minimum is 1", "a search for no match"},
 	{"search: request query: minLength is 1", "the empty query; the peer refuses it, too"},

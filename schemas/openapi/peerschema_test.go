@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// flattenAllOf returns s with the members of its allOf.
+// flattenAllOf returns s merged with the members of its allOf.
 func flattenAllOf(s *openapi3.Schema) *openapi3.Schema {
 	if len(s.AllOf) == 0 {
 		return s
@@ -41,7 +41,8 @@ func containsType(a, b *openapi3.Schema) bool {
 	return a.Type.Is(b.Type.Slice()[0]) || a.Type.Is("number") && b.Type.Is("integer")
 }
 
-// valuesOutside returns a value of a that is not in b; without values, a has any.
+// valuesOutside returns a value of a that is not in b. If a is empty, it allows any
+// value.
 func valuesOutside(a, b []any) string {
 	if len(a) == 0 {
 		return "any value"
@@ -54,7 +55,7 @@ func valuesOutside(a, b []any) string {
 	return ""
 }
 
-// isClosed reports whether an object of s has no other members than those of s.
+// isClosed reports whether an object of s must not have members other than those in s.
 func isClosed(s *openapi3.Schema) bool {
 	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
 }

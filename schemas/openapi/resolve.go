@@ -2,13 +2,13 @@ package openapi
 
 import "strings"
 
-// componentName returns what a reference to a component of that kind names, or nothing.
+// componentName returns the name of a component of that kind to which ref refers, or "".
 func componentName(ref, kind string) string {
 	name, _ := strings.CutPrefix(ref, "#/components/"+kind+"/")
 	return name
 }
 
-// Parameter returns p, or what it refers to.
+// Parameter returns p, or the parameter that it refers to.
 func (d *Document) Parameter(p *Parameter) *Parameter {
 	if p.Ref == "" {
 		return p
@@ -16,7 +16,7 @@ func (d *Document) Parameter(p *Parameter) *Parameter {
 	return d.Components.Parameters.Get(componentName(p.Ref, "parameters"))
 }
 
-// RequestBody returns b, or what it refers to.
+// RequestBody returns b, or the request body that it refers to.
 func (d *Document) RequestBody(b *RequestBody) *RequestBody {
 	if b == nil || b.Ref == "" {
 		return b
@@ -24,7 +24,7 @@ func (d *Document) RequestBody(b *RequestBody) *RequestBody {
 	return d.Components.RequestBodies.Get(componentName(b.Ref, "requestBodies"))
 }
 
-// Answer returns a, or what it refers to.
+// Answer returns a, or the response that it refers to.
 func (d *Document) Answer(a *Answer) *Answer {
 	if a.Ref == "" {
 		return a
@@ -32,7 +32,7 @@ func (d *Document) Answer(a *Answer) *Answer {
 	return d.Components.Responses.Get(componentName(a.Ref, "responses"))
 }
 
-// Header returns h, or what it refers to.
+// Header returns h, or the header that it refers to.
 func (d *Document) Header(h *Header) *Header {
 	if h.Ref == "" {
 		return h
@@ -40,7 +40,7 @@ func (d *Document) Header(h *Header) *Header {
 	return d.Components.Headers.Get(componentName(h.Ref, "headers"))
 }
 
-// Schema returns s, or what it refers to.
+// Schema returns s, or the schema that it refers to.
 func (d *Document) Schema(s *Schema) *Schema {
 	if s.Ref == "" {
 		return s
@@ -48,7 +48,7 @@ func (d *Document) Schema(s *Schema) *Schema {
 	return d.Components.Schemas.Get(s.Name())
 }
 
-// Name returns the name of the component that s refers to, or nothing.
+// Name returns the name of the component that s refers to, or "".
 func (s *Schema) Name() string { return componentName(s.Ref, "schemas") }
 
 // Parameters returns the parameters of an operation of a path, resolved.

@@ -74,7 +74,7 @@ func isError(a *openapi.Answer) bool {
 	return media != nil && media.Schema.Name() == "Error"
 }
 
-// Every component is referred to.
+// TestComponentsAreUsed checks that every component is referenced.
 func TestComponentsAreUsed(t *testing.T) {
 	b, err := openapi.JSON()
 	if err != nil {
@@ -112,8 +112,9 @@ func loadDocument(t *testing.T) *openapi.Document {
 	return d
 }
 
-// TestNamesOfComponents holds names apart of which oapi-codegen makes Go types without a prefix: a generated client
-// has to compile without an option.
+// TestNamesOfComponents checks that the names of components stay distinct when
+// oapi-codegen makes Go types of them without a prefix, so that a generated client
+// compiles without options.
 func TestNamesOfComponents(t *testing.T) {
 	d := loadDocument(t)
 	for _, path := range d.Paths {

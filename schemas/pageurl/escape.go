@@ -2,7 +2,7 @@ package pageurl
 
 import "net/url"
 
-// plainInPath says which bytes url.PathEscape leaves alone.
+// plainInPath holds the bytes that url.PathEscape does not escape.
 var plainInPath = func() (plain [256]bool) {
 	for c := range plain {
 		one := string([]byte{byte(c)})
@@ -11,8 +11,8 @@ var plainInPath = func() (plain [256]bool) {
 	return plain
 }()
 
-// plainInQuery says which bytes a value in a query keeps: a slash, which RFC 3986
-// allows there, and those that url.QueryEscape leaves alone.
+// plainInQuery holds the bytes that appendQuery does not escape: a slash, which RFC 3986
+// allows in a query, and those that url.QueryEscape does not escape.
 var plainInQuery = func() (plain [256]bool) {
 	for c := range plain {
 		one := string([]byte{byte(c)})
@@ -21,8 +21,8 @@ var plainInQuery = func() (plain [256]bool) {
 	return plain
 }()
 
-// AppendPath appends a path as url.PathEscape escapes it; slashes says whether its
-// slashes stay.
+// AppendPath appends a path, escaped as by url.PathEscape. If slashes is true, it does
+// not escape slashes.
 func AppendPath(b []byte, path string, slashes bool) []byte {
 	for i := range len(path) {
 		if c := path[i]; plainInPath[c] && c != '/' || c == '/' && slashes {
@@ -34,8 +34,8 @@ func AppendPath(b []byte, path string, slashes bool) []byte {
 	return b
 }
 
-// appendQuery appends a value of a query. A blank becomes %20, which every server and
-// script decodes, unlike a plus sign.
+// appendQuery appends a query value. A space becomes %20, which every server and script
+// decodes, unlike a plus sign.
 func appendQuery(b []byte, value string) []byte {
 	for i := range len(value) {
 		if c := value[i]; plainInQuery[c] {

@@ -8,15 +8,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Pages are the pages of a repository on its code host. Every address is empty where
-// the host has no such page that we know.
+// Pages builds the URLs of a repository's pages on its code host. A URL is empty if the
+// host has no such page that Quarry knows.
 type Pages struct {
 	kind          code.HostKind
 	web           string
 	defaultBranch string
 }
 
-// New returns the pages of a repository. They follow from its kind and its WebURL.
+// New returns the pages of a repository, which follow from its kind and its WebURL.
 func New(r *code.Repository) Pages {
 	p := Pages{kind: r.Kind, defaultBranch: r.DefaultBranch}
 	if isLink(r.WebURL) {
@@ -25,7 +25,7 @@ func New(r *code.Repository) Pages {
 	return p
 }
 
-// isLink reports whether s may become a link in the pages of others.
+// isLink reports whether s may become a link in a page.
 func isLink(s string) bool {
 	if !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://") {
 		return false
@@ -33,11 +33,11 @@ func isLink(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// RepositoryURL returns the page of the repository.
+// RepositoryURL returns the URL of the repository's page.
 func (p Pages) RepositoryURL() string { return p.web }
 
-// base returns what the addresses of further pages begin with. A repository page with a
-// query or a fragment, as cgit has them, has no pages below it.
+// base returns the prefix of the URLs of all other pages. A repository page whose URL has
+// a query or a fragment, as in cgit, has no pages below it.
 func (p Pages) base() string {
 	if strings.ContainsAny(p.web, "?#") {
 		return ""
@@ -45,7 +45,7 @@ func (p Pages) base() string {
 	return p.web
 }
 
-// revision is a ref as addresses name it.
+// revision is a parsed ref.
 type revision struct {
 	name string
 	kind revisionKind
@@ -54,14 +54,14 @@ type revision struct {
 type revisionKind int
 
 const (
-	defaultBranch revisionKind = iota // whose name is not known
+	defaultBranch revisionKind = iota // whose name is unknown
 	branch
 	tag
 	commit
 )
 
-// revisionOf takes apart a full ref, a short name of a branch, or a commit. Empty means
-// the default branch.
+// revisionOf parses a full ref, a short branch name, or a commit. Empty means the default
+// branch.
 func (p Pages) revisionOf(ref code.Ref) revision {
 	if ref == "" || ref == "HEAD" {
 		if p.defaultBranch == "" {
@@ -78,8 +78,8 @@ func (p Pages) revisionOf(ref code.Ref) revision {
 	return revision{ref.Short(), branch}
 }
 
-// RefURL returns the page of the root directory at a branch, a tag or a commit. An
-// empty ref means the default branch.
+// RefURL returns the URL of the root directory at a branch, a tag or a commit. An empty
+// ref means the default branch.
 func (p Pages) RefURL(ref code.Ref) string {
 	web := p.base()
 	if web == "" {
@@ -110,7 +110,7 @@ func (p Pages) RefURL(ref code.Ref) string {
 	return ""
 }
 
-// CommitURL returns the page of a commit.
+// CommitURL returns the URL of a commit's page.
 func (p Pages) CommitURL(id code.CommitID) string {
 	web := p.base()
 	if web == "" || id == "" {
@@ -130,14 +130,14 @@ func (p Pages) CommitURL(id code.CommitID) string {
 	return ""
 }
 
-// FileURL returns the page of a file at a ref; see RefURL.
+// FileURL returns the URL of a file at a ref; see RefURL.
 func (p Pages) FileURL(ref code.Ref, path string) string {
 	files := p.Files(ref)
 	return string(files.AppendURL(nil, path))
 }
 
-// LinesURL returns the page of a file with the lines from first to last marked, both
-// counted from 1. A last below first means first alone.
+// LinesURL returns the URL of a file with the lines from first to last highlighted, both
+// counted from 1. If last is less than first, only first is highlighted.
 func (p Pages) LinesURL(ref code.Ref, path string, first, last int) string {
 	file := p.FileURL(ref, path)
 	if file == "" || first < 1 {
@@ -146,7 +146,7 @@ func (p Pages) LinesURL(ref code.Ref, path string, first, last int) string {
 	return file + p.lineSuffix(first, max(first, last))
 }
 
-// lineSuffix is what follows the address of a file to mark lines of it.
+// lineSuffix returns the part of a file's URL that highlights lines.
 func (p Pages) lineSuffix(first, last int) string {
 	switch p.kind {
 	case code.GitHub, code.Gitea:
@@ -158,10 +158,10 @@ func (p Pages) lineSuffix(first, last int) string {
 	case code.BitbucketServer:
 		return joinLines("#", first, "-", last)
 	case code.AzureDevOps:
-		// lineEnd is exclusive with a column of 1.
+		// With a column of 1, lineEnd is exclusive.
 		return fmt.Sprintf("&line=%d&lineEnd=%d&lineStartColumn=1&lineEndColumn=1", first, last+1)
 	case code.Gerrit:
-		return fmt.Sprintf("#%d", first) // Gitiles marks one line
+		return fmt.Sprintf("#%d", first) // Gitiles highlights one line
 	}
 	return ""
 }
@@ -173,8 +173,7 @@ func joinLines(before string, first int, between string, last int) string {
 	return fmt.Sprintf("%s%d%s%d", before, first, between, last)
 }
 
-// Files are the pages of the files of one ref: the parts of their addresses that are
-// around the path.
+// Files builds the URLs of the files of one ref from the parts before and after the path.
 type Files struct {
 	before, after string
 	inQuery       bool
@@ -214,7 +213,7 @@ func (p Pages) Files(ref code.Ref) Files {
 	return Files{}
 }
 
-// AppendURL appends the address of the page of a file; nothing if there is none.
+// AppendURL appends the URL of a file's page, or nothing if there is none.
 func (f *Files) AppendURL(b []byte, path string) []byte {
 	switch {
 	case f.before == "":
@@ -227,15 +226,17 @@ func (f *Files) AppendURL(b []byte, path string) []byte {
 	return append(b, f.after...)
 }
 
-// giteaSource names the kind of a revision: /src/branch/, /src/tag/ or /src/commit/.
+// giteaSource returns the path elements for the kind of a revision: /src/branch/,
+// /src/tag/ or /src/commit/.
 func giteaSource(r revision) string {
 	kind := map[revisionKind]string{tag: "tag", commit: "commit"}[r.kind]
 	return "/src/" + cmp.Or(kind, "branch") + "/" + escapePath(r.name)
 }
 
-// azureVersion is a revision as Azure DevOps spells it in queries: GB, GT or GC, then
-// the name, as the addresses that its own pages make have it. With version=main and no
-// letters it shows the default branch. Empty for a default branch whose name is not known.
+// azureVersion returns a revision in the syntax of Azure DevOps queries: GB, GT or GC,
+// then the name, as in the URLs of its own pages. If the letters are missing, as in
+// version=main, Azure DevOps shows the default branch. It returns "" for a default branch
+// whose name is unknown.
 func azureVersion(r revision) string {
 	prefix := map[revisionKind]string{branch: "GB", tag: "GT", commit: "GC"}[r.kind]
 	if prefix == "" {
@@ -244,8 +245,8 @@ func azureVersion(r revision) string {
 	return prefix + escapeQuery(r.name)
 }
 
-// gitilesName is a revision in an address of Gitiles, which looks a short name up among
-// the branches first: a tag has its full name.
+// gitilesName returns a revision as Gitiles spells it in URLs. Gitiles looks up a short
+// name among the branches first, so a tag gets its full name.
 func gitilesName(r revision) string {
 	if r.kind == tag {
 		return "refs/tags/" + escapePath(r.name)

@@ -11,7 +11,7 @@ import (
 
 const commit = code.CommitID("0123456789abcdef0123456789abcdef01234567")
 
-// links are the addresses of one host for the file "d r/a&b.go" and lines 3 to 7.
+// links are the URLs on one host for the file "d r/a&b.go" and lines 3 to 7.
 type links struct {
 	kind                           code.HostKind
 	web                            string
@@ -20,7 +20,8 @@ type links struct {
 	tagRoot, commitRoot, commitURL string
 }
 
-// The pages of each kind of host, at a branch, a tag, a commit and the default branch.
+// TestPages checks the pages of each kind of host, at a branch, a tag, a commit and the
+// default branch.
 func TestPages(t *testing.T) {
 	const sha = string(commit)
 	for _, want := range []links{
@@ -122,8 +123,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Nothing that a payload says becomes a link to a script, and a page with a query has
-// none below it.
+// TestPagesOfHostileURLs checks that no text from a payload becomes a link to a script,
+// and that a page whose URL has a query has no pages below it.
 func TestPagesOfHostileURLs(t *testing.T) {
 	for _, web := range []string{"", "javascript:alert(1)", "//h/x", "HTTPS://h/x", "https://h/\nx", "ftp://h/x", "data:text/html,x"} {
 		p := pageurl.New(&code.Repository{Kind: code.GitHub, WebURL: web})
@@ -146,8 +147,8 @@ func TestAppendPath(t *testing.T) {
 	}
 }
 
-// FuzzPages holds the addresses of any path at any ref to their parts: the host does not
-// change, nothing is added to the query, and the path is read back.
+// FuzzPages checks the URLs of arbitrary paths at arbitrary refs: the host does not
+// change, nothing is added to the query, and the path can be decoded again.
 func FuzzPages(f *testing.F) {
 	f.Add("d r/x.go", "refs/heads/m", "github")
 	f.Add("a?b#c&version=GBx", "refs/tags/a#b", "azuredevops")

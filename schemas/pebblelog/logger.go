@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Logger passes on what one Pebble instance reports.
+// Logger logs the messages of one Pebble instance.
 type Logger struct {
 	Logger *slog.Logger
-	// Dir is the directory of the instance, Fatal the message if it cannot go on: what
-	// has stopped, and what helps.
+	// Dir is the directory of the instance. Fatal is the message for fatal errors: it
+	// explains what has stopped and what to do.
 	Dir, Fatal string
 }
 
@@ -27,14 +27,14 @@ func (l Logger) Errorf(format string, args ...any) {
 	l.Logger.Error("pebble: "+fmt.Sprintf(format, args...), "directory", l.Dir)
 }
 
-// Fatalf implements pebble.Logger, which demands that it does not return. Pebble
-// calls it when it no longer knows what the disk holds, so no deferred function
-// may save the process: what was acknowledged is found at the next start.
+// Fatalf implements pebble.Logger, which requires that it does not return. Pebble calls
+// it when it no longer knows what is on the disk, so no deferred function may keep the
+// process alive; acknowledged writes are recovered at the next start.
 func (l Logger) Fatalf(format string, args ...any) {
 	l.Logger.Error(l.Fatal, "directory", l.Dir, "error", "pebble: "+fmt.Sprintf(format, args...))
 	exitProcess(1)
 }
 
-// exitProcess ends the process; tests replace it. A panic would end it as well, in a goroutine
-// of Pebble, with a stack trace that hides the message.
+// exitProcess exits the process; tests replace it. A panic in a goroutine of Pebble would
+// also end the process, but its stack trace would hide the message.
 var exitProcess = os.Exit

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFatalErrorIsOneLine has Pebble say that it cannot go on: the log has one line with the
-// directory, the error and what helps, and the process ends with status 1.
+// TestFatalErrorIsOneLine makes Pebble report a fatal error: the log has one line with
+// the directory, the error and the remedy, and the process exits with status 1.
 func TestFatalErrorIsOneLine(t *testing.T) {
 	status := -1
 	defer func(before func(int)) { exitProcess = before }(exitProcess)
@@ -31,7 +31,8 @@ func TestFatalErrorIsOneLine(t *testing.T) {
 	}
 }
 
-// TestLevels passes on errors as errors, and notices for those who look for them alone.
+// TestLevels checks that errors are logged as errors, and notices only at the debug
+// level.
 func TestLevels(t *testing.T) {
 	var said bytes.Buffer
 	l := Logger{Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})), Dir: "/data/log"}

@@ -1,9 +1,9 @@
-// Package replay has the words for rebuilds of the projections.
+// Package replay defines the types for rebuilds of the projections.
 //
-// It answers the question "what is a replay, and how far is it?". A replay builds a
-// version of the projections from the log, next to the live one, and switches to it; a
-// rollback returns to the version before.
+// It answers the question "what is a replay, and how far has it progressed?". A replay
+// builds a version of the projections from the log, next to the live one, and switches to
+// it; a rollback switches back to the previous version.
 //
-// Whoever makes versions fills these types in, and whoever shows them maps them once.
-// They hold no locks and no behavior.
+// The package that builds versions fills in these types, and the package that shows them
+// maps them once. They hold no locks and no behavior.
 package replay

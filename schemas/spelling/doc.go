@@ -1,16 +1,16 @@
-// Package spelling finds the names that a mistyped one may have meant: of a
-// repository, a branch, a file, a language, a setting.
+// Package spelling suggests names for a mistyped one: the name of a repository, a branch,
+// a file, a language or a setting.
 //
-// It answers the question "did you mean …?" for every part of Quarry that reports an unknown name, so that all of them
-// have the same idea of what is near.
+// It answers the question "did you mean …?" for every part of Quarry that reports an
+// unknown name, so that all of them rank names in the same way.
 //
 // Main functions: Nearest ranks names, Distance counts typing errors.
 //
 // Invariants:
 //  1. The result depends only on the word and on the names that the caller passes. So a
-//     caller that passes only visible names reveals no other.
-//  2. A comparison costs at most maxComparedBytes squared steps, and a few for names that are far off. The caller
-//     bounds how many names there are.
+//     caller that passes only visible names reveals no others.
+//  2. A comparison takes at most maxComparedBytes squared steps, and only a few for names
+//     that differ a lot. The caller must bound the number of names.
 //
-// It imports the standard library only. Everything may be called from many goroutines.
+// It imports the standard library only. All functions are safe for concurrent use.
 package spelling

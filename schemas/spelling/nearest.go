@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// maxComparedBytes bounds the names that are compared letter by letter. A longer one is only looked for as a part.
+// maxComparedBytes bounds the names that are compared letter by letter. A longer name is
+// checked only for containing the word.
 const maxComparedBytes = 200
 
-// minPartBytes is the length from which a word counts as a part of a name: shorter ones are in nearly every name.
+// minPartBytes is the minimum length of a word that counts as a part of a name: shorter
+// words occur in nearly every name.
 const minPartBytes = 3
 
-// guess is a name and how far it is from the word.
+// guess is a name and its distance from the word.
 type guess struct {
 	name string
 	cost int
@@ -24,9 +26,10 @@ func compareGuesses(a, b guess) int {
 	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.name), len(b.name)), strings.Compare(a.name, b.name))
 }
 
-// Nearest returns at most limit of the names that the writer of word may have meant, the likeliest first. Letter case
-// does not count. Nearest are names that end in the word after a slash, then those that contain it, then those with
-// the fewest typing errors in the whole name or in some of its elements, the last ones above all. Of equally near names the shorter comes first.
+// Nearest returns at most limit of the names that word may have meant, the likeliest
+// first. Letter case does not matter. Names that end in a slash and the word come first,
+// then those that contain the word, then those with the fewest typing errors in the whole
+// name or in its last elements. Of equally near names, the shorter comes first.
 func Nearest(word string, names iter.Seq[string], limit int) []string {
 	if word == "" {
 		return nil
@@ -52,7 +55,7 @@ func Nearest(word string, names iter.Seq[string], limit int) []string {
 // target is the word that names are compared with.
 type target struct {
 	word     string
-	limit    int // most errors that a name may have
+	limit    int // the maximum number of errors in a name
 	elements int
 	letters  uint64
 }
@@ -62,11 +65,11 @@ func newTarget(word string) *target {
 	return &target{word, maxErrors(word), strings.Count(word, "/") + 1, lettersOf(word)}
 }
 
-// maxErrors returns how many letters of a word may be wrong.
+// maxErrors returns the maximum number of wrong letters in a word.
 func maxErrors(word string) int { return min(2+len(word)/5, 6) }
 
-// nameCost is 0 for a name that ends in the word, 1 for one that contains it, else the number of errors and 1 more; or
-// something above the limit.
+// nameCost returns 0 for a name that ends in the word, 1 for one that contains it,
+// otherwise the number of errors plus 1, or a number above the limit.
 func (w *target) nameCost(name string) int {
 	switch {
 	case name == w.word || strings.HasSuffix(name, "/"+w.word):
@@ -83,7 +86,7 @@ func (w *target) nameCost(name string) int {
 			break
 		}
 		if end < len(name) {
-			errors = min(errors, 1+w.countErrors(tail)) // such as that before a version
+			errors = min(errors, 1+w.countErrors(tail)) // such as the element before a version
 		} else {
 			errors = min(errors, w.countErrors(tail))
 		}
@@ -95,14 +98,15 @@ func (w *target) countErrors(name string) int {
 	if difference := len(w.word) - len(name); max(difference, -difference) > w.limit {
 		return w.limit
 	}
-	// An error changes at most two of the letters that occur.
+	// One error changes at most two bits of the set of letters.
 	if bits.OnesCount64(w.letters^lettersOf(name)) > 2*w.limit {
 		return w.limit
 	}
 	return Distance(w.word, name)
 }
 
-// lettersOf is the set of letters of a name, several of which may share a bit.
+// lettersOf returns the set of letters of a name as bits. Several letters may share a
+// bit.
 func lettersOf(name string) uint64 {
 	var set uint64
 	for i := range len(name) {
@@ -122,8 +126,9 @@ func lastElements(name string, n int) string {
 	return name[from+1:]
 }
 
-// Distance returns how many typing errors turn a into b: a byte too many, too few, another one, or two neighbors
-// swapped (the distance of Damerau and Levenshtein, where no part is changed twice). It takes len(a)·len(b) steps.
+// Distance returns the number of typing errors that turn a into b. An error is an extra
+// byte, a missing one, a wrong one, or two swapped neighbors (the restricted
+// Damerau-Levenshtein distance). It takes len(a)·len(b) steps.
 func Distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -1,7 +1,8 @@
-// Package verification has the words for a comparison of the index with git.
+// Package verification defines the types for a comparison of the index with git.
 //
-// It answers the question "what is compared, and what was found?". cmd/quarry/internal/verify
-// compares, and query/api maps what it reports to the frames of its answer.
+// It answers the question "what is compared, and what was found?".
+// cmd/quarry/internal/verify compares, and query/api maps its findings to the frames of a
+// response.
 //
 // The types hold no locks and no behavior.
 package verification

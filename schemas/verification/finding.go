@@ -2,14 +2,14 @@ package verification
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// Request says what to compare.
+// Request describes what to compare.
 type Request struct {
-	// Repositories are the ones to look at; empty means all.
+	// Repositories are the repositories to check; empty means all.
 	Repositories []code.RepositoryID
-	// Remote compares with the repositories themselves, too; otherwise only with
-	// the mirrors.
+	// Remote also compares with the repositories on their code hosts, not just with the
+	// mirrors.
 	Remote bool
-	// Repair has what differs indexed again, and compares that once more.
+	// Repair re-indexes refs that differ and compares them again.
 	Repair bool
 }
 
@@ -25,40 +25,39 @@ const (
 	Summary    Type = "summary"
 )
 
-// Finding is one thing that a verification reports. Which fields it has depends on the
-// type.
+// Finding is one result of a verification. Its type determines which fields are set.
 type Finding struct {
 	Type Type
 
-	// Of a difference, and of a repository that could not be compared:
+	// For a difference, and for a repository that could not be compared:
 	Repository code.RepositoryID
 	Name       string
 	Ref        code.Ref
-	// Kind is one word; Message is for people.
+	// Kind identifies the kind of finding; Message is for people.
 	Kind    string
 	Message string
 	// Path is the first of Count files.
 	Path  string
 	Count int
-	// Indexed and Found are what differs: commits, branches, numbers.
+	// Indexed and Found are the differing values: commits, branches, numbers.
 	Indexed string
 	Found   string
-	// AfterRepair says that indexing again did not help.
+	// AfterRepair reports that the difference remained after re-indexing.
 	AfterRepair bool
 
-	// Of progress and the summary:
+	// For progress and the summary:
 	Counts *Counts
 }
 
-// Counts say how far a verification is, or was.
+// Counts describe the progress or the result of a verification.
 type Counts struct {
 	Repositories int
-	// Total is how many repositories are to be looked at.
+	// Total is the number of repositories to check.
 	Total int
 	Refs  int
 	Files int
-	// Differences counts the remaining ones: in a summary after a repair, what it
-	// left.
+	// Differences counts the differences; in the summary after a repair, those that
+	// remain.
 	Differences int
 	Repaired    int
 	// Unchecked counts the repositories and refs that could not be compared.

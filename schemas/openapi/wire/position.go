@@ -5,7 +5,7 @@ import "fmt"
 // String returns topic/partition/offset.
 func (p Position) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
 
-// IsZero reports whether p is no place: one that is absent.
+// IsZero reports whether p is the zero Position, which means that it is absent.
 func (p Position) IsZero() bool { return p == Position{} }
 
 // Reached reports whether p is at or after q in the same partition.

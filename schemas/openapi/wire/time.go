@@ -2,8 +2,8 @@ package wire
 
 import "time"
 
-// Time is a time as the API writes it: UTC, milliseconds. The zero value is one
-// that is absent, and null where a member is required.
+// Time is a time in the format of the API: UTC, milliseconds. The zero value means that
+// it is absent; it is null if the member is required.
 type Time struct{ time.Time }
 
 // At returns t as a Time.
@@ -17,5 +17,5 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-// Spell returns t in the format used in a URL.
+// Spell returns t in the format of a URL.
 func (t Time) Spell() string { return t.UTC().Format(time.RFC3339Nano) }
