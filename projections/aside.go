@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// MarkDamaged notes in the directory of a version, durably, that its files are damaged:
-// the next process does not open it. One that has been met while it was read may not show
-// when the version is opened.
+// MarkDamaged durably records in the directory of a version that its files are damaged,
+// so that the next process does not open it. Damage that was found while reading may not
+// be detected when the version is opened.
 func MarkDamaged(dir string, reason error) error {
 	text, _, _ := strings.Cut(reason.Error(), "\n")
 	if err := replaceFile(dir, damagedFile, []byte(text+"\n")); err != nil {
@@ -21,8 +21,7 @@ func MarkDamaged(dir string, reason error) error {
 	return nil
 }
 
-// CheckMark fails with integrity.ErrDamaged if the version in dir was marked as
-// damaged.
+// CheckMark returns integrity.ErrDamaged if the version in dir was marked as damaged.
 func CheckMark(dir string) error {
 	b, err := os.ReadFile(filepath.Join(dir, damagedFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -31,9 +30,9 @@ func CheckMark(dir string) error {
 	return errors.Join(fmt.Errorf("%w: %s was marked by the last process: %.1000s", integrity.ErrDamaged, dir, strings.TrimSpace(string(b))), err)
 }
 
-// RepairCurrent names the version with the highest number in CURRENT, which is damaged.
-// One that was in the making, or shows the past, does not count; without another, Current
-// leads to a new one.
+// RepairCurrent handles a damaged CURRENT file: it rewrites the file to name the version
+// with the highest number. Incomplete versions and versions that show the past are
+// ignored. If no version remains, Current creates a new one.
 func (h *Home) RepairCurrent() error {
 	next, err := h.Next()
 	if err != nil {
@@ -60,8 +59,8 @@ func (h *Home) RepairCurrent() error {
 	return nil
 }
 
-// SetAside moves the live version, which is closed and damaged, out of the way, so that
-// Current leads to a new one. It replaces a version that was set aside before.
+// SetAside moves the live version, which must be closed and damaged, out of the way, so
+// that Current creates a new one. It replaces a version that was set aside earlier.
 func (h *Home) SetAside() (aside string, err error) {
 	current, err := h.Current()
 	if err != nil {
@@ -77,7 +76,8 @@ func (h *Home) SetAside() (aside string, err error) {
 	return aside, nil
 }
 
-// AsidePath returns the directory of the version that was set aside; "" if none is kept.
+// AsidePath returns the directory of the version that was set aside, or "" if there is
+// none.
 func (h *Home) AsidePath() (string, error) {
 	aside := filepath.Join(h.dir, setAsideName)
 	_, err := os.Lstat(aside)
@@ -87,7 +87,7 @@ func (h *Home) AsidePath() (string, error) {
 	return aside, err
 }
 
-// DropSetAside removes the version that was set aside, if one is kept.
+// DropSetAside removes the version that was set aside, if there is one.
 func (h *Home) DropSetAside() error {
 	if err := os.RemoveAll(filepath.Join(h.dir, setAsideName)); err != nil {
 		return fmt.Errorf("projections: drop the version that was set aside: %w", err)

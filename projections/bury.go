@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// writeDeadLetter moves a record that cannot be applied to the dead letters, then moves
+// writeDeadLetter writes a record that cannot be applied to the dead letters, then moves
 // the checkpoint past it.
 func (p *partition) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) error {
 	if p.r.o.Topic == event.TopicEvents && isForWorkers(rec, reason) {
@@ -28,15 +28,15 @@ func (p *partition) writeDeadLetter(ctx context.Context, rec event.Record, attem
 	return p.skipRecord(rec)
 }
 
-// isForWorkers reports whether a record cannot be decoded and the workers write its
-// dead letter. Only one worker process reads a record, while many processes may run
-// projections, and there must be one dead letter. Workers read no other topic.
+// isForWorkers reports whether a record cannot be decoded and the workers write its dead
+// letter. Each record must have only one dead letter: only one worker process reads it,
+// but many processes may run projections. Workers read only the events topic.
 func isForWorkers(rec event.Record, reason error) bool {
 	unreadable := errors.Is(reason, event.ErrUnknownType) || errors.Is(reason, event.ErrInvalid)
 	return unreadable && event.ForWorkers(event.TypeOf(rec))
 }
 
-// skipRecord moves the checkpoint past a record without effect.
+// skipRecord moves the checkpoint past a record without applying it.
 func (p *partition) skipRecord(rec event.Record) error {
 	b := p.r.o.Store.NewBatch()
 	if err := b.SetTopicCheckpoint(p.r.o.Topic, p.number, rec.Position.Offset+1); err != nil {
@@ -48,8 +48,8 @@ func (p *partition) skipRecord(rec event.Record) error {
 	return nil
 }
 
-// appendDeadLetter tries until the log takes the letter: a record must not
-// vanish because the log is full.
+// appendDeadLetter retries until the dead letter is appended, because a record must not
+// be lost when the log is full.
 func (p *partition) appendDeadLetter(ctx context.Context, letter event.Record) error {
 	if p.r.o.DeadLetters == nil {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Decoder decodes records for all projections of a Runner: each record once,
-// which saves most for the changes of a first import. Callers share what it returns
-// and must not change it. It is safe for concurrent use.
+// Decoder decodes records for all projections of a Runner. It decodes each record once,
+// which saves most for the changes of a first import. Callers share the results and must
+// not modify them. It is safe for concurrent use.
 type Decoder struct {
 	objects segmentstore.Store
 	mu      struct {
@@ -31,15 +31,14 @@ type decodedRecord struct {
 	complete bool
 }
 
-// NewDecoder returns a Decoder that finds the changes of large manifests in
-// objects.
+// NewDecoder returns a Decoder that reads the changes of large manifests from objects.
 func NewDecoder(objects segmentstore.Store) *Decoder {
 	d := &Decoder{objects: objects}
 	d.mu.last = map[int32]*decodedRecord{}
 	return d
 }
 
-// Event returns the event of rec. It fails with ErrPoison if there is none.
+// Event returns the event of rec, or ErrPoison if it cannot be decoded.
 func (d *Decoder) Event(rec event.Record) (event.Event, error) {
 	last, err := d.decode(rec)
 	if err != nil {
@@ -48,10 +47,10 @@ func (d *Decoder) Event(rec event.Record) (event.Event, error) {
 	return last.ev, nil
 }
 
-// Changes returns the changes of the RevisionIndexed event in rec, ordered by
-// path, from the event or from the object it names. It fails with
-// ErrUnavailable if the segment store does not answer, with ErrPoison if the
-// object is corrupt, and with code.ErrNotFound if there is none.
+// Changes returns the changes of the RevisionIndexed event in rec, ordered by path, from
+// the event itself or from the object that it names. It returns ErrUnavailable if the
+// segment store does not respond, ErrPoison if the object is corrupt, and
+// code.ErrNotFound if the object does not exist.
 func (d *Decoder) Changes(ctx context.Context, rec event.Record) ([]event.Change, error) {
 	last, err := d.decode(rec)
 	if err != nil {
@@ -70,7 +69,7 @@ func (d *Decoder) Changes(ctx context.Context, rec event.Record) ([]event.Change
 	return last.changes, nil
 }
 
-// Forget drops what is kept of the partition's last record.
+// Forget drops the cached last record of the partition.
 func (d *Decoder) Forget(partition int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +105,8 @@ func (d *Decoder) read(ctx context.Context, ev *event.RevisionIndexed) ([]event.
 	}
 	changes, err := segmentstore.DecodeChanges(b)
 	if errors.Is(err, segmentstore.ErrCorrupt) {
-		// One that is damaged is lost. One that was put there so is poison.
+		// Treat an object that was damaged in the store as lost, and one that was written
+		// in this form as poison.
 		moved, failed := d.objects.Quarantine(ctx, ev.ChangesObject)
 		switch {
 		case failed != nil:
@@ -118,9 +118,8 @@ func (d *Decoder) read(ctx context.Context, ev *event.RevisionIndexed) ([]event.
 	return changes, ObjectError(err)
 }
 
-// ObjectError distinguishes the faults of an object, which are ErrPoison, from
-// those of the segment store, which are ErrUnavailable. code.ErrNotFound is
-// returned unchanged.
+// ObjectError converts an error about an object: faults of the object become ErrPoison,
+// faults of the segment store ErrUnavailable. It returns code.ErrNotFound unchanged.
 func ObjectError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// GroupOffsets is what a Fence reads of a log.
+// GroupOffsets is the part of a log that a Fence reads.
 type GroupOffsets interface {
 	// HighWater returns, for each partition, the offset of the next record.
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
@@ -16,15 +16,14 @@ type GroupOffsets interface {
 	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
 }
 
-// Fence says which events have had their whole effect: a worker has handled
-// the event, and the projections show everything that the worker appended for
-// it.
+// Fence determines which events have taken full effect: a worker has handled the event,
+// and the projections show everything that the worker appended for it.
 //
-// The worker appends the events that follow from an event before it commits the
-// event's offset. So when the group's committed offset is seen at c, everything
-// that follows from the events below c is below the high-water mark h that is read
-// after it; once the projections have published up to h, those events have had
-// their effect. The pair (c, h) is the fence of a partition.
+// The worker appends the events that result from an event before it commits the event's
+// offset. So if the group's committed offset is c, everything that results from the
+// events below c is below the high-water mark h that is read after c. Once the
+// projections have published up to h, those events have taken effect. The pair (c, h) is
+// the fence of a partition.
 type Fence struct {
 	log         GroupOffsets
 	group       string
@@ -38,24 +37,24 @@ type Fence struct {
 
 // partitionFence is the state of one partition.
 type partitionFence struct {
-	done event.Offset // events below it have had their effect
-	// committed and end are the fence that is waited for; committed is not above
-	// done if there is none.
+	done event.Offset // events below it have taken effect
+	// committed and end are the pending fence. If there is none, committed is not above
+	// done.
 	committed, end event.Offset
 }
 
-// NewFence returns a fence for the consumer group of the workers. checkpoints are what
-// searches see of each partition; nil before the start.
+// NewFence returns a fence for the consumer group of the workers. checkpoints returns the
+// state of each partition that searches see, or nil before the start.
 func NewFence(log GroupOffsets, group string, checkpoints func() []Checkpoint) *Fence {
 	f := &Fence{log: log, group: group, checkpoints: checkpoints}
 	f.mu.partitions = map[int32]*partitionFence{}
 	return f
 }
 
-// AppliedOffset returns the offset below which the events of a partition have had
-// their effect.
+// AppliedOffset returns the offset below which the events of a partition have taken
+// effect.
 func (f *Fence) AppliedOffset(ctx context.Context, partition int32) (event.Offset, error) {
-	// Committed first, high water second: see the type.
+	// Read the committed offset before the high-water mark; see Fence.
 	committed, err := f.log.Committed(ctx, f.group, event.TopicEvents)
 	if err != nil {
 		return 0, fmt.Errorf("how far the workers are: %w", err)
@@ -78,8 +77,8 @@ func (f *Fence) AppliedOffset(ctx context.Context, partition int32) (event.Offse
 	return p.done, nil
 }
 
-// advanceTo takes in what was seen just now. While a fence is waited for, no new
-// one is set: under steady pushes a moving one would never be reached.
+// advanceTo updates the state with the latest offsets. While a fence is pending, it sets
+// no new one: under a steady stream of pushes, a moving fence would never be reached.
 func (p *partitionFence) advanceTo(committed, end, published event.Offset) {
 	if p.committed <= p.done && committed > p.done {
 		p.committed, p.end = committed, end

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// MaxVersions bounds the complete versions of a home: the live one and the one
-// before it. One more may be in the making.
+// MaxVersions bounds the complete versions of a home: the live one and the previous one.
+// One more may be under construction.
 const MaxVersions = 2
 
 // Home is the directory of the versions of an installation's projections:
@@ -25,9 +25,9 @@ const MaxVersions = 2
 //	  DAMAGED          why it is not opened again: its files are damaged
 //	set-aside/         the last version that was damaged, at most one
 //
-// CURRENT is replaced at once, both names together, so a process that dies leaves
-// one state or the other. A version that CURRENT does not name was in the making
-// when its process died: Clean removes it.
+// CURRENT is replaced atomically, with both names, so a crash leaves either the old or
+// the new state. A version that CURRENT does not name was under construction when its
+// process died; Clean removes it.
 type Home struct{ dir string }
 
 const (
@@ -37,10 +37,10 @@ const (
 	setAsideName = "set-aside"
 )
 
-// ErrNoPrevious says that there is no version to go back to.
+// ErrNoPrevious reports that there is no previous version to switch back to.
 var ErrNoPrevious = errors.New("no version of the projections is kept but the live one")
 
-// OpenHome opens the directory and creates it if it is not there.
+// OpenHome opens the directory, and creates it if it does not exist.
 func OpenHome(dir string) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("projections: %w", err)
@@ -48,7 +48,7 @@ func OpenHome(dir string) (*Home, error) {
 	return &Home{dir}, nil
 }
 
-// Current returns the directory of the live version. A new home gets one.
+// Current returns the directory of the live version. In a new home, it creates one.
 func (h *Home) Current() (string, error) {
 	current, _, err := h.readCurrent()
 	if err != nil || current != "" {
@@ -58,14 +58,13 @@ func (h *Home) Current() (string, error) {
 	return first, h.Switch(first)
 }
 
-// Previous returns the directory of the version that was live before; "" if none
-// is kept.
+// Previous returns the directory of the previous version, or "" if there is none.
 func (h *Home) Previous() (string, error) {
 	_, previous, err := h.readCurrent()
 	return previous, err
 }
 
-// readCurrent reads CURRENT; both are empty in a new home.
+// readCurrent reads CURRENT. Both results are empty in a new home.
 func (h *Home) readCurrent() (current, previous string, err error) {
 	b, err := os.ReadFile(filepath.Join(h.dir, currentFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -93,8 +92,8 @@ func storeNumber(name string) (int, bool) {
 	return n, found && err == nil && n > 0
 }
 
-// Next returns the directory of a new version next to the others. It does not exist
-// yet.
+// Next returns the directory of a new version next to the existing ones. The directory
+// does not exist yet.
 func (h *Home) Next() (string, error) {
 	versions, err := h.versionDirs()
 	if err != nil {
@@ -108,7 +107,7 @@ func (h *Home) Next() (string, error) {
 	return filepath.Join(h.dir, storePrefix+strconv.Itoa(highest+1)), nil
 }
 
-// versionDirs returns the directories of all versions, the one in the making too.
+// versionDirs returns the directories of all versions, including one under construction.
 func (h *Home) versionDirs() ([]string, error) {
 	entries, err := os.ReadDir(h.dir)
 	if err != nil {
@@ -123,11 +122,11 @@ func (h *Home) versionDirs() ([]string, error) {
 	return paths, nil
 }
 
-// Switch makes the version in path, a directory that Next or Current returned, the
-// live one for processes that open the home from now on, and keeps the one that was
-// live as the previous one. The earlier previous version is left to Clean; but a
-// version of the past does not replace one that follows the log, which takes longer
-// to rebuild.
+// Switch makes the version in path, a directory that Next or Current returned, the live
+// one for processes that open the home from now on. The version that was live becomes the
+// previous one; Clean removes the earlier previous version. A version of the past does
+// not replace a previous version that follows the log, because that takes longer to
+// rebuild.
 func (h *Home) Switch(path string) error {
 	name := filepath.Base(path)
 	if _, ok := storeNumber(name); !ok || filepath.Dir(path) != filepath.Clean(h.dir) {
@@ -153,9 +152,8 @@ func isFrozen(dir string) bool {
 	return err == nil && meta.IsFrozen()
 }
 
-// Rollback makes the previous version the live one, and the live one previous:
-// a second call undoes the first. It returns the directory that is live now, or
-// ErrNoPrevious.
+// Rollback swaps the live version and the previous one, so a second call undoes the
+// first. It returns the directory that is live now, or ErrNoPrevious.
 func (h *Home) Rollback() (string, error) {
 	previous, err := h.Previous()
 	if err != nil {
@@ -167,7 +165,7 @@ func (h *Home) Rollback() (string, error) {
 	return previous, h.Switch(previous)
 }
 
-// DropPrevious removes the version that was live before, if one is kept.
+// DropPrevious removes the previous version, if there is one.
 func (h *Home) DropPrevious() error {
 	current, previous, err := h.readCurrent()
 	if err != nil || previous == "" {
@@ -187,7 +185,7 @@ func (h *Home) writeCurrent(current, previous string) error {
 	return replaceFile(h.dir, currentFile, []byte(lines))
 }
 
-// replaceFile gives a file of dir new content at once, durably.
+// replaceFile replaces the content of a file of dir atomically and durably.
 func replaceFile(dir, name string, content []byte) (err error) {
 	f, err := os.CreateTemp(dir, name+"~")
 	if err != nil {
@@ -212,8 +210,8 @@ func replaceFile(dir, name string, content []byte) (err error) {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Clean removes the versions that CURRENT does not name: older ones, and those
-// that a process left unfinished. One that a process still has open stays.
+// Clean removes the versions that CURRENT does not name: older ones, and those that a
+// process left unfinished. It keeps versions that a process still has open.
 func (h *Home) Clean() error {
 	current, err := h.Current()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// silentLog says that it has records and delivers none, as brokers do whose fetches
+// silentLog reports that it has records but delivers none, like brokers whose fetches
 // fail.
 type silentLog struct{ *projectiontest.Log }
 
@@ -28,7 +28,7 @@ func (silentReader) Next(ctx context.Context) (event.Record, error) {
 
 func (silentReader) Close() error { return nil }
 
-// TestLagOfASilentLog: no record is being applied, and searches still fall behind.
+// TestLagOfASilentLog checks that the lag grows although no record is being applied.
 func TestLagOfASilentLog(t *testing.T) {
 	log := projectiontest.NewLog(1)
 	log.Add(rawRecords(0, 0, "a", "b")...)
@@ -41,7 +41,7 @@ func TestLagOfASilentLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	must(t, r.WaitFor(ctx)) // until it knows where it is
+	must(t, r.WaitFor(ctx)) // until it knows its position
 	lag := func() projections.Lag {
 		t.Helper()
 		lags, err := r.Lag(ctx)

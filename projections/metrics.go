@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The results of a record.
+// The results of applying a record.
 const (
 	resultApplied   = "applied"
 	resultDuplicate = "duplicate"
@@ -70,7 +70,7 @@ func (m *metrics) allCollectors() []prometheus.Collector {
 	return []prometheus.Collector{m.searchable, m.apply, m.publish, m.lagRecords, m.lagSeconds, m.records, m.retries, m.blocked, m.caughtUp}
 }
 
-// unregisterAll makes room for the metrics of a next Runner.
+// unregisterAll unregisters the metrics, so that another Runner can register its own.
 func (m *metrics) unregisterAll(reg prometheus.Registerer) {
 	if reg == nil {
 		return
@@ -98,7 +98,7 @@ func (m *metrics) setLag(lags []Lag) {
 	}
 }
 
-// noteMetrics are those of a PositionNoter. The name is from before it was here.
+// noteMetrics are the metrics of a PositionNoter. Their name has a historical prefix.
 type noteMetrics struct{ failures prometheus.Counter }
 
 func newNoteMetrics(reg prometheus.Registerer) noteMetrics {

@@ -20,20 +20,21 @@ type partition struct {
 	number int32
 	// next is the offset after the last record committed.
 	next event.Offset
-	// target is the high-water mark when the run began: records below it are
-	// history, those from it on are live.
+	// target is the high-water mark when the run began: records below it are history, all
+	// others are live.
 	target event.Offset
-	// bounded says that nothing from target on is applied, and nothing that the
-	// log took later than latest, unless that is zero.
+	// bounded reports that no records at or after target are applied, and, unless latest
+	// is zero, none that were appended after latest.
 	bounded bool
 	latest  time.Time
 	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
 	// none is.
 	oldest atomic.Int64
-	stall  stall // guarded by the lock of the Runner
+	stall  stall // guarded by the mutex of the Runner
 	// rowChanges are applied between two records (Runner.Do).
 	rowChanges chan rowChange
-	// freshRevisions holds the group's live revisions, with the start of their freshness clock.
+	// freshRevisions holds the live revisions of the group, with the start times of their
+	// freshness.
 	freshRevisions []freshRevision
 }
 
@@ -42,8 +43,8 @@ type freshRevision struct {
 	since time.Time
 }
 
-// errStore marks failures of the projections' own store, after which nothing
-// can go on.
+// errStore marks failures of the projections' own store, after which the Runner cannot
+// continue.
 var errStore = errors.New("projection store failed")
 
 // loadPosition reads the partition's checkpoint and its end.
@@ -60,10 +61,10 @@ func (p *partition) loadPosition() (err error) {
 	return err
 }
 
-// errEnded ends a partition that has reached its moment.
+// errEnded ends a partition that has reached its point in time.
 var errEnded = errors.New("the partition ends here")
 
-// run reads and applies until ctx ends, or the partition.
+// run reads and applies records until ctx or the partition ends.
 func (p *partition) run(ctx context.Context) error {
 	if p.bounded && p.next >= p.target {
 		return nil
@@ -84,7 +85,7 @@ func (p *partition) run(ctx context.Context) error {
 	return errors.Join(err, reader.Close())
 }
 
-// read keeps the queue filled, so that applying does not wait for the log.
+// read keeps the queue filled, so that apply does not wait for the log.
 func (p *partition) read(ctx context.Context, reader event.Reader, records chan<- event.Record) error {
 	for {
 		rec, err := reader.Next(ctx)
@@ -99,8 +100,7 @@ func (p *partition) read(ctx context.Context, reader event.Reader, records chan<
 	}
 }
 
-// applyLoop applies records in groups of those that wait, and publishes each
-// group.
+// applyLoop applies waiting records in groups, and publishes each group.
 func (p *partition) applyLoop(ctx context.Context, records <-chan event.Record) error {
 	for {
 		select {
@@ -118,10 +118,10 @@ func (p *partition) applyLoop(ctx context.Context, records <-chan event.Record) 
 	}
 }
 
-// A rowChange changes rows of a partition between two records (Runner.Do).
+// rowChange changes rows of a partition between two records (Runner.Do).
 type rowChange struct {
 	change func(*store.Batch) error
-	done   chan error // has room for the outcome
+	done   chan error // buffered for the result
 }
 
 // applyRowChange applies a change and publishes it.
@@ -138,8 +138,7 @@ func (p *partition) applyRowChange(c rowChange) error {
 	return err
 }
 
-// applyGroup applies rec and the records queued behind it, MaxGroup records at
-// most.
+// applyGroup applies rec and the records queued after it, at most MaxGroup records.
 func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-chan event.Record) error {
 	for n := 1; ; n++ {
 		if err := p.applyBounded(ctx, rec); err != nil || n == MaxGroup {
@@ -171,7 +170,7 @@ func (p *partition) applyBounded(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// publishGroup shows readers what is committed.
+// publishGroup makes committed records visible to readers.
 func (p *partition) publishGroup() {
 	start := p.r.o.Now()
 	for _, projection := range p.r.o.Projections {
@@ -193,7 +192,7 @@ func (p *partition) publishGroup() {
 	p.freshRevisions = p.freshRevisions[:0]
 }
 
-// apply brings one record into the store, or into the dead letters.
+// apply applies one record to the store, or writes it to the dead letters.
 func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	if rec.Position.Offset < p.next {
 		p.r.metrics.records.WithLabelValues(resultDuplicate).Inc()
@@ -212,8 +211,8 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// applyWithRetry applies rec, again and again as its failures ask for. It returns how
-// many attempts there were, without those that found a store unavailable.
+// applyWithRetry applies rec, with retries that depend on the kind of failure. It returns
+// the number of attempts, not counting those in which a store was unavailable.
 func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attempts int, err error) {
 	blocked := false
 	defer func() { p.setBlocked(&blocked, false) }()
@@ -273,8 +272,8 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	return nil
 }
 
-// damageOf returns errStore for an error about a damaged file of the store: the
-// record is not to blame, and to skip it would lose it.
+// damageOf returns errStore for an error about a damaged file of the store, because the
+// record is not at fault and skipping it would lose it.
 func damageOf(err error) error {
 	var damage *store.DamageError
 	if errors.As(err, &damage) {
@@ -298,7 +297,7 @@ func (p *partition) settleBatch(committed bool) {
 	}
 }
 
-// startFreshness starts the freshness measure of a live record.
+// startFreshness starts measuring the freshness of a live record.
 func (p *partition) startFreshness(rec event.Record) {
 	if rec.Position.Offset < p.target {
 		return
@@ -321,16 +320,16 @@ func (p *partition) oldestAge(now time.Time) float64 {
 	return max(0, now.Sub(time.Unix(0, t)).Seconds())
 }
 
-// stall is since when a partition has been published up to the same offset, while
-// the log had further records; the zero value if it has none.
+// stall records since when a partition has been published up to the same offset although
+// the log has more records; zero if it has none.
 type stall struct {
 	published event.Offset
 	since     time.Time
 }
 
-// stalledSeconds returns for how long, in seconds, records have waited without one being
-// published: the log may not deliver them. A version of the past waits for none. The
-// caller holds the lock of the Runner.
+// stalledSeconds returns for how many seconds records have waited without one being
+// published, for example because the log does not deliver them. A version of the past
+// does not wait for records. The Runner's mutex must be held.
 func (p *partition) stalledSeconds(published event.Offset, records int64, now time.Time) float64 {
 	switch {
 	case records == 0 || p.bounded:

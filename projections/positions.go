@@ -11,28 +11,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Group is the group under which the projections note how far they
-// are. With several processes of the role query it is the position of the one
-// that noted last.
+// Group is the consumer group under which the projections note their position. With
+// several processes of the role query, it is the position of the process that noted last.
 const Group = "quarry-projections"
 
 const (
-	// NoteInterval is how old a position may be that other processes see, and also
-	// how long one attempt to note it may take.
+	// NoteInterval bounds the age of the position that other processes see, and the time
+	// of one attempt to note it.
 	NoteInterval = time.Second
-	// noteAgainAfter is when a position is noted that has not changed: brokers
-	// forget one after some days.
+	// noteAgainAfter is the interval at which an unchanged position is noted again,
+	// because brokers forget positions after some days.
 	noteAgainAfter = time.Hour
 )
 
-// Noter is a log as a PositionNoter writes to it.
+// Noter is the part of a log to which a PositionNoter writes.
 type Noter interface {
-	// Note stores how far a group without members is in each partition.
+	// Note stores the position of a group without members in each partition.
 	Note(ctx context.Context, group string, topic event.Topic, offsets []event.Offset) error
 }
 
-// PositionNoter notes in the log how far the projections are: other processes show
-// it as lag and hold back for it. The projections themselves do not read it.
+// PositionNoter notes the position of the projections in the log: other processes show it
+// as lag and throttle themselves by it. The projections themselves do not read it.
 type PositionNoter struct {
 	log         Noter
 	checkpoints func() []Checkpoint
@@ -44,7 +43,7 @@ type PositionNoter struct {
 	failing bool
 }
 
-// NewPositionNoter returns a noter; checkpoints returns nil until there are some.
+// NewPositionNoter returns a noter. checkpoints returns nil until checkpoints exist.
 func NewPositionNoter(log Noter, checkpoints func() []Checkpoint, logger *slog.Logger, reg prometheus.Registerer) *PositionNoter {
 	return &PositionNoter{log: log, checkpoints: checkpoints, logger: logger, noteMetrics: newNoteMetrics(reg)}
 }
@@ -63,8 +62,8 @@ func (p *PositionNoter) Run(ctx context.Context) error {
 	}
 }
 
-// notePosition notes the position if others do not know it yet. A failure is left to the
-// next call.
+// notePosition notes the position if it is new. After a failure, the next call tries
+// again.
 func (p *PositionNoter) notePosition(ctx context.Context) {
 	offsets := NextOffsets(p.checkpoints())
 	if len(offsets) == 0 || slices.Equal(offsets, p.noted) && time.Since(p.notedAt) < noteAgainAfter {
@@ -85,7 +84,7 @@ func (p *PositionNoter) notePosition(ctx context.Context) {
 	}
 }
 
-// recordFailure says so once until it succeeds again.
+// recordFailure logs the first failure after a success.
 func (p *PositionNoter) recordFailure(err error) {
 	p.failures.Inc()
 	if !p.failing {
@@ -94,12 +93,12 @@ func (p *PositionNoter) recordFailure(err error) {
 	p.failing = true
 }
 
-// NextOffsets returns the next offset of each partition; nil if one is not there yet.
+// NextOffsets returns the next offset of each partition, or nil if one is missing.
 func NextOffsets(checkpoints []Checkpoint) []event.Offset {
 	offsets := make([]event.Offset, len(checkpoints))
 	for _, c := range checkpoints {
 		if int(c.Partition) >= len(offsets) {
-			return nil // not all of them are there yet
+			return nil // a partition is missing
 		}
 		offsets[c.Partition] = c.Next
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// noting is a log that takes notes, or fails.
+// noting is a log that stores noted positions, or fails.
 type noting struct {
 	eventlog.Log
 	err   error
@@ -34,8 +34,8 @@ func (n *noting) Note(_ context.Context, group string, topic event.Topic, offset
 	return n.err
 }
 
-// TestPositionsAreNoted lets seconds pass: a position is noted when it has
-// changed or is an hour old, and a failure is said once.
+// TestPositionsAreNoted advances the clock: a position is noted if it has changed or is
+// an hour old, and a failure is logged once.
 func TestPositionsAreNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer

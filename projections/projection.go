@@ -9,60 +9,60 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Errors of a projection, which decide what happens to a record.
+// Errors of a projection. They determine how a record is handled.
 var (
-	// ErrPoison says that a record can never be applied, whenever it is tried: it
-	// goes to the dead letters at once.
+	// ErrPoison reports that a record can never be applied. It goes to the dead letters
+	// immediately.
 	ErrPoison = errors.New("record cannot be applied")
-	// ErrUnavailable says that something outside does not answer: the partition
-	// waits and tries again for as long as it takes.
+	// ErrUnavailable reports that an external store does not respond. The partition waits
+	// and retries indefinitely.
 	ErrUnavailable = errors.New("store does not answer")
-	// ErrSchema says that rows in the store were written by another version of a
-	// projection: it must be rebuilt (Replay).
+	// ErrSchema reports that another version of a projection wrote the rows in the store,
+	// which must be rebuilt (Replay).
 	ErrSchema = errors.New("projections must be rebuilt")
 )
 
-// Projection turns records into rows. Its rows are a function of the records of
-// each partition, in order; see the invariants of the package.
+// Projection turns records into rows. The rows depend only on the records of each
+// partition, in order; see the invariants of the package.
 type Projection interface {
-	// Name names the projection in the store and in logs: a lower-case word.
+	// Name returns the name of the projection in the store and in logs, a lower-case
+	// word.
 	Name() string
-	// SchemaVersion is the version of its rows, from 1.
+	// SchemaVersion returns the version of its rows, from 1.
 	SchemaVersion() int
-	// Apply adds the effect of rec to b. It ignores records of other projections.
-	// Reads of b see the store before rec. Apply is called for the records of a
-	// partition one after the other, and for different partitions at the same time.
-	// It keeps neither b nor rec.
+	// Apply adds the effect of rec to b. It ignores records of other projections. Reads
+	// through b see the store before rec. Apply is called sequentially for the records of
+	// one partition, and concurrently for different partitions. It must not retain b or
+	// rec.
 	//
-	// ErrPoison and ErrUnavailable say what kind of failure an error is; any other
-	// is retried a few times and then counts as ErrPoison.
+	// The errors ErrPoison and ErrUnavailable indicate the kind of failure. After any
+	// other error, the record is retried a few times and then treated as poison.
 	Apply(ctx context.Context, b *store.Batch, rec event.Record) error
 }
 
-// Stateful is a Projection that keeps in memory what its readers need. The Runner
-// notifies it of the result of each batch.
+// Stateful is a Projection that keeps data for its readers in memory. The Runner notifies
+// it of the result of each batch.
 type Stateful interface {
 	Projection
-	// Committed says that the batch of the last Apply of the partition is in the
-	// store.
+	// Committed reports that the batch of the partition's last Apply was committed.
 	Committed(partition int32)
-	// Discarded says that it never will be.
+	// Discarded reports that the batch was discarded.
 	Discarded(partition int32)
-	// Publish makes readers see everything committed. It is called once for a
+	// Publish makes all committed changes visible to readers. It is called once for a
 	// group of records, on the goroutine that applies the partition.
 	Publish(partition int32)
 }
 
-// Owner is a Projection that owns all rows of one family: it can be rebuilt
+// Owner is a Projection that owns all rows of one family, so that it can be rebuilt
 // separately.
 type Owner interface {
 	Projection
-	// Family is the family of its rows.
+	// Family returns the family of its rows.
 	Family() store.Family
 }
 
-// CheckSchema returns ErrSchema if the store holds rows that the projections
-// would not write, and stamps a new store with their versions.
+// CheckSchema returns ErrSchema if the store contains rows in another format than that of
+// the projections. It writes their versions to a new store.
 func CheckSchema(s *store.Store, projections []Projection) error {
 	stored := 0
 	var changed error

@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// progressInterval is how often a replay reports.
+// progressInterval is the interval between progress reports of a replay.
 const progressInterval = time.Second
 
 // ReplayOptions configure Build and Replay.
@@ -23,37 +23,35 @@ type ReplayOptions struct {
 	Home    *Home
 	Log     Tailer
 	Objects segmentstore.Store
-	// Open opens the projections over the new store; close is called before the
-	// store is closed. They must not delete objects, and must keep segments that
-	// nothing names yet.
+	// Open opens the projections over the new store; close is called before the store is
+	// closed. They must not delete objects, and must keep segments that nothing
+	// references yet.
 	Open func(ctx context.Context, s *store.Store, d *Decoder) (p []Projection, close func(), err error)
 	// Store are the options of the new store.
 	Store store.Options
-	// Topic is what to read. Default: event.TopicEvents.
+	// Topic is the topic to read. Default: event.TopicEvents.
 	Topic event.Topic
 
-	// Projection, if set, is the projection to rebuild: the version begins as a
-	// copy of Source, a live store, without the rows of that projection, which are
-	// those of Family. With Until, that projection shows the past and the others
-	// their state at the time of the copy.
-	// showed when the copy was made.
+	// Projection, if set, is the projection to rebuild: the version begins as a copy of
+	// Source, a live store, without the rows of that projection, which are those of
+	// Family. With Until, that projection shows the past and the others their state at
+	// the time of the copy.
 	Projection string
 	Family     store.Family
 	Source     *store.Store
 
-	// Until ends the version at a moment of the past; Settle, if set, is then called
-	// once it is reached, with where the partitions ended, and returns what stays
-	// missing.
+	// Until ends the version at a point in the past. Settle, if set, is called once it is
+	// reached, with the ends of the partitions, and returns what is missing permanently.
 	Until  *Until
 	Settle func(ctx context.Context, at []Checkpoint) (Missing, error)
-	// Follow, if set, is called once the version has what the log held at the
-	// start, while it goes on following, and returns when that is enough.
+	// Follow, if set, is called once the version has applied all records that the log
+	// contained at the start. The version keeps following the log until Follow returns.
 	Follow func(ctx context.Context, r *Runner) error
 
-	// Progress, if set, is called about once a second with the records applied
-	// and those to apply.
+	// Progress, if set, is called about once a second with the number of applied records
+	// and the total.
 	Progress func(done, total int64)
-	// Logger defaults to none.
+	// Logger is optional.
 	Logger *slog.Logger
 	// Now is the clock of Meta. Default: time.Now.
 	Now func() time.Time
@@ -72,8 +70,7 @@ func (o *ReplayOptions) checkOptions() error {
 	return nil
 }
 
-// Built is a version that is made, open and complete; it is not live before
-// Home.Switch.
+// Built is an open, complete version. It is not live before Home.Switch.
 type Built struct {
 	Dir         string
 	Meta        Meta
@@ -84,7 +81,7 @@ type Built struct {
 	closeProjections func()
 }
 
-// Close closes the version. It stays in its home.
+// Close closes the version, which stays in its home.
 func (b *Built) Close() error {
 	if b.closeProjections != nil {
 		b.closeProjections()
@@ -92,11 +89,11 @@ func (b *Built) Close() error {
 	return b.Store.Close()
 }
 
-// Replay builds a version from the log next to the live one, up to the high-water
-// marks at its start, and switches the home to it. Nothing live changes before the
-// switch. It returns the directory of the new version; the caller removes versions
-// older than the previous one with Home.Clean. If Replay fails, or ctx ends, the
-// new version is removed.
+// Replay builds a version from the log next to the live one, up to the high-water marks
+// at its start, and switches the home to it. Nothing live changes before the switch. It
+// returns the directory of the new version; the caller must remove versions older than
+// the previous one with Home.Clean. If Replay fails or ctx ends, it removes the new
+// version.
 func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
 	b, err := Build(ctx, o)
 	if err != nil {
@@ -108,9 +105,9 @@ func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
 	return b.Dir, o.Home.Switch(b.Dir)
 }
 
-// Build makes a version next to the live one and leaves it open. The live one may
-// be in use meanwhile. If Build fails, or ctx ends, the version is removed; one
-// that a process leaves unfinished is removed by the next Home.Clean.
+// Build builds a version next to the live one, which may be in use, and leaves it open.
+// If Build fails or ctx ends, it removes the version; the next Home.Clean removes a
+// version that a process left unfinished.
 func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
 	if err := o.checkOptions(); err != nil {
 		return nil, err
@@ -162,7 +159,7 @@ func (o *ReplayOptions) followAll(ctx context.Context, b *Built) (*Runner, error
 	return r, o.catchUp(ctx, r, o.Follow)
 }
 
-// open makes the store, empty or as a copy, and opens the projections over it.
+// open creates the store, empty or as a copy, and opens the projections over it.
 func (o *ReplayOptions) open(ctx context.Context, b *Built) (err error) {
 	if o.Projection != "" {
 		b.Meta.CopyOf = filepath.Base(o.Source.Dir())
@@ -195,8 +192,8 @@ func (o *ReplayOptions) dropRows(s *store.Store) error {
 	return batch.Commit()
 }
 
-// rebuildOne applies the log to the projection alone, up to where the copy is, or
-// to the moment of the past.
+// rebuildOne applies the log to the projection alone, up to the position of the copy or
+// to the point in the past.
 func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, error) {
 	var one Projection
 	for _, p := range b.Projections {
@@ -232,7 +229,7 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, erro
 	return r, o.catchUp(ctx, r, nil)
 }
 
-// readCheckpoints returns how far the store is in every partition of the log.
+// readCheckpoints returns the checkpoint of the store in every partition of the log.
 func (o *ReplayOptions) readCheckpoints(ctx context.Context, s *store.Store) ([]Checkpoint, error) {
 	topic := o.Topic
 	if topic == "" {
@@ -252,8 +249,8 @@ func (o *ReplayOptions) readCheckpoints(ctx context.Context, s *store.Store) ([]
 	return here, nil
 }
 
-// settlePast notes where the partitions ended and lets the caller look for what the
-// past had and the present has not.
+// settlePast records the ends of the partitions and lets the caller find documents of the
+// past that are missing now.
 func (o *ReplayOptions) settlePast(ctx context.Context, b *Built, r *Runner) (err error) {
 	b.Meta.Until = &Until{Time: o.Until.Time, Positions: r.Checkpoints()}
 	if o.Settle != nil {
@@ -262,7 +259,7 @@ func (o *ReplayOptions) settlePast(ctx context.Context, b *Built, r *Runner) (er
 	return err
 }
 
-// completeVersion makes the version durable and says that it is whole.
+// completeVersion makes the version durable and marks it as complete.
 func (o *ReplayOptions) completeVersion(b *Built) error {
 	if err := b.Store.Sync(); err != nil {
 		return err
@@ -275,7 +272,7 @@ func (o *ReplayOptions) completeVersion(b *Built) error {
 	return WriteMeta(b.Dir, b.Meta)
 }
 
-// catchUp runs r until it has published what was in the log at its start, and
+// catchUp runs r until it has published everything that was in the log at its start, and
 // then until follow returns.
 func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner, follow func(context.Context, *Runner) error) error {
 	runCtx, stop := context.WithCancel(ctx)
@@ -295,8 +292,8 @@ func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner, follow func(cont
 	return ctx.Err()
 }
 
-// awaitCaughtUp reports progress until r has caught up; false if ctx ended before. Run, or
-// the caller, then says why.
+// awaitCaughtUp reports progress until r has caught up. It returns false if ctx ends
+// first; the error of Run or of the caller then explains why.
 func (o *ReplayOptions) awaitCaughtUp(ctx context.Context, r *Runner) bool {
 	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// replayBench is a log of a random world and a home.
+// replayBench contains a log of a random world and a home.
 type replayBench struct {
 	world   *projectiontest.World
 	log     *projectiontest.Log
@@ -107,9 +107,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestVersionsAreBounded shows which versions stay: the live one and the one
-// before it, which a roll back exchanges; a third, and one that was left
-// unfinished, go.
+// TestVersionsAreBounded checks that the live version and the previous one stay, and that
+// a rollback swaps them; a third version, and an unfinished one, are removed.
 func TestVersionsAreBounded(t *testing.T) {
 	b := newReplayBench(t, 5)
 	first, err := b.home.Current()
@@ -138,8 +137,8 @@ func TestVersionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPastDoesNotTakeThePlaceOfThePresent shows that the version which follows the
-// log is kept however often the past is looked at.
+// TestPastDoesNotTakeThePlaceOfThePresent checks that the version that follows the log is
+// kept, however many versions of the past are built.
 func TestPastDoesNotTakeThePlaceOfThePresent(t *testing.T) {
 	b := newReplayBench(t, 10)
 	present, err := projections.Replay(t.Context(), b.o)
@@ -161,9 +160,8 @@ func TestPastDoesNotTakeThePlaceOfThePresent(t *testing.T) {
 	}
 }
 
-// TestReplayOneProjection rebuilds one projection in a copy of a live store that is
-// ahead of some records and behind others, and compares every row with that of a
-// full replay.
+// TestReplayOneProjection rebuilds one projection in a copy of a live store that has
+// applied a part of the log, and compares every row with that of a full replay.
 func TestReplayOneProjection(t *testing.T) {
 	for _, name := range []string{"catalog", "places"} {
 		b := newReplayBench(t, 40)
@@ -173,7 +171,7 @@ func TestReplayOneProjection(t *testing.T) {
 		must(t, err)
 		family := map[string]store.Family{"catalog": store.FamilyCatalog, "places": store.FamilyPlaces}[name]
 		batch := source.NewBatch()
-		must(t, batch.Set([]byte{byte(family), 'R', 'x'}, []byte("{}"))) // drift, to be gone
+		must(t, batch.Set([]byte{byte(family), 'R', 'x'}, []byte("{}"))) // drift, which must disappear
 		must(t, batch.Commit())
 		b.addRecords(30)
 
@@ -195,9 +193,9 @@ func TestReplayOneProjection(t *testing.T) {
 	}
 }
 
-// TestReplayOneProjectionUntil builds a version with one projection that shows the
-// past, and compares that one with its rows at the time, and the others with their
-// current rows.
+// TestReplayOneProjectionUntil builds a version with one projection that shows the past,
+// and compares its rows with those at that time, and the rows of the others with their
+// current ones.
 func TestReplayOneProjectionUntil(t *testing.T) {
 	b := newReplayBench(t, 60)
 	whole, err := projections.Replay(t.Context(), b.o)
@@ -231,8 +229,8 @@ func TestReplayOneProjectionUntil(t *testing.T) {
 	}
 }
 
-// TestReplayUntil holds a version of a moment to the rows of a store that was
-// given the records up to it, by positions and by time.
+// TestReplayUntil compares a version of the past with the rows of a store to which the
+// records up to that point were applied, by positions and by time.
 func TestReplayUntil(t *testing.T) {
 	b := newReplayBench(t, 60)
 	for _, n := range []int{0, 1, len(b.records) / 3, len(b.records) - 1} {
@@ -265,7 +263,7 @@ func TestReplayUntil(t *testing.T) {
 	}
 }
 
-// TestFrozenRunnerFollowsNothing shows that a version of the past stays as it is.
+// TestFrozenRunnerFollowsNothing checks that a version of the past does not change.
 func TestFrozenRunnerFollowsNothing(t *testing.T) {
 	s, log, p := openMemory(t), projectiontest.NewLog(1), &scripted{}
 	log.Add(rawRecords(0, 0, "a", "b", "c")...)

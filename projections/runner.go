@@ -18,18 +18,18 @@ import (
 
 // Bounds of a Runner.
 const (
-	// queueRecords bounds the records of a partition that wait in memory.
+	// queueRecords bounds the records of a partition that are queued in memory.
 	queueRecords = 64
-	// MaxGroup bounds the records that are published together. Publication costs
-	// about a millisecond: once for a group, catching up is not held back by it.
+	// MaxGroup bounds the records that are published together. Publication costs about a
+	// millisecond; doing it once per group keeps it from slowing down catch-up.
 	MaxGroup = 64
-	// DefaultAttempts bounds how often a record that fails for an unclassified
-	// reason is tried.
+	// DefaultAttempts bounds the attempts of a record that fails for an unclassified
+	// reason.
 	DefaultAttempts = 5
 	// Waits between attempts grow from minWait to maxWait.
 	minWait = 50 * time.Millisecond
 	maxWait = 10 * time.Second
-	// lagInterval is how often the high-water marks of the log are read.
+	// lagInterval is the interval at which the high-water marks of the log are read.
 	lagInterval = time.Second
 )
 
@@ -40,26 +40,26 @@ type Options struct {
 	Decoder *Decoder
 	// Projections are applied in this order.
 	Projections []Projection
-	// Topic is what to follow. Default: event.TopicEvents.
+	// Topic is the topic to follow. Default: event.TopicEvents.
 	Topic event.Topic
-	// DeadLetters takes the records that cannot be applied. Nil drops them,
-	// counted and logged: a rebuild, whose dead letters are there already.
+	// DeadLetters receives the records that cannot be applied. If nil, they are counted,
+	// logged and dropped, as in a rebuild, whose dead letters exist already.
 	DeadLetters Appender
-	// Until ends the partitions at a moment: the Runner then applies nothing more,
-	// and Run waits for ctx. Nil follows the log.
+	// Until ends the partitions at a point in time: the Runner then applies no more
+	// records, and Run waits for ctx. If nil, the Runner follows the log.
 	Until *Until
-	// FromStart applies the log from its first record and ignores the checkpoints: the
-	// rows of the projections were removed before.
+	// FromStart applies the log from its first record and ignores the checkpoints. The
+	// caller must have removed the rows of the projections.
 	FromStart bool
 	// Attempts bounds the attempts of a record that fails for an unknown reason.
 	// Default: DefaultAttempts.
 	Attempts int
-	// Logger defaults to none.
+	// Logger is optional.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
-	// Searchable is called for each live revision once readers see it, by the goroutine
-	// of its partition. Nil: not called.
+	// Searchable, if set, is called for each live revision once readers see it, on the
+	// goroutine of its partition.
 	Searchable func(Searchable)
 	// Now is the clock of the metrics; no row depends on it. Default: time.Now.
 	Now func() time.Time
@@ -80,18 +80,18 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// A Searchable is a revision that readers see.
+// Searchable describes a revision that readers see.
 type Searchable struct {
 	Repository code.RepositoryID
 	Ref        code.Ref
-	Commit     code.CommitID // empty: the ref was deleted
-	// Cause is the push, At the record that answers it.
+	Commit     code.CommitID // empty if the ref was deleted
+	// Cause is the position of the push, At that of the record that answers it.
 	Cause, At event.Position
-	// Waited is the time since the push reached Quarry.
+	// Waited is the time since Quarry received the push.
 	Waited time.Duration
 }
 
-// Validate reports what is missing.
+// Validate returns an error if a required option is missing.
 func (o Options) Validate() error {
 	if o.Store == nil || o.Log == nil || o.Decoder == nil || len(o.Projections) == 0 {
 		return errors.New("projections: want a store, a log, a decoder and at least one projection")
@@ -116,7 +116,7 @@ type Runner struct {
 	}
 }
 
-// New returns a Runner. It fails with ErrSchema if the store must be rebuilt.
+// New returns a Runner, or ErrSchema if the store must be rebuilt.
 func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Run follows the log until ctx ends, and then returns nil, or until the store
-// or the log fails. It is called once.
+// Run follows the log until ctx ends and then returns nil, or until the store or the log
+// fails. It must be called only once.
 func (r *Runner) Run(ctx context.Context) error {
 	defer r.metrics.unregisterAll(r.o.Registerer)
 	partitions, err := r.start(ctx)
@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return ignoreEnd(ctx, g.Wait())
 }
 
-// ignoreEnd drops the error of a run that was canceled.
+// ignoreEnd drops the error of a canceled run.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -191,7 +191,7 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	return partitions, nil
 }
 
-// announceLocked wakes the goroutines that wait for progress.
+// announceLocked wakes the goroutines that wait for progress. r.mu must be held.
 func (r *Runner) announceLocked() {
 	close(r.mu.changed)
 	r.mu.changed = make(chan struct{})
@@ -205,7 +205,7 @@ func (r *Runner) announceLocked() {
 	}
 }
 
-// advancePublished notes that readers see p as of the records below next.
+// advancePublished records that readers of p see the records below next.
 func (r *Runner) advancePublished(p *partition, next event.Offset) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *Runner) advancePublished(p *partition, next event.Offset) {
 	r.announceLocked()
 }
 
-// finishPartition notes that p has reached the moment at which it ends.
+// finishPartition records that p has reached the point at which it ends.
 func (r *Runner) finishPartition(p *partition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,8 +228,8 @@ func (r *Runner) finishPartition(p *partition) {
 	r.announceLocked()
 }
 
-// Progress returns how many offsets of those that were in the log when Run
-// began are published, and how many there are; 0 and 0 before Run.
+// Progress returns how many of the records that were in the log when Run began are
+// published, and their total, counted in offsets; 0 and 0 before Run.
 func (r *Runner) Progress() (done, total int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,12 +240,12 @@ func (r *Runner) Progress() (done, total int64) {
 	return done, total
 }
 
-// CaughtUp returns a channel that is closed once every record that was in the
-// log when Run began, up to Options.Until, is published: the server is ready.
+// CaughtUp returns a channel that is closed once every record that was in the log when
+// Run began, up to Options.Until, is published. The server is ready then.
 func (r *Runner) CaughtUp() <-chan struct{} { return r.caughtUp }
 
-// WaitFor blocks until the records at the given positions are published, or
-// ctx ends. It fails for a partition that the log does not have.
+// WaitFor blocks until the records at the given positions are published or ctx ends. It
+// returns an error for a partition that the log does not have.
 func (r *Runner) WaitFor(ctx context.Context, positions ...event.Position) error {
 	for {
 		done, changed, err := r.hasReached(positions)
@@ -277,7 +277,7 @@ func (r *Runner) hasReached(positions []event.Position) (done bool, changed <-ch
 	return true, nil, nil
 }
 
-// Do changes rows of a partition between two records, as one batch that moves no
+// Do changes rows of a partition between two records, in one batch that does not move the
 // checkpoint, and publishes it. It waits until the partition is being applied.
 func (r *Runner) Do(ctx context.Context, number int32, change func(*store.Batch) error) error {
 	for {
@@ -310,7 +310,7 @@ func (r *Runner) Do(ctx context.Context, number int32, change func(*store.Batch)
 	}
 }
 
-// Checkpoints returns what readers see of each partition; nil before Run.
+// Checkpoints returns the positions that readers see in each partition; nil before Run.
 func (r *Runner) Checkpoints() []Checkpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,7 +321,7 @@ func (r *Runner) Checkpoints() []Checkpoint {
 	return checkpoints
 }
 
-// Lag compares the log with the projections and returns how far they are behind.
+// Lag compares the log with the projections and returns the lag of each partition.
 func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
 	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
 	if err != nil {
@@ -342,12 +342,13 @@ func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
 	return lags, nil
 }
 
-// watchLag keeps the gauges of the lag current.
+// watchLag updates the lag gauges periodically.
 func (r *Runner) watchLag(ctx context.Context) error {
 	tick := time.NewTicker(lagInterval)
 	defer tick.Stop()
 	for {
-		// A log that does not answer shows in the readers; the gauges wait.
+		// If the log does not respond, the readers report it, and the gauges keep their
+		// values.
 		if lags, err := r.Lag(ctx); err == nil {
 			r.metrics.setLag(lags)
 		}

@@ -64,7 +64,7 @@ func (s *scripted) Committed(int32) { s.mu.Lock(); s.seen += s.pending; s.pendin
 func (s *scripted) Discarded(int32) { s.mu.Lock(); s.pending = 0; s.mu.Unlock() }
 func (s *scripted) Publish(int32)   { s.mu.Lock(); s.published = s.seen; s.mu.Unlock() }
 
-// rawRecords returns records with values that no decoder reads.
+// rawRecords returns records with values that cannot be decoded.
 func rawRecords(partition int32, from event.Offset, values ...string) []event.Record {
 	var records []event.Record
 	for i, v := range values {
@@ -117,7 +117,7 @@ func (r *rig) awaitPublished(records ...event.Record) {
 	must(r.t, r.runner.WaitFor(ctx, positions...))
 }
 
-// metricValue returns the value of a metric, or a histogram's count.
+// metricValue returns the value of a metric, or the count of a histogram.
 func (r *rig) metricValue(name, label string) float64 {
 	r.t.Helper()
 	families, err := r.reg.Gather()
@@ -160,7 +160,7 @@ func TestRunnerAppliesEveryPartitionInOrder(t *testing.T) {
 	log.Add(first...)
 	r := start(t, openMemory(t), log, projections.Options{Projections: []projections.Projection{p}})
 	<-r.runner.CaughtUp()
-	more := append(rawRecords(0, 5, "c"), rawRecords(1, 1, "y")...) // offsets rise, but need not be dense
+	more := append(rawRecords(0, 5, "c"), rawRecords(1, 1, "y")...) // offsets increase but may have gaps
 	log.Add(more...)
 	r.awaitPublished(more...)
 	r.stop()
@@ -290,7 +290,7 @@ func TestWaitForUnknownPartition(t *testing.T) {
 	}
 }
 
-// openBoth opens the projections of the product.
+// openBoth opens the projections that the product uses.
 func openBoth(ctx context.Context, s *store.Store, objects segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
 	c, err := catalog.Open(catalog.Options{Store: s, Decoder: d})
 	if err != nil {
@@ -303,7 +303,8 @@ func openBoth(ctx context.Context, s *store.Store, objects segmentstore.Store, d
 	return []projections.Projection{c, p}, func() { c.Close(); p.Close() }, nil
 }
 
-// TestFreshnessIsMeasuredLiveOnly shows that history does not count as slow.
+// TestFreshnessIsMeasuredLiveOnly checks that the freshness of historical records is not
+// measured.
 func TestFreshnessIsMeasuredLiveOnly(t *testing.T) {
 	objects, err := segmentstore.OpenDirectory(t.TempDir())
 	must(t, err)
@@ -355,7 +356,7 @@ func TestConformanceOfBoth(t *testing.T) {
 		_, more := w.Step()
 		records = append(records, more...)
 	}
-	// Garbage is skipped by all, deterministically.
+	// All projections skip garbage, deterministically.
 	records = append(records, rawRecords(0, records[len(records)-1].Position.Offset+1000, "garbage")...)
 	projectiontest.Conform(t, records, objects, func(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
 		p, closeAll, err := openBoth(context.Background(), s, objects, d)

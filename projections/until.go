@@ -11,23 +11,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrUntil says that a moment cannot be understood, or is none the log has.
+// ErrUntil reports that a point in time cannot be parsed, or is not in the log.
 var ErrUntil = errors.New("not a moment of the log")
 
-// maxPositions bounds the positions of an Until: more partitions than a log has.
+// maxPositions bounds the positions of an Until. No log has that many partitions.
 const maxPositions = 1024
 
-// Until is a moment of the log. A partition ends before the checkpoint that
-// Positions has for it; else before its first record that the log took later
-// than Time, if that is set; else where the log ended when the replay began.
+// Until is a point in the log. A partition with a checkpoint in Positions ends before it.
+// Any other partition ends before its first record that was appended after Time, if that
+// is set, and otherwise where the log ended when the replay began.
 type Until struct {
 	Time      time.Time    `json:"time,omitzero"`
 	Positions []Checkpoint `json:"positions,omitempty"`
 }
 
-// ParseUntil reads a time as of RFC 3339, or positions: "partition/offset" of the
-// last record that counts, separated by commas, each with a topic before it or
-// without.
+// ParseUntil parses an RFC 3339 time, or positions separated by commas:
+// "partition/offset" of the last record to include, optionally preceded by a topic.
 func ParseUntil(s string) (*Until, error) {
 	if !strings.Contains(s, "/") {
 		t, err := time.Parse(time.RFC3339Nano, s)
@@ -70,7 +69,7 @@ func (u *Until) checkpointOf(partition int32) (event.Offset, bool) {
 	return u.Positions[i].Next, true
 }
 
-// String returns the form that ParseUntil reads: the time, where there is one.
+// String returns u in the format that ParseUntil reads: the time, if it is set.
 func (u *Until) String() string {
 	if !u.Time.IsZero() {
 		return u.Time.UTC().Format(time.RFC3339Nano)
@@ -82,8 +81,8 @@ func (u *Until) String() string {
 	return strings.Join(parts, ",")
 }
 
-// partitionEnd returns the end of a partition whose last record is before high, and the time
-// after which it ends earlier, zero for none.
+// partitionEnd returns the end of a partition whose last record is before high, and the
+// time after which it ends earlier, or zero.
 func (u *Until) partitionEnd(partition int32, high event.Offset) (event.Offset, time.Time, error) {
 	next, named := u.checkpointOf(partition)
 	if !named {

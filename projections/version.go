@@ -16,23 +16,23 @@ import (
 // versionFile is the name of a version's Meta in its directory.
 const versionFile = "VERSION"
 
-// Meta says what a version is. A version without one was made by following the
-// log from its first record.
+// Meta describes a version. A version without one was built by following the log from its
+// first record.
 type Meta struct {
-	// CopyOf is the name of the version that it began as a copy of, Projection the
-	// projection that was then rebuilt; both are empty for a version built from the
-	// log alone.
+	// CopyOf is the name of the version from which it was copied, Projection the
+	// projection that was then rebuilt. Both are empty for a version that was built from
+	// the log alone.
 	CopyOf     string `json:"copyOf,omitempty"`
 	Projection string `json:"projection,omitempty"`
-	// Until is set for a version that shows a moment of the past and follows the
-	// log no further.
+	// Until is set for a version that shows a point in the past and no longer follows the
+	// log.
 	Until *Until `json:"until,omitempty"`
-	// Schemas are the versions of the rows of each projection.
+	// Schemas holds the schema version of each projection.
 	Schemas map[string]int `json:"schemas,omitempty"`
-	// Missing is what the past had and nothing holds any more.
+	// Missing counts documents of the past that are no longer stored anywhere.
 	Missing Missing `json:"missing,omitzero"`
-	// BegunAt and CompletedAt are times of this machine; the second is zero while
-	// the version is in the making.
+	// BegunAt and CompletedAt are times of this machine's clock; CompletedAt is zero
+	// while the version is under construction.
 	BegunAt     time.Time `json:"begunAt"`
 	CompletedAt time.Time `json:"completedAt,omitzero"`
 }
@@ -40,18 +40,18 @@ type Meta struct {
 // MaxMissingFiles bounds Missing.Files.
 const MaxMissingFiles = 100
 
-// Missing is what a version of the past lacks.
+// Missing lists the documents that a version of the past lacks.
 type Missing struct {
-	// Documents counts the documents.
+	// Documents counts the missing documents.
 	Documents int `json:"documents"`
-	// Files lists the paths of some of them, "repository: path".
+	// Files lists the paths of some of them, as "repository: path".
 	Files []string `json:"files,omitempty"`
 }
 
-// IsFrozen reports whether the version shows a moment of the past.
+// IsFrozen reports whether the version shows a point in the past.
 func (m *Meta) IsFrozen() bool { return m.Until != nil }
 
-// ReadMeta returns what is known of the version in dir.
+// ReadMeta reads the Meta of the version in dir.
 func ReadMeta(dir string) (Meta, error) {
 	var m Meta
 	b, err := os.ReadFile(filepath.Join(dir, versionFile))
@@ -67,7 +67,7 @@ func ReadMeta(dir string) (Meta, error) {
 	return m, nil
 }
 
-// WriteMeta says what the version in dir is, durably. It creates dir.
+// WriteMeta durably writes the Meta of the version in dir. It creates dir.
 func WriteMeta(dir string, m Meta) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
@@ -82,7 +82,7 @@ func WriteMeta(dir string, m Meta) error {
 	return nil
 }
 
-// DiskBytes returns the disk space that the files of a version take. Versions share files by
-// hard links, with each other and with the segment store: the sum over them is
-// more than the disk gives.
+// DiskBytes returns the disk space that the files of a version use. Versions share files
+// with each other and with the segment store by hard links, so the sum over all versions
+// exceeds the disk space in use.
 func DiskBytes(dir string) (int64, error) { return store.DiskBytes(context.Background(), dir) }
