@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// accessChanged takes a decision over. Members who are no users, for instance
-// because they were removed a moment before, are left out.
+// accessChanged applies a decision. It ignores members that do not exist, for instance
+// because they were just removed.
 func (c *change) accessChanged(e *event.AccessChanged) (Refusal, error) {
 	members := make([]account.UserID, 0, len(e.Members))
 	for _, id := range e.Members {
@@ -34,7 +34,7 @@ func (c *change) accessChanged(e *event.AccessChanged) (Refusal, error) {
 	return "", c.setAccess(e.ID, e.Visibility, members)
 }
 
-// dropMember takes a user out of all decisions.
+// dropMember removes a user from all decisions.
 func (c *change) dropMember(user account.UserID) error {
 	for id, a := range c.s.access {
 		i, found := slices.BinarySearch(a.Members, user)

@@ -15,22 +15,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// SchemaVersion is the version of the rows, and of the rules: other rules make
-// other rows of the same log.
+// SchemaVersion is the version of the rows and of the rules, because other rules yield
+// other rows from the same log.
 const SchemaVersion = 4
 
-// name is that of the projection.
+// name is the name of the projection.
 const name = "accounts"
 
 // Options configure a Directory.
 type Options struct {
 	Store   *store.Store
 	Decoder *projections.Decoder
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
-// Directory is the projection of the accounts, and how they are read.
+// Directory is the projection of the accounts, and serves reads of them.
 type Directory struct {
 	decoder *projections.Decoder
 	metrics *metrics
@@ -38,15 +38,15 @@ type Directory struct {
 	mu struct {
 		sync.RWMutex
 		state *state
-		// staged is what the last Apply did, nil once it is committed or discarded.
+		// staged is the change of the last Apply; nil once it is committed or discarded.
 		staged *change
 		// next is the offset after the last applied record.
 		next    event.Offset
 		refused recentRefusals
-		// access is what readers have; the state's own may be ahead of it.
+		// access is the published map; that of the state may be newer.
 		access map[code.RepositoryID]*account.Access
 		hosts  hostAccess
-		// users are in order, nil if that is to be made again.
+		// users are sorted; nil if they must be sorted again.
 		users []*account.User
 		wait  func(ctx context.Context, positions ...event.Position) error
 	}
@@ -57,13 +57,14 @@ var (
 	_ projections.Owner    = (*Directory)(nil)
 )
 
-// Open reads the accounts of the store. It fails with projections.ErrSchema for rows
-// of another version. The caller closes the Directory before the store.
+// Open reads the accounts from the store. It returns projections.ErrSchema for rows of
+// another version. The caller must close the Directory before the store.
 func Open(o Options) (*Directory, error) {
 	if o.Store == nil || o.Decoder == nil {
 		return nil, errors.New("accounts: want a store and a decoder")
 	}
-	// Before rows are read that another version may have written otherwise.
+	// Check before reading rows, which another version may have written in another
+	// format.
 	if version, err := o.Store.Schema(name); err != nil || version != 0 && version != SchemaVersion {
 		return nil, errors.Join(err, fmt.Errorf("accounts: rows of version %d, this program writes %d: %w", version, SchemaVersion, projections.ErrSchema))
 	}
@@ -85,11 +86,11 @@ func Open(o Options) (*Directory, error) {
 	return d, err
 }
 
-// Close takes the metrics out.
+// Close unregisters the metrics.
 func (d *Directory) Close() { d.metrics.unregisterAll() }
 
-// Follow sets how the Directory waits for a record: projections.Runner.WaitFor of
-// the Runner that applies it. Await fails until it is set.
+// Follow sets the function with which the Directory waits for a record:
+// projections.Runner.WaitFor of the Runner that applies it. Await fails until it is set.
 func (d *Directory) Follow(wait func(ctx context.Context, positions ...event.Position) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +115,8 @@ func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) e
 	if err != nil {
 		return err
 	}
-	// The state changes on this goroutine only, in Committed.
+	// Reading without the lock is safe: only this goroutine changes the state, in
+	// Committed.
 	c := &change{b: b, s: d.mu.state, at: rec.Position.Offset}
 	defer func() {
 		d.mu.Lock()
@@ -135,8 +137,8 @@ func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) e
 	return c.recordRefusal(&d.mu.refused, why)
 }
 
-// Committed implements projections.Stateful. Readers see the change from here on,
-// except for what Access and HostAccess return.
+// Committed implements projections.Stateful. From here on readers see the change, except
+// in the results of Access and HostAccess.
 func (d *Directory) Committed(int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

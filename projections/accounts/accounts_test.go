@@ -32,7 +32,7 @@ func must(t testing.TB, err error) {
 
 var start = time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)
 
-// rig is a Directory over a store in memory, fed by hand.
+// rig is a Directory over an in-memory store to which tests apply events.
 type rig struct {
 	t       testing.TB
 	memory  *store.Memory
@@ -96,7 +96,7 @@ func record(t testing.TB, offset event.Offset, ev event.Event) event.Record {
 	return rec
 }
 
-// apply applies an event and returns why it had no effect.
+// apply applies an event and returns the reason why it had no effect.
 func (r *rig) apply(ev event.Event) accounts.Refusal {
 	r.t.Helper()
 	rec := record(r.t, r.next, ev)
@@ -109,7 +109,7 @@ func (r *rig) apply(ev event.Event) accounts.Refusal {
 	return why
 }
 
-// expectRefusal applies an event that has to come out like that.
+// expectRefusal applies an event and checks the refusal.
 func (r *rig) expectRefusal(why accounts.Refusal, ev event.Event) {
 	r.t.Helper()
 	if got := r.apply(ev); got != why {
@@ -201,7 +201,7 @@ func TestAnActiveOwnerStays(t *testing.T) {
 	pending := r.user("b", account.RoleOwner)
 	pending.State = account.StatePending
 	r.expectRefusal("", pending)
-	r.expectRefusal(accounts.LastOwner, demote) // one who waits for approval is none
+	r.expectRefusal(accounts.LastOwner, demote) // a user who waits for approval does not count
 	r.expectRefusal("", r.changed("b", event.UserApproved))
 	r.expectRefusal(accounts.Unchanged, r.changed("b", event.UserApproved))
 	r.expectRefusal("", demote)
@@ -242,7 +242,7 @@ func TestAnInvitationIsGoodForOne(t *testing.T) {
 	}
 }
 
-// addOneOfEach gives user "m" one of everything.
+// addOneOfEach gives user "m" one object of each kind.
 func (r *rig) addOneOfEach() {
 	r.t.Helper()
 	r.expectRefusal("", r.user("a", account.RoleOwner))
@@ -254,7 +254,7 @@ func (r *rig) addOneOfEach() {
 	r.expectRefusal("", &event.AccessChanged{ID: 8, Members: []account.UserID{"m"}, By: system, At: r.now})
 }
 
-// validCredentials reports which of the credentials of equip are good.
+// validCredentials reports which of the credentials from equip are valid.
 func (r *rig) validCredentials() string {
 	_, session := r.dir.SessionByHash(hex64("s1"))
 	_, key := r.dir.KeyByHash(hex64("k1"))
@@ -359,7 +359,7 @@ func TestSessionsRotate(t *testing.T) {
 	}
 	late := r.session("s4", "m")
 	late.Replaces = "s2"
-	r.expectRefusal(accounts.SessionGone, late) // what has ended does not live on in another
+	r.expectRefusal(accounts.SessionGone, late) // an ended session cannot be replaced
 	short := r.session("short", "m")
 	short.ExpiresAt = r.now.Add(time.Second)
 	r.expectRefusal("", short)
@@ -371,8 +371,8 @@ func TestSessionsRotate(t *testing.T) {
 	}
 }
 
-// TestExpiredThingsGo shows that what has expired is gone a day later, and not by
-// the clock of this machine.
+// TestExpiredThingsGo checks that expired rows are removed a day later, and that this
+// does not depend on the clock of this machine.
 func TestExpiredThingsGo(t *testing.T) {
 	r := newRig(t)
 	r.addOneOfEach()
@@ -461,7 +461,7 @@ func TestSavedSearchesAreBounded(t *testing.T) {
 	}
 	more := saved(1)
 	more.Change, more.Shared = event.SavedSearchReplaced, true
-	r.expectRefusal(accounts.TooMany, more) // one more is shared than a user may share
+	r.expectRefusal(accounts.TooMany, more) // exceeds the shared searches of a user
 	again := saved(0)
 	again.Change, again.Query = event.SavedSearchReplaced, "y"
 	r.expectRefusal("", again)
@@ -489,7 +489,7 @@ func TestOthersAreNotTaken(t *testing.T) {
 	r.expectRefusal("", r.user("a", account.RoleOwner))
 }
 
-// view is everything that readers can see.
+// view holds everything that readers can see.
 type view struct {
 	Users       []account.User
 	Keys        map[account.KeyID]account.Key
@@ -499,11 +499,11 @@ type view struct {
 	Access      map[code.RepositoryID]account.Access
 	Owners      int
 	Searches    map[account.SavedSearchID]account.SavedSearch
-	// Shared are the saved searches that somebody without any reads.
+	// Shared are the saved searches that a user without any sees.
 	Shared map[account.SavedSearchID]account.SavedSearch
 }
 
-// readView reads a Directory in all ways that it has.
+// readView reads a Directory through all its methods.
 func (r *rig) readView() view {
 	v := view{nil, map[account.KeyID]account.Key{}, map[account.SessionID]account.Session{}, map[account.TokenID]account.Token{},
 		map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{}, r.dir.Owners(),
@@ -593,8 +593,8 @@ func (r *rig) checkLookups(v view) error {
 	return nil
 }
 
-// TestModel compares the Directory with the model after every event of random
-// sequences, and again after it was reopened.
+// TestModel compares the Directory with the model after every event of random sequences,
+// and again after reopening it.
 func TestModel(t *testing.T) {
 	seeds := 30
 	if testing.Short() {
@@ -606,7 +606,7 @@ func TestModel(t *testing.T) {
 			r, m, s := newRig(t), newModel(), newScript(seed)
 			for i := range 400 {
 				ev, now := s.step()
-				if s.IntN(10) == 0 { // has no effect at all, not even that time goes on
+				if s.IntN(10) == 0 { // has no effect at all; does not even advance time
 					r.spoiler.fail = true
 					must(t, r.applier.Apply(t.Context(), record(t, r.next, ev)))
 					r.spoiler.fail = false
@@ -652,8 +652,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestConformance checks the projection against the rules of all projections: the
-// same rows after any repetition, after a crash, and from the middle.
+// TestConformance checks the projection against the rules of all projections: the rows
+// are the same after any repetition, after a crash, and when started from the middle.
 func TestConformance(t *testing.T) {
 	s := newScript(99)
 	var records []event.Record

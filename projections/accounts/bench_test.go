@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// benchUsers is a large company; each user has a session and two keys.
+// benchUsers is the number of users of a large company; each has a session and two keys.
 const benchUsers = 10_000
 
-// benchEvents are those that make them.
+// benchEvents returns the events that create them.
 func benchEvents(b *testing.B) []event.Record {
 	r := &rig{t: b, now: start}
 	var records []event.Record
@@ -34,8 +34,8 @@ func benchEvents(b *testing.B) []event.Record {
 	return records
 }
 
-// BenchmarkRead reads the accounts of a large company from the log, and says what
-// they need of memory.
+// BenchmarkRead reads the accounts of a large company from the log, and reports their
+// memory use.
 func BenchmarkRead(b *testing.B) {
 	records := benchEvents(b)
 	for b.Loop() {
@@ -63,7 +63,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkKeyByHash measures the lookup of a request, with many concurrent ones.
+// BenchmarkKeyByHash measures concurrent lookups of a key, as every request needs one.
 func BenchmarkKeyByHash(b *testing.B) {
 	r := newRig(b)
 	for _, rec := range benchEvents(b)[:4000] {

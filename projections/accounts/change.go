@@ -9,41 +9,41 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of the accounts. A user with a session and two keys needs about 2.5 kB of
-// memory (BenchmarkRead): 100,000 of them a quarter of a gigabyte.
+// Bounds of the accounts. A user with a session and two keys needs about 2.5 kB of memory
+// (BenchmarkRead), so 100,000 users need a quarter of a gigabyte.
 const (
 	MaxUsers             = 100_000
 	MaxIdentitiesPerUser = 16
 	MaxKeysPerUser       = 100
-	// MaxSessionsPerUser bounds the sessions of a user; a further one ends the one
-	// that ends first.
+	// MaxSessionsPerUser bounds the sessions of a user. One more session ends the one
+	// with the earliest expiry.
 	MaxSessionsPerUser = 100
 	MaxTokensPerKey    = 10_000
 	MaxInvitations     = 10_000
-	// MaxDecisions bounds the repositories that an owner has decided on,
+	// MaxDecisions bounds the repositories for which an owner has made a decision,
 	// MaxMemberships the members of all of them.
 	MaxDecisions   = 100_000
 	MaxMemberships = 1_000_000
-	// MaxSavedSearches bounds those of all users, of which MaxSharedSearches may be
-	// shared: 90 MB of memory and 4 MB of an answer at their longest. A few users must not
-	// fill the shared ones.
+	// MaxSavedSearches bounds the saved searches of all users, MaxSharedSearches the
+	// shared ones. At maximum length, they use 90 MB of memory and 4 MB of a response. A
+	// bound per user prevents a few users from using up the shared ones.
 	MaxSavedSearches         = 20_000
 	MaxSharedSearches        = 1000
 	MaxSavedSearchesPerUser  = 100
 	MaxSharedSearchesPerUser = 20
 )
 
-// change is the effect of one record: rows in a batch, and what happens to the
-// state once they are committed. The state is only read meanwhile.
+// change is the effect of one record: rows in a batch, and changes of the state to make
+// once they are committed. Until then the state is only read.
 type change struct {
 	b       *store.Batch
 	s       *state
 	at      event.Offset
 	refusal Refusal
 	effects []func(*state)
-	// users says that a user changes.
+	// users reports that a user changes.
 	users bool
-	// takenExpiries go back if the batch is discarded.
+	// takenExpiries are restored if the batch is discarded.
 	takenExpiries []expiry
 }
 
@@ -88,7 +88,7 @@ func timeOf(ev event.Event) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// apply adds the effect of an event, or says why it has none.
+// apply adds the effect of an event, or returns the reason why it has none.
 func (c *change) apply(ev event.Event) (Refusal, error) {
 	switch e := ev.(type) {
 	case *event.UserCreated:
@@ -129,7 +129,7 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 	return "", nil
 }
 
-// addEffect notes what happens to the state once the batch is committed.
+// addEffect adds a change of the state to make once the batch is committed.
 func (c *change) addEffect(f func(*state)) { c.effects = append(c.effects, f) }
 
 func (c *change) putUser(u *account.User) error {
@@ -164,7 +164,7 @@ func (c *change) putKey(k *account.Key) error {
 	})
 }
 
-// dropKey drops a key with the tokens that it minted.
+// dropKey removes a key and the tokens that it minted.
 func (c *change) dropKey(id account.KeyID) error {
 	for token := range c.s.tokens.byOwner[string(id)] {
 		if err := c.dropToken(token); err != nil {
@@ -199,10 +199,10 @@ func (c *change) dropInvitation(id account.InvitationID) error {
 	return c.b.Delete(rowKey(kindInvitation, id))
 }
 
-// setAccess replaces a decision; one without visibility and members is taken back.
+// setAccess replaces a decision, or withdraws it if visibility and members are empty.
 func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, members []account.UserID) error {
 	if len(members) == 0 {
-		members = nil // as it comes out of the row
+		members = nil // as decoded from the row
 	}
 	if visibility == "" && members == nil {
 		c.addEffect(func(s *state) { s.setAccess(id, nil) })
@@ -214,7 +214,7 @@ func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, 
 	return write(c.b, accessKey(id), &accessRow{visibility, members})
 }
 
-// dropCredentials ends what a user has to sign in with, except for sessions in keep.
+// dropCredentials removes a user's credentials, except for sessions in keep.
 func (c *change) dropCredentials(user account.UserID) error {
 	for id := range c.s.keys.byOwner[string(user)] {
 		if err := c.dropKey(id); err != nil {
@@ -224,7 +224,7 @@ func (c *change) dropCredentials(user account.UserID) error {
 	return c.dropSessions(user, nil)
 }
 
-// dropSessions ends the sessions of a user except for those to be kept.
+// dropSessions ends the sessions of a user, except for those in keep.
 func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bool) error {
 	for id := range c.s.sessions.byOwner[string(user)] {
 		if keep[id] {
@@ -237,7 +237,7 @@ func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bo
 	return nil
 }
 
-// recordRefusal remembers why the event had no effect, and forgets the oldest refusal if
+// recordRefusal records why the event had no effect, and drops the oldest refusal if
 // there are too many.
 func (c *change) recordRefusal(r *recentRefusals, why Refusal) error {
 	c.refusal = why

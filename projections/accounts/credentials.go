@@ -29,7 +29,7 @@ func (c *change) invitationRevoked(e *event.InvitationRevoked) (Refusal, error) 
 	return "", c.dropInvitation(e.Invitation)
 }
 
-// activeUser says why nothing new may be had by a user.
+// activeUser returns the reason why no credential can be created for a user.
 func (c *change) activeUser(id account.UserID) Refusal {
 	switch u := c.s.users[id]; {
 	case u == nil:
@@ -68,8 +68,9 @@ func (c *change) sessionStarted(e *event.SessionStarted) (Refusal, error) {
 	}})
 }
 
-// replaceSession gives the session that another takes the place of its last moments. One
-// that has ended meanwhile does not live on in another, and one is replaced once.
+// replaceSession shortens the session that another one replaces to its grace period. A
+// session that has already ended cannot be replaced, and a session can be replaced only
+// once.
 func (c *change) replaceSession(e *event.SessionStarted) (Refusal, error) {
 	old := c.s.sessions.byID[e.Replaces]
 	switch {
@@ -86,7 +87,7 @@ func (c *change) replaceSession(e *event.SessionStarted) (Refusal, error) {
 	return "", c.putSession(&next)
 }
 
-// makeRoom ends the session of a user that ends first, if there are too many.
+// makeRoom ends the session of a user with the earliest expiry if there are too many.
 func (c *change) makeRoom(user account.UserID) error {
 	all := c.s.sessions.byOwner[string(user)]
 	if len(all) < MaxSessionsPerUser {
@@ -120,7 +121,7 @@ func (c *change) sessionEnded(e *event.SessionEnded) (Refusal, error) {
 	return "", nil
 }
 
-// ownSession returns the session that an actor has shown, if it is one of user.
+// ownSession returns the session of an actor if it belongs to user.
 func (c *change) ownSession(by account.Actor, user account.UserID) *session {
 	s := c.s.sessions.byID[account.SessionID(by.Credential)]
 	if by.Kind != account.ActorUser || s == nil || s.User != user {
@@ -129,8 +130,8 @@ func (c *change) ownSession(by account.Actor, user account.UserID) *session {
 	return s
 }
 
-// rotationChain returns s with those that it took the place of, and those that took
-// its place: one sign-in.
+// rotationChain returns s with the sessions that it replaced and those that replaced it:
+// together, one sign-in.
 func (c *change) rotationChain(s *session) map[account.SessionID]bool {
 	if s == nil {
 		return nil
@@ -206,7 +207,7 @@ func (c *change) tokenMinted(e *event.TokenMinted) (Refusal, error) {
 	})
 }
 
-// roomForToken drops the tokens of a key that have expired, if it has too many.
+// roomForToken removes the expired tokens of a key if it has too many.
 func (c *change) roomForToken(key account.KeyID, now time.Time) (Refusal, error) {
 	all := c.s.tokens.byOwner[string(key)]
 	if len(all) < MaxTokensPerKey {

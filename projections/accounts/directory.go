@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Await returns once what the record at that position of event.TopicAccounts says
-// can be read, or the error of ctx.
+// Await returns once the effect of the record at that position of event.TopicAccounts is
+// visible, or with the error of ctx.
 func (d *Directory) Await(ctx context.Context, at event.Position) error {
 	d.mu.RLock()
 	wait := d.mu.wait
@@ -23,7 +23,7 @@ func (d *Directory) Await(ctx context.Context, at event.Position) error {
 	return wait(ctx, at)
 }
 
-// findValue looks one value up.
+// findValue looks up one value.
 func findValue[K comparable, V any](d *Directory, of func(s *state) map[K]*V, key K) (*V, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -36,7 +36,7 @@ func (d *Directory) User(id account.UserID) (*account.User, bool) {
 	return findValue(d, func(s *state) map[account.UserID]*account.User { return s.users }, id)
 }
 
-// UserByEmail wants lower case.
+// UserByEmail returns the user with that e-mail address, which must be in lower case.
 func (d *Directory) UserByEmail(email string) (*account.User, bool) {
 	return findValue(d, func(s *state) map[string]*account.User { return s.emails }, email)
 }
@@ -46,8 +46,8 @@ func (d *Directory) UserByIdentity(identity account.Identity) (*account.User, bo
 	return findValue(d, func(s *state) map[account.Identity]*account.User { return s.identities }, identity)
 }
 
-// Users returns all of them, ordered by CreatedAt, then ID. The slice is the
-// caller's.
+// Users returns all users, ordered by CreatedAt, then ID. The caller may modify the
+// slice.
 func (d *Directory) Users() []*account.User {
 	d.mu.RLock()
 	users := d.mu.users
@@ -58,7 +58,7 @@ func (d *Directory) Users() []*account.User {
 	return slices.Clone(users)
 }
 
-// orderedUsers puts the users in order and keeps that until one changes.
+// orderedUsers sorts the users and caches the result until one changes.
 func (d *Directory) orderedUsers() []*account.User {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,14 +75,14 @@ func (d *Directory) orderedUsers() []*account.User {
 	return d.mu.users
 }
 
-// Owners counts the active owners.
+// Owners returns the number of active owners.
 func (d *Directory) Owners() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.mu.state.owners
 }
 
-// KeyByHash finds a key by its keyed hash.
+// KeyByHash returns the key with that keyed hash.
 func (d *Directory) KeyByHash(hash string) (*account.Key, bool) {
 	return findValue(d, func(s *state) map[string]*account.Key { return s.keys.byHash }, hash)
 }
@@ -92,14 +92,14 @@ func (d *Directory) Key(id account.KeyID) (*account.Key, bool) {
 	return findValue(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byID }, id)
 }
 
-// Keys returns those of a user, newest first.
+// Keys returns the keys of a user, newest first.
 func (d *Directory) Keys(user account.UserID) []*account.Key {
 	return newestFirst(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byOwner[string(user)] }, func(a, b *account.Key) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 }
 
-// newestFirst returns the values of a map in an order; the slice is the caller's.
+// newestFirst returns the sorted values of a map. The caller may modify the slice.
 func newestFirst[K comparable, V any](d *Directory, of func(s *state) map[K]*V, compare func(a, b *V) int) []*V {
 	d.mu.RLock()
 	m := of(d.mu.state)
@@ -112,7 +112,7 @@ func newestFirst[K comparable, V any](d *Directory, of func(s *state) map[K]*V, 
 	return values
 }
 
-// TokenByHash finds a token by its keyed hash.
+// TokenByHash returns the token with that keyed hash.
 func (d *Directory) TokenByHash(hash string) (*account.Token, bool) {
 	return findValue(d, func(s *state) map[string]*account.Token { return s.tokens.byHash }, hash)
 }
@@ -122,7 +122,7 @@ func (d *Directory) Token(id account.TokenID) (*account.Token, bool) {
 	return findValue(d, func(s *state) map[account.TokenID]*account.Token { return s.tokens.byID }, id)
 }
 
-// SessionByHash finds a session by its keyed hash.
+// SessionByHash returns the session with that keyed hash.
 func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
 	s, found := findValue(d, func(s *state) map[string]*session { return s.sessions.byHash }, hash)
 	if !found {
@@ -131,7 +131,7 @@ func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
 	return &s.Session, true
 }
 
-// Sessions returns those of a user, newest first.
+// Sessions returns the sessions of a user, newest first.
 func (d *Directory) Sessions(user account.UserID) []*account.Session {
 	held := newestFirst(d, func(s *state) map[account.SessionID]*session { return s.sessions.byOwner[string(user)] }, func(a, b *session) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
@@ -143,20 +143,20 @@ func (d *Directory) Sessions(user account.UserID) []*account.Session {
 	return sessions
 }
 
-// InvitationByHash finds an invitation by its keyed hash.
+// InvitationByHash returns the invitation with that keyed hash.
 func (d *Directory) InvitationByHash(hash string) (*account.Invitation, bool) {
 	return findValue(d, func(s *state) map[string]*account.Invitation { return s.invitations.byHash }, hash)
 }
 
-// Invitations returns all of them, newest first.
+// Invitations returns all invitations, newest first.
 func (d *Directory) Invitations() []*account.Invitation {
 	return newestFirst(d, func(s *state) map[account.InvitationID]*account.Invitation { return s.invitations.byID }, func(a, b *account.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 }
 
-// Access returns the decisions on repositories: the same map while none has
-// changed, which is never changed.
+// Access returns the decisions on repositories. The map is never modified, and stays the
+// same until a decision changes.
 func (d *Directory) Access() map[code.RepositoryID]*account.Access {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -7,20 +7,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// expiryGrace is how long what has expired is kept: longer than the clocks of two
-// processes can be apart, so that the event of one does not end what another still
-// takes.
+// expiryGrace is the time for which expired rows are kept. It is longer than the clocks
+// of two processes can differ, so that an event of one process does not end a credential
+// that another still accepts.
 const expiryGrace = 24 * time.Hour
 
-// expiry is when a session, token or invitation ends.
+// expiry is the time when a session, token or invitation ends.
 type expiry struct {
 	at   time.Time
 	kind byte
 	id   string
 }
 
-// expiries are ordered by time, the next first. One may be of a thing that is gone,
-// or that ends at another time by now.
+// expiries are ordered by time, earliest first. An expiry may belong to a thing that no
+// longer exists or that now ends at another time.
 type expiries struct{ heap []expiry }
 
 // Len implements heap.Interface.
@@ -44,7 +44,7 @@ func (e *expiries) Pop() any {
 
 func (e *expiries) add(at time.Time, kind byte, id string) { heap.Push(e, expiry{at, kind, id}) }
 
-// takeBefore removes and returns the next one before a time.
+// takeBefore removes and returns the next expiry before a time.
 func (e *expiries) takeBefore(before time.Time) (expiry, bool) {
 	if len(e.heap) == 0 || !e.heap[0].at.Before(before) {
 		return expiry{}, false
@@ -52,7 +52,8 @@ func (e *expiries) takeBefore(before time.Time) (expiry, bool) {
 	return heap.Pop(e).(expiry), true
 }
 
-// dropExpired drops what expired more than expiryGrace before now, the time of the event.
+// dropExpired removes the rows that expired more than expiryGrace before now, the time of
+// the event.
 func (c *change) dropExpired(now time.Time) error {
 	for {
 		x, ok := c.s.expiries.takeBefore(now.Add(-expiryGrace))
@@ -84,8 +85,8 @@ func (c *change) dropExpiry(x expiry) error {
 	return nil
 }
 
-// expirySlack is how many expiries of deleted objects are kept in addition to one
-// per existing object.
+// expirySlack is the number of expiries of deleted objects that are kept in addition to
+// one per existing object.
 const expirySlack = 1024
 
 // rebuildExpiries rebuilds the expiries if most of them belong to deleted objects.

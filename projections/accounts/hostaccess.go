@@ -15,31 +15,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of the permissions of code hosts. A user of a repository needs 16 bytes of memory:
-// IDs that occur more than once are kept once.
+// Bounds of the permissions of code hosts. A user of a repository needs 16 bytes of
+// memory, because IDs that occur more than once share their memory.
 const (
 	MaxHostRepositories = 200_000
 	MaxHostMemberships  = 4_000_000
-	// MaxHostDoubts bounds the doubts about single repositories. One more is a doubt about
-	// its connection, of which there are few.
+	// MaxHostDoubts bounds the doubts about single repositories. Beyond it, a doubt is
+	// recorded about the connection, of which there are few.
 	MaxHostDoubts = 10_000
-	// hostAccessRetention is how long a row is kept after its last reading. query/auth
-	// ignores it long before.
+	// hostAccessRetention is the time for which a row is kept after its last reading.
+	// query/auth ignores it much earlier.
 	hostAccessRetention = 90 * 24 * time.Hour
-	// maxOverlap is by how much a reading that is appended last may have begun earlier than
-	// another. What is further to come was read by a clock that was wrong.
+	// maxOverlap is the maximum time by which a reading that is appended later may have
+	// begun before another. A row with a time further ahead was read by a wrong clock.
 	maxOverlap = 3 * time.Hour
 )
 
-// hostAccess has the permissions of repositories at their code hosts.
+// hostAccess holds the permissions of repositories at their code hosts.
 type hostAccess struct {
-	// rows are shared with readers once they are taken, and then copied before they change.
+	// rows is shared with readers once they read it, and is then copied before a change.
 	rows        map[code.RepositoryID]*account.HostAccess
 	taken       bool
-	version     uint64 // counts the changes that are more than a time of reading
-	memberships int    // users and addresses of all rows
-	// doubts has the time since which a reading is requested. It is shared with readers as
-	// rows are.
+	version     uint64 // counts changes other than those of the time of reading
+	memberships int    // users and addresses in all rows
+	// doubts holds the times since which a reading is requested. It is shared with
+	// readers like rows.
 	doubts map[account.HostDoubt]time.Time
 }
 
@@ -69,7 +69,8 @@ func (d *Directory) loadHostAccess(key, value []byte) error {
 	return nil
 }
 
-// internAll returns the elements in order, each kept once in memory; nil for none.
+// internAll returns the elements in order, sharing the memory of equal ones; nil for
+// none.
 func internAll(list []string) []string {
 	if len(list) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func isSameHostAccess(a, b *account.HostAccess) bool {
 	return a != nil && b != nil && a.Connection == b.Connection && slices.Equal(a.Users, b.Users) && slices.Equal(a.Emails, b.Emails)
 }
 
-// put adds or replaces what was read of a repository.
+// put adds or replaces the permissions of a repository.
 func (h *hostAccess) put(a *account.HostAccess) {
 	h.copyTaken()
 	was := h.rows[a.Repository]
@@ -117,8 +118,9 @@ func (h *hostAccess) copyTaken() {
 	}
 }
 
-// hostAccessRead replaces the row of a repository. A reading that began before the one in the
-// row has no effect: two processes may have read at once, for less than maxOverlap.
+// hostAccessRead replaces the row of a repository. A reading that began before the one in
+// the row has no effect, unless the difference exceeds maxOverlap: two processes may have
+// read at the same time.
 func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	h := &c.s.hosts
 	was := h.rows[e.ID]
@@ -136,7 +138,8 @@ func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	return "", c.putHostAccess(a)
 }
 
-// hostAccessDoubted records that a repository, or all of a connection, is to be read again.
+// hostAccessDoubted records that a repository, or all repositories of a connection, must
+// be read again.
 func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
 	doubt := account.HostDoubt{Connection: e.Connection, Repository: e.ID}
 	if _, known := c.s.hosts.doubts[doubt]; !known && len(c.s.hosts.doubts) >= MaxHostDoubts {
@@ -150,8 +153,8 @@ func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
 	return write(c.b, hostDoubtKey(doubt), at)
 }
 
-// dropDoubt drops the doubt about a repository that was read since. A doubt about a whole
-// connection stays: the times of reading show which repositories were read since.
+// dropDoubt removes the doubt about a repository that was read since then. A doubt about
+// a whole connection stays: the times of reading show which repositories were read since.
 func (c *change) dropDoubt(connection string, id code.RepositoryID, readAt time.Time) error {
 	doubt := account.HostDoubt{Connection: connection, Repository: id}
 	since, found := c.s.hosts.doubts[doubt]
@@ -221,16 +224,17 @@ func (c *change) dropHostAccess(a *account.HostAccess) error {
 	return c.b.Delete(hostAccessKey(a.Repository))
 }
 
-// HostAccess returns who may read which repository at its code host: a map that is never
-// changed. The version changes with it, unless only times of reading have changed.
+// HostAccess returns the users who can read each repository at its code host, in a map
+// that is never modified. The version changes with it, unless only times of reading have
+// changed.
 func (d *Directory) HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.mu.hosts.rows, d.mu.hosts.version
 }
 
-// HostDoubts returns what is to be read again from code hosts, and since when: a map that is
-// never changed.
+// HostDoubts returns the repositories and connections that must be read again, and since
+// when, in a map that is never modified.
 func (d *Directory) HostDoubts() map[account.HostDoubt]time.Time {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

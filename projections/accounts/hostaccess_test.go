@@ -23,7 +23,7 @@ func (r *rig) readHost(id code.RepositoryID, users ...string) {
 	r.expectRefusal("", &event.HostAccessRead{ID: id, Connection: "hub", Users: users, At: r.now})
 }
 
-// usersOf returns who may read a repository, and when that was read.
+// usersOf returns the users who can read a repository, and the time of the reading.
 func (r *rig) usersOf(id code.RepositoryID) (users []string, at time.Time) {
 	all, _ := r.dir.HostAccess()
 	if a := all[id]; a != nil {
@@ -79,8 +79,8 @@ func TestHostAccess(t *testing.T) {
 	}
 }
 
-// TestHostAccessOfAWrongClock shows that a reading by a clock that was far ahead does not stand
-// against all that follow.
+// TestHostAccessOfAWrongClock checks that a reading by a clock that was far ahead does
+// not block all later ones.
 func TestHostAccessOfAWrongClock(t *testing.T) {
 	r := newRig(t)
 	r.expectRefusal("", &event.HostAccessRead{ID: 7, Connection: "hub", Users: []string{"1042"}, At: r.now.Add(1000 * time.Hour)})
@@ -102,7 +102,7 @@ func TestHostDoubts(t *testing.T) {
 		}
 		r.reopen()
 	}
-	r.readHost(7) // began when it was doubted: the host may have changed since
+	r.readHost(7) // began at the time of the doubt: the host may have changed since
 	if len(r.dir.HostDoubts()) != 2 {
 		t.Error("a doubt is gone with a reading that began no later")
 	}
@@ -113,8 +113,8 @@ func TestHostDoubts(t *testing.T) {
 	}
 }
 
-// TestHostAccessModel compares the rows with the events of random sequences, and holds the
-// projection to the rules of all projections.
+// TestHostAccessModel compares the rows with the events of random sequences, and checks
+// the projection against the rules of all projections.
 func TestHostAccessModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 19))
 	now := start

@@ -42,7 +42,7 @@ func (m *metrics) unregisterAll() {
 	}
 }
 
-// countCollector counts what a Directory holds.
+// countCollector counts the objects in a Directory.
 type countCollector struct{ d *Directory }
 
 var countDescription = prometheus.NewDesc("quarry_accounts_held",

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// model is the accounts as the documentation of the events has them, in the
-// plainest way: everything is looked through every time.
+// model implements the accounts as the documentation of the events describes them, in the
+// simplest way: with linear searches.
 type model struct {
 	users       map[account.UserID]account.User
 	sessions    map[account.SessionID]modelSession
@@ -26,7 +26,7 @@ type model struct {
 
 type modelSession struct {
 	account.Session
-	replaced account.SessionID // the one that took its place
+	replaced account.SessionID // the session that replaced it
 }
 
 func newModel() *model {
@@ -57,7 +57,7 @@ func (m *model) owners() (n int) {
 
 func (m *model) isActive(id account.UserID) bool { return m.users[id].State == account.StateActive }
 
-// dropExpired drops what ended more than a day before now.
+// dropExpired removes everything that ended more than a day before now.
 func (m *model) dropExpired(now time.Time) {
 	over := func(end time.Time) bool { return end.Add(24 * time.Hour).Before(now) }
 	maps.DeleteFunc(m.sessions, func(_ account.SessionID, s modelSession) bool { return over(s.ExpiresAt) })
@@ -79,7 +79,7 @@ func (m *model) dropCredentials(id account.UserID) {
 	maps.DeleteFunc(m.sessions, func(_ account.SessionID, s modelSession) bool { return s.User == id })
 }
 
-// signIn returns the sessions that are one sign-in with id.
+// signIn returns the sessions that belong to the same sign-in as id.
 func (m *model) signIn(id account.SessionID) map[account.SessionID]bool {
 	same := map[account.SessionID]bool{id: true}
 	for range m.sessions {
@@ -97,7 +97,7 @@ func (m *model) signIn(id account.SessionID) map[account.SessionID]bool {
 
 // apply changes the model and reports whether the event had an effect.
 func (m *model) apply(ev event.Event, now time.Time) bool {
-	defer m.dropExpired(now) // the event itself still finds what goes with it
+	defer m.dropExpired(now) // the event itself still sees expired objects
 	switch e := ev.(type) {
 	case *event.UserCreated:
 		return m.createUser(e)

@@ -8,27 +8,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Refusal says why an event had no effect; empty if it had. The audit log shows it.
+// Refusal is the reason why an event had no effect; empty if it had one. The audit log
+// shows it.
 type Refusal string
 
-// The reasons.
+// The reasons for which events are refused.
 const (
 	EmailTaken        Refusal = "email_taken"
 	IdentityTaken     Refusal = "identity_taken"
-	IDTaken           Refusal = "id_taken"   // of anything; an event that was appended twice among it
+	IDTaken           Refusal = "id_taken"   // of any object; also for an event that was appended twice
 	HashTaken         Refusal = "hash_taken" // of a credential
 	NameTaken         Refusal = "name_taken" // of a key or saved search
-	NotFirst          Refusal = "not_first"  // the first owner, and there is a user
-	NotOwner          Refusal = "not_owner"  // the first owner, who is none or not active
+	NotFirst          Refusal = "not_first"  // of a first owner, if a user exists
+	NotOwner          Refusal = "not_owner"  // of a first owner, if the user is not an active owner
 	InvitationGone    Refusal = "invitation_gone"
 	InvitationExpired Refusal = "invitation_expired"
-	InvitationOther   Refusal = "invitation_other" // of another address or role
+	InvitationOther   Refusal = "invitation_other" // for another address or role
 	UnknownUser       Refusal = "unknown_user"
 	UserInactive      Refusal = "user_inactive"
 	LastOwner         Refusal = "last_owner"
-	Unchanged         Refusal = "unchanged" // nothing is left to be done
+	Unchanged         Refusal = "unchanged" // there is nothing to do
 	SessionGone       Refusal = "session_gone"
-	SessionReplaced   Refusal = "session_replaced" // another has taken its place already
+	SessionReplaced   Refusal = "session_replaced" // another session has already replaced it
 	KeyGone           Refusal = "key_gone"
 	KeyExpired        Refusal = "key_expired"
 	TokenGone         Refusal = "token_gone"
@@ -36,21 +37,21 @@ const (
 	TooMany           Refusal = "too_many"    // a bound of this package
 )
 
-// refusals are all that there are.
+// refusals lists all reasons.
 var refusals = []Refusal{
 	EmailTaken, IdentityTaken, IDTaken, HashTaken, NameTaken, NotFirst, NotOwner, InvitationGone, InvitationExpired, InvitationOther,
 	UnknownUser, UserInactive, LastOwner, Unchanged, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, SearchGone, TooMany,
 }
 
-// MaxRefusals bounds the refusals that are remembered, the newest of them.
+// MaxRefusals bounds the stored refusals; the newest are kept.
 const MaxRefusals = 10_000
 
 // recentRefusals holds the newest refusals, in the order of their offsets.
 type recentRefusals struct {
 	offsets []event.Offset
 	why     map[event.Offset]Refusal
-	// forgotten is the offset after the last refusal that was dropped: below it
-	// nothing is known.
+	// forgotten is the offset after the last dropped refusal. Outcomes below it are
+	// unknown.
 	forgotten event.Offset
 }
 
@@ -59,8 +60,8 @@ func (r *recentRefusals) add(at event.Offset, why Refusal) {
 	r.why[at] = why
 }
 
-// dropOldest makes room. The offsets are copied from time to time so that the slice
-// does not grow without bound.
+// dropOldest removes the oldest refusal. It copies the offsets from time to time, so that
+// the slice does not grow without bound.
 func (r *recentRefusals) dropOldest() {
 	delete(r.why, r.offsets[0])
 	r.forgotten = r.offsets[0] + 1
@@ -74,10 +75,11 @@ func refusalKey(at event.Offset) []byte {
 	return binary.BigEndian.AppendUint64([]byte{byte(store.FamilyAccounts), kindRefusal}, uint64(at))
 }
 
-// Outcome returns why the event at a position of event.TopicAccounts had no effect,
-// empty if it had one. ok is false if that is not known: the record is not applied
-// yet, or is older than the last MaxRefusals refusals. A projection that is applied
-// after the Directory, to the same batch, may call it for the record it applies.
+// Outcome returns the reason why the event at a position of event.TopicAccounts had no
+// effect, or "" if it had one. ok is false if the outcome is unknown, because the record
+// is not applied yet or is older than the last MaxRefusals refusals. A projection that is
+// applied after the Directory, to the same batch, may call it for the record that it
+// applies.
 func (d *Directory) Outcome(at event.Position) (why Refusal, ok bool) {
 	if at.Topic != event.TopicAccounts {
 		return "", false
@@ -93,7 +95,7 @@ func (d *Directory) Outcome(at event.Position) (why Refusal, ok bool) {
 	return d.mu.refused.why[at.Offset], true
 }
 
-// loadRefusal takes a row over.
+// loadRefusal loads a row.
 func (d *Directory) loadRefusal(key, value []byte) error {
 	if len(key) != 10 {
 		return fmt.Errorf("accounts: row %q: want an offset of 8 bytes", key)

@@ -9,7 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// savedSearches are those of all users. Its values are replaced, never changed.
+// savedSearches holds the saved searches of all users. Its values are replaced, never
+// modified.
 type savedSearches struct {
 	byID   map[account.SavedSearchID]*account.SavedSearch
 	byUser map[account.UserID]map[account.SavedSearchID]*account.SavedSearch
@@ -47,7 +48,7 @@ func (l *savedSearches) remove(id account.SavedSearchID) {
 	}
 }
 
-// countShared returns how many searches a user shares.
+// countShared returns the number of searches that a user shares.
 func (l *savedSearches) countShared(user account.UserID) int {
 	n := 0
 	for _, q := range l.byUser[user] {
@@ -88,7 +89,7 @@ func (c *change) dropSavedSearch(id account.SavedSearchID) error {
 	return c.b.Delete(rowKey(kindSavedSearch, id))
 }
 
-// dropSavedSearches drops those of a user who is removed, shared ones too.
+// dropSavedSearches removes the saved searches of a removed user, including shared ones.
 func (c *change) dropSavedSearches(user account.UserID) error {
 	for id := range c.s.searches.byUser[user] {
 		if err := c.dropSavedSearch(id); err != nil {
@@ -139,8 +140,8 @@ func (d *Directory) SavedSearch(id account.SavedSearchID) (*account.SavedSearch,
 	return findValue(d, func(s *state) map[account.SavedSearchID]*account.SavedSearch { return s.searches.byID }, id)
 }
 
-// SavedSearches returns those of a user and, after them, those that others share, each
-// by name. The slice is the caller's.
+// SavedSearches returns the saved searches of a user, followed by those that other users
+// share, both ordered by name. The caller may modify the slice.
 func (d *Directory) SavedSearches(user account.UserID) []*account.SavedSearch {
 	d.mu.RLock()
 	found := slices.Collect(maps.Values(d.mu.state.searches.byUser[user]))

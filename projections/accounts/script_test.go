@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// script makes random events about few things, so that everything collides.
+// script generates random events about few objects, so that they collide often.
 type script struct {
 	*rand.Rand
 	now time.Time
@@ -54,12 +54,13 @@ func (s *script) randomActor() account.Actor {
 	return account.Actor{Kind: account.ActorUser, User: s.user(), Credential: string(s.session()), Address: "10.0.0.1", Client: "test"}
 }
 
-// expiry is soon or late.
+// expiry returns a time in the near or far future.
 func (s *script) expiry() time.Time {
 	return s.now.Add([]time.Duration{time.Minute, time.Hour, 3 * 24 * time.Hour, 30 * 24 * time.Hour}[s.IntN(4)])
 }
 
-// moveClock moves the clock, sometimes back: processes do not agree on the time.
+// moveClock moves the clock, sometimes backward, because processes do not agree on the
+// time.
 func (s *script) moveClock() {
 	step := time.Duration(s.IntN(120)) * time.Second
 	switch s.IntN(20) {

@@ -8,19 +8,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// state is what the rows say, found by what readers ask for. Its values are
-// replaced, never changed.
+// state holds the rows in memory, indexed for readers. Its values are replaced, never
+// modified.
 type state struct {
 	users       map[account.UserID]*account.User
 	emails      map[string]*account.User
 	identities  map[account.Identity]*account.User
-	owners      int // active ones
+	owners      int // active owners
 	sessions    table[account.SessionID, session]
 	keys        table[account.KeyID, account.Key]
 	tokens      table[account.TokenID, account.Token]
 	invitations table[account.InvitationID, account.Invitation]
-	// access is shared with readers once it is published, and then copied before it
-	// changes.
+	// access is shared with readers once it is published, and is then copied before a
+	// change.
 	access      map[code.RepositoryID]*account.Access
 	accessTaken bool
 	memberships int // members of all decisions
@@ -29,15 +29,15 @@ type state struct {
 	expiries    expiries
 }
 
-// session is an account.Session and what only the rules need.
+// session is an account.Session with data that only the rules need.
 type session struct {
 	account.Session
-	// replacedBy has taken its place.
+	// replacedBy is the session that replaced it.
 	replacedBy account.SessionID
 }
 
-// table holds the credentials of one kind. The owner of a token is its key, of
-// everything else a user; invitations have none.
+// table holds the credentials of one kind. The owner of a token is its key; the owner of
+// any other credential is a user. Invitations have no owner.
 type table[ID ~string, V any] struct {
 	byID     map[ID]*V
 	byHash   map[string]*V
@@ -129,7 +129,7 @@ func (s *state) putInvitation(i *account.Invitation) {
 	s.expiries.add(i.ExpiresAt, kindInvitation, string(i.ID))
 }
 
-// setAccess replaces a decision; nil takes it back.
+// setAccess replaces a decision, or withdraws it if a is nil.
 func (s *state) setAccess(id code.RepositoryID, a *account.Access) {
 	if s.accessTaken {
 		s.access, s.accessTaken = maps.Clone(s.access), false

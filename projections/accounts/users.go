@@ -26,13 +26,14 @@ func (c *change) userCreated(e *event.UserCreated) (Refusal, error) {
 		CreatedAt: e.At.UTC(), UpdatedAt: e.At.UTC(),
 	}
 	if e.Identity != nil {
-		// The address came with it: an identity without a verified address makes no user.
+		// The provider has verified the address: no user is created for an identity
+		// without a verified address.
 		u.Identities, u.EmailVerified = []account.Identity{*e.Identity}, true
 	}
 	return "", c.putUser(u)
 }
 
-// checkNewUser says why there cannot be such a user.
+// checkNewUser returns the reason why the user cannot be created.
 func (c *change) checkNewUser(e *event.UserCreated) Refusal {
 	switch {
 	case c.s.users[e.User] != nil:
@@ -51,7 +52,7 @@ func (c *change) checkNewUser(e *event.UserCreated) Refusal {
 	return ""
 }
 
-// checkInvitation says why the invitation is not good for the user.
+// checkInvitation returns the reason why the invitation is not valid for the user.
 func (c *change) checkInvitation(e *event.UserCreated) Refusal {
 	i := c.s.invitations.byID[e.Invitation]
 	switch {
@@ -90,7 +91,7 @@ func (c *change) userChanged(e *event.UserChanged) (Refusal, error) {
 	return "", nil
 }
 
-// applyUserChange changes u, or says why not.
+// applyUserChange changes u, or returns the reason why it cannot.
 func (c *change) applyUserChange(u *account.User, e *event.UserChanged) Refusal {
 	switch e.Change {
 	case event.UserApproved:
@@ -146,8 +147,8 @@ func (c *change) linkIdentity(u *account.User, id account.Identity) Refusal {
 	return ""
 }
 
-// applyProviderClaims unlinks the identities at code hosts that a provider no longer names, and
-// takes over whether it has verified the address of the user.
+// applyProviderClaims unlinks the identities at code hosts that a provider no longer
+// names, and records whether the provider has verified the user's address.
 func (c *change) applyProviderClaims(id account.UserID, said *event.ProviderClaims) error {
 	was := c.s.users[id]
 	u := *was
@@ -183,8 +184,8 @@ func (c *change) userRemoved(e *event.UserRemoved) (Refusal, error) {
 	return "", c.dropUser(u.ID)
 }
 
-// activityNoted moves times forward only: processes note what they saw in any
-// order.
+// activityNoted only moves times forward, because the notes of several processes arrive
+// in any order.
 func (c *change) activityNoted(e *event.ActivityNoted) error {
 	for id, seen := range e.Users {
 		u := c.s.users[id]
