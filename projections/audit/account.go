@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// accountEntries returns the entries of an account event: one, or none if the event
-// has no actor.
+// accountEntries returns the entries of an account event: one, or none if the event has
+// no actor.
 func accountEntries(ev event.Event, refused string) []entryRow {
 	e := entryRow{Refused: refused}
 	switch ev := ev.(type) {
@@ -38,8 +38,8 @@ func accountEntries(ev event.Event, refused string) []entryRow {
 	return []entryRow{e}
 }
 
-// credentialRecord is that of a session, key or token; the zero one for anything
-// else.
+// credentialRecord returns the record of a session, key or token event, and the zero
+// record for any other event.
 func credentialRecord(ev event.Event) audit.Record {
 	switch ev := ev.(type) {
 	case *event.SessionStarted:
@@ -64,8 +64,8 @@ func credentialRecord(ev event.Event) audit.Record {
 	return audit.Record{}
 }
 
-// newRecord makes one; metadata are names and values, of which empty ones are left
-// out.
+// newRecord returns a record. metadata holds alternating names and values; empty values
+// are omitted.
 func newRecord(action audit.Action, by account.Actor, at time.Time, kind audit.TargetType, target string, metadata ...string) audit.Record {
 	r := audit.Record{At: at, Action: action, Actor: by, TargetType: kind, Target: target}
 	for i := 0; i < len(metadata); i += 2 {
@@ -105,7 +105,8 @@ func userCreated(ev *event.UserCreated) audit.Record {
 		"role", string(ev.Role), "invitation", string(ev.Invitation), "issuer", truncateText(issuer))
 }
 
-// truncateText keeps a text that events allow to be longer within the bound of metadata.
+// truncateText truncates a text that events allow to be longer than the bound of
+// metadata.
 func truncateText(s string) string {
 	if len(s) <= audit.MaxMetadataBytes {
 		return s
@@ -183,7 +184,7 @@ func accessChanged(ev *event.AccessChanged) audit.Record {
 		"members", truncateText(strings.Join(members, ",")), "memberCount", strconv.Itoa(len(members)))
 }
 
-// savedSearchChanged leaves the text of the query out: it is the user's own.
+// savedSearchChanged omits the text of the query, because it is private to the user.
 func savedSearchChanged(ev *event.SavedSearchChanged) audit.Record {
 	action, shared := audit.SavedSearchDeleted, ""
 	switch ev.Change {

@@ -23,17 +23,18 @@ type Options struct {
 	Topic   event.Topic
 	Store   *store.Store
 	Decoder *projections.Decoder
-	// Refused says why the record of event.TopicAccounts that is being applied has
-	// no effect; empty: it has. The projection of accounts, which is applied before,
-	// has it. Required for that topic.
+	// Refused returns the reason why the record of event.TopicAccounts that is being
+	// applied has no effect, or "" if it has one. The projection of accounts, which is
+	// applied earlier, provides it. Required for that topic.
 	Refused func(at event.Position) string
-	// Retention is how long entries are kept, by the time of the log. 0 keeps them.
+	// Retention is the time for which entries are kept, by the log's time. 0 keeps them
+	// forever.
 	Retention time.Duration
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
-// Projection keeps the entries and the chain of one topic.
+// Projection maintains the entries and the hash chain of one topic.
 type Projection struct {
 	o       Options
 	topic   byte
@@ -41,7 +42,7 @@ type Projection struct {
 
 	mu struct {
 		sync.Mutex
-		// applied is the chain after the last Apply, current what readers see.
+		// applied is the chain after the last Apply, current the one that readers see.
 		applied, current *chainRow
 		// changed is closed, and replaced, when current changes.
 		changed chan struct{}
@@ -50,7 +51,7 @@ type Projection struct {
 
 var _ projections.Stateful = (*Projection)(nil)
 
-// New returns the projection of a topic. The caller closes it before the store.
+// New returns the projection of a topic. The caller must close it before the store.
 func New(o Options) (*Projection, error) {
 	topic, known := topicByte(o.Topic)
 	switch {
@@ -73,7 +74,7 @@ func New(o Options) (*Projection, error) {
 	return p, err
 }
 
-// Close takes the metrics out.
+// Close unregisters the metrics.
 func (p *Projection) Close() { p.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
@@ -129,7 +130,8 @@ func (p *Projection) Discarded(int32) {
 	p.mu.applied = nil
 }
 
-// Publish implements projections.Stateful: readers read the store.
+// Publish implements projections.Stateful. It does nothing, because readers read the
+// store.
 func (p *Projection) Publish(int32) {}
 
 // currentChain returns the chain as of the last record.
@@ -145,9 +147,9 @@ type change struct {
 	b     *store.Batch
 	rec   event.Record
 	chain *chainRow
-	// counts are what counters change by, by key.
+	// counts holds the changes of counters, by key.
 	counts map[string]int64
-	// anchored says that the record rewrites links, which none is pruned of.
+	// anchored reports that the record rewrites links. Then no links are pruned.
 	anchored bool
 }
 
@@ -173,7 +175,8 @@ func (c *change) apply(ev event.Event) error {
 	return writeRow(c.b, chainKey(c.p.topic), c.chain)
 }
 
-// collectEntries returns what the record says, nothing for a group that came before.
+// collectEntries returns the entries of the record, or none for a group that was appended
+// before.
 func (c *change) collectEntries(ev event.Event) ([]entryRow, error) {
 	if recorded, ok := ev.(*event.AuditRecorded); ok {
 		repeated, err := c.isRepeated()

@@ -24,7 +24,7 @@ func parseHash(s string) (h hash, err error) {
 	return hash(b), nil
 }
 
-// genesisHash is what comes before the first record of a topic.
+// genesisHash returns the link before the first record of a topic.
 func genesisHash(topic event.Topic) hash {
 	return sha256.Sum256([]byte("quarry audit chain 1\x00" + string(topic)))
 }
@@ -37,15 +37,15 @@ func (h hash) next(digest hash) hash {
 	return sha256.Sum256(both[:])
 }
 
-// digestOf returns the hash of everything that the log has of a record: position,
-// time, key, headers in their order, value. Each part has its length before it, so
-// that no two records have the same bytes.
+// digestOf returns the hash of all stored parts of a record: position, time, key, headers
+// in order, value. Each part is preceded by its length, so that no two records yield the
+// same bytes.
 func digestOf(rec *event.Record) hash {
 	d := sha256.New()
 	var n [8]byte
 	number := func(v uint64) {
 		binary.BigEndian.PutUint64(n[:], v)
-		_, _ = d.Write(n[:]) // a hash takes everything
+		_, _ = d.Write(n[:]) // never returns an error
 	}
 	text := func(b []byte) {
 		number(uint64(len(b)))
@@ -65,45 +65,45 @@ func digestOf(rec *event.Record) hash {
 	return hash(d.Sum(nil))
 }
 
-// chainRow is the value of u c: how far the chain of a topic is.
+// chainRow is the value of u c: the current end of a topic's chain.
 type chainRow struct {
-	// Begun says that there is a first record; First is its offset.
+	// Begun reports that there is a first record; First is its offset.
 	Begun bool         `json:"begun,omitempty"`
 	First event.Offset `json:"first"`
-	// Last is the last record's offset, Records how many there were up to it, At the
-	// log's time of it.
+	// Last is the offset of the last record, Records the number of records up to it, At
+	// its time in the log.
 	Last    event.Offset `json:"last"`
 	Records int64        `json:"records"`
 	At      time.Time    `json:"at,omitzero"`
 	// Hash is the link of the last record; empty until the chain has an anchor: the
 	// beginning of the topic, or a seal. Records then counts from First.
 	Hash string `json:"hash,omitempty"`
-	// Anchor is what the links that are kept go on from.
+	// Anchor is the link that precedes the stored links.
 	Anchor *anchor `json:"anchor,omitempty"`
-	// Oldest is at or before the first link that is kept.
+	// Oldest is at or before the first stored link.
 	Oldest event.Offset `json:"oldest"`
-	// Seal is the last one of both chains; that of quarry.audit has it.
+	// Seal is the last seal of both chains; only the chain of quarry.audit stores it.
 	Seal *sealRow `json:"seal,omitempty"`
-	// Entries counts the entries that are kept.
+	// Entries counts the stored entries.
 	Entries int64 `json:"entries"`
 }
 
-// anchor is a link whose record is gone, or was never here.
+// anchor is a link whose record is no longer stored, or never was.
 type anchor struct {
-	Offset  event.Offset `json:"offset"` // -1: the beginning of the topic
+	Offset  event.Offset `json:"offset"` // -1 for the beginning of the topic
 	Records int64        `json:"records"`
 	Hash    string       `json:"hash"`
 }
 
 // sealRow is a seal.
 type sealRow struct {
-	Offset event.Offset      `json:"offset"` // of its record
+	Offset event.Offset      `json:"offset"` // of the seal's record
 	Chains []event.ChainHead `json:"chains"`
 	At     time.Time         `json:"at"`
 	Key    string            `json:"key"`
 }
 
-// headOf returns what the seal says of a topic.
+// headOf returns the head of a topic according to the seal.
 func (s *sealRow) headOf(topic event.Topic) (event.ChainHead, bool) {
 	if s != nil {
 		for _, h := range s.Chains {
@@ -115,12 +115,12 @@ func (s *sealRow) headOf(topic event.Topic) (event.ChainHead, bool) {
 	return event.ChainHead{}, false
 }
 
-// linkRow is the value of u h: the link of a record or, where the chain had no
-// anchor yet, its digest.
+// linkRow is the value of u h: the link of a record or, if the chain had no anchor yet,
+// the digest of the record.
 type linkRow struct {
 	anchored bool
 	sum      hash
-	ms       uint64 // the log's time
+	ms       uint64 // the record's time in the log
 }
 
 const linkBytes = 1 + sha256.Size + 8
@@ -171,7 +171,7 @@ func (c *change) appendLink(ev event.Event) error {
 	return c.b.Set(linkKey(c.p.topic, at), row.encode())
 }
 
-// beginChain starts the chain: at its beginning if that is still in the log.
+// beginChain starts the chain: with an anchor if the log still has its beginning.
 func (c *change) beginChain(at event.Offset) {
 	c.chain.Begun, c.chain.First, c.chain.Oldest = true, at, at
 	if at == 0 {
@@ -180,9 +180,9 @@ func (c *change) beginChain(at event.Offset) {
 	}
 }
 
-// anchorAt continues from a seal where the beginning of the log is gone: the links
-// after the record that it seals follow from it. Those before stay digests, because
-// their links are gone. last is the link of the seal itself.
+// anchorAt continues the chain from a seal if the beginning of the log is gone: it
+// computes the links after the sealed record. Earlier rows remain digests, because their
+// links cannot be computed. last is the link of the seal itself.
 func (c *change) anchorAt(seal *event.AuditSealed, last *linkRow) error {
 	sealed, ok := (&sealRow{Chains: seal.Chains}).headOf(c.p.o.Topic)
 	if !ok || sealed.Offset < c.chain.First-1 || sealed.Offset >= c.rec.Position.Offset {

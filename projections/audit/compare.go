@@ -15,7 +15,7 @@ type storedEntry struct {
 	value []byte
 }
 
-// takeEntries returns the entries that the store has of a record, and moves on.
+// takeEntries returns the stored entries of a record, and advances past them.
 func (t *topicWalk) takeEntries(at event.Offset) (entries []storedEntry, err error) {
 	for t.nextEntry {
 		p := placeOf(t.entries.Key())
@@ -29,8 +29,7 @@ func (t *topicWalk) takeEntries(at event.Offset) (entries []storedEntry, err err
 	return entries, t.entries.Err()
 }
 
-// compareEntries compares what the store has of a record with what the record
-// says.
+// compareEntries compares the stored entries of a record with the expected ones.
 func (t *topicWalk) compareEntries(at event.Offset, wanted []entryRow) error {
 	stored, err := t.takeEntries(at)
 	if err != nil {
@@ -59,7 +58,7 @@ func (t *topicWalk) reportEntry(p place, message string) {
 	t.v.addFinding(auditlog.Finding{Kind: auditlog.FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(), Message: message})
 }
 
-// expectedEntries returns the entries of a record except for why it was refused.
+// expectedEntries returns the entries of a record, without the reasons for refusals.
 func (t *topicWalk) expectedEntries(rec *event.Record, ev event.Event) []entryRow {
 	recorded, ok := ev.(*event.AuditRecorded)
 	switch {
@@ -73,7 +72,7 @@ func (t *topicWalk) expectedEntries(rec *event.Record, ev event.Event) []entryRo
 	return nil
 }
 
-// isRepeated is change.isRepeated, for the records of this log.
+// isRepeated does the same as change.isRepeated for the records of this log.
 func (t *topicWalk) isRepeated(rec *event.Record) bool {
 	id := event.IDOf(*rec)
 	slash := strings.LastIndexByte(id, '/')
@@ -91,8 +90,8 @@ func (t *topicWalk) isRepeated(rec *event.Record) bool {
 	return false
 }
 
-// compareEntry compares an entry, and whether every list has it. Why a change was
-// refused follows from the accounts and not from the record: it is taken as it is.
+// compareEntry compares an entry, and checks that every list contains it. The reason for
+// a refusal depends on the accounts and not on the record, so it is not compared.
 func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 	var have entryRow
 	if err := decodeRow(entryKey(p), value, &have); err != nil {
@@ -122,7 +121,7 @@ func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 	return nil
 }
 
-// checkSeal checks that a seal was made with our key and belongs to this chain.
+// checkSeal checks that a seal was made with the server's key and belongs to this chain.
 func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 	if t.v.o.Key == nil {
 		t.v.report.SealsUnchecked++
@@ -151,8 +150,8 @@ func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 	}
 }
 
-// checkSealedHead compares what a seal says of a chain with what follows from the log or,
-// if a record of that is known to be altered, with what the store has.
+// checkSealedHead compares the head in a seal with the chain computed from the log or, if
+// a record of the log is known to be altered, with the stored chain.
 func (t *topicWalk) checkSealedHead(at event.Offset, h event.ChainHead) (good, known bool) {
 	trail := t.v.trails[h.Topic]
 	if trail == nil {
@@ -179,7 +178,7 @@ func (t *topicWalk) checkSealedHead(at event.Offset, h event.ChainHead) (good, k
 	return false, true
 }
 
-// anchorAt goes on from a seal where the beginning of the log is gone.
+// anchorAt continues from a seal if the beginning of the log is gone.
 func (t *topicWalk) anchorAt(s *event.AuditSealed) {
 	sealed, ok := (&sealRow{Chains: s.Chains}).headOf(t.topic)
 	if !ok || sealed.Offset < t.report.First-1 {
@@ -202,7 +201,7 @@ func (t *topicWalk) anchorAt(s *event.AuditSealed) {
 	t.pending, t.logLink = nil, &sum
 }
 
-// mustHash is for a text that was parsed before.
+// mustHash parses a text that is known to be valid.
 func mustHash(s string) hash {
 	h, err := parseHash(s)
 	if err != nil {

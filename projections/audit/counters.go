@@ -6,15 +6,15 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// span is a part of a window that is counted in one way: by days, by minutes, or
-// entry by entry.
+// span is a part of a window that is counted in one unit: by days, by minutes, or entry
+// by entry.
 type span struct {
 	kind   byte   // kindDay, kindMinute or kindListed
-	lo, hi uint64 // of that unit; hi is exclusive
+	lo, hi uint64 // in that unit; hi is exclusive
 }
 
-// cutSpans cuts a range of milliseconds into whole days, whole minutes and what is
-// left, newest first. Without days it has minutes only.
+// cutSpans cuts a range of milliseconds into whole days, whole minutes and the rest,
+// newest first. If days is false, it uses minutes only.
 func cutSpans(lo, hi uint64, days bool) []span {
 	if lo >= hi {
 		return nil
@@ -38,7 +38,7 @@ func minuteSpans(first, last uint64, days bool) []span {
 
 func ceilDiv(a, b uint64) uint64 { return (a + b - 1) / b }
 
-// keyBounds returns the bounds of what is counted.
+// keyBounds returns the bounds of the keys to count.
 func (s span) keyBounds(l listID) (lo, hi []byte) {
 	if s.kind == kindListed {
 		return listedFrom(l, s.lo), listedFrom(l, s.hi)
@@ -76,8 +76,9 @@ func (w *window) countSpan(s span) (n int, err error) {
 	return n, err
 }
 
-// skipNewest returns the time before which to read on after the newest n entries, and how
-// many of those before it are still to be skipped: less than a minute has.
+// skipNewest returns the time before which reading continues after the newest n entries,
+// and the number of entries before it that must still be skipped, which is less than the
+// entries of a minute.
 func (w *window) skipNewest(n int) (to uint64, rest int, err error) {
 	return w.skipInSpans(cutSpans(w.lo, w.hi, true), n)
 }
@@ -104,11 +105,11 @@ func (w *window) skipInSpans(in []span, n int) (uint64, int, error) {
 		}
 		n = rest
 	}
-	return w.lo, 0, nil // past the end
+	return w.lo, 0, nil // beyond the end
 }
 
-// skipInUnits returns the unit that contains the n-th newest entry of a span, and how
-// many of its entries are to be skipped.
+// skipInUnits returns the unit that contains the n-th newest entry of a span, and the
+// number of its entries to skip.
 func (w *window) skipInUnits(s span, n int) (unit uint64, rest int, found bool, err error) {
 	if s.lo >= s.hi {
 		return 0, n, false, nil
@@ -132,8 +133,8 @@ func (w *window) skipInUnits(s span, n int) (unit uint64, rest int, found bool, 
 	return 0, n, false, it.Err()
 }
 
-// sumUnit adds the counters of all topics of a unit, and leaves it on the one
-// before.
+// sumUnit adds up the counters of all topics for a unit, and moves the iterator to the
+// unit before.
 func sumUnit(it *store.Iterator, unit uint64) (sum int, ok bool, err error) {
 	for ok = true; ok && counterUnit(it.Key()) == unit; ok = it.Prev() {
 		count, err := countOf(it.Key(), it.Value())

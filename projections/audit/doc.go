@@ -1,5 +1,5 @@
-// Package audit is the projection of the audit log: who did what, and the proof
-// that nothing of it was changed.
+// Package audit is the projection of the audit log: who did what, and the proof that no
+// part of it was changed.
 //
 // It answers the questions "who did what?" and "is the record complete?". The main
 // types are Projection (rows and hash chain of one topic), Log (reads them: List,
@@ -24,25 +24,24 @@
 //	u m list(8) minute(4) topic                        → count(8): in that minute
 //	u i topic instance                                 → number(8) of the last event of a Recorder
 //
-// Each entry is in four lists: of all, of its action, of its actor, of both; a list
-// is named by a hash of these. Times are milliseconds since 1970.
-// docs/format/audit.md describes the values, the chain and what it proves.
+// Each entry is in four lists: the list of all entries, of its action, of its actor, and
+// of both. A list is named by a hash of action and actor. Times are milliseconds since
+// 1970. docs/format/audit.md describes the values, the chain and what it proves.
 //
 // # Invariants
 //
-//  1. Rows of a topic depend on its records, the retention and, for accounts, what
-//     the projection of accounts made of each record (Options.Refused) only.
-//  2. Rows of the topics are disjoint: two Runners may write at once.
-//  3. A record that can be decoded is in the chain, whatever it says; one that
-//     cannot is not.
-//  4. What a group of records that was appended twice says is there once.
-//  5. A record prunes at most MaxPruned entries; the hash of the last link that was
-//     pruned stays as the anchor of the rest.
-//  6. A page costs its entries, and a bounded number of counters: the days and
+//  1. Rows of a topic depend only on its records, the retention and, for accounts, the
+//     outcome of each record in the projection of accounts (Options.Refused).
+//  2. Rows of the two topics are disjoint, so two Runners may write at the same time.
+//  3. Every record that can be decoded is in the chain, whatever its content; others are
+//     not.
+//  4. The entries of a group of records that was appended twice exist only once.
+//  5. A record prunes at most MaxPruned entries; the hash of the last pruned link remains
+//     as the anchor of the others.
+//  6. A page reads its entries and a bounded number of counters, those of the days and
 //     minutes that it skips.
 //
 // # Concurrency
 //
-// Readers take a snapshot of the store and need no lock. Apply is called by the
-// Runner.
+// Readers use a snapshot of the store and need no lock. The Runner calls Apply.
 package audit

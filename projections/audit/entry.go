@@ -19,12 +19,12 @@ import (
 // entryRow is the value of u r.
 type entryRow struct {
 	audit.Record
-	// Refused says why a change of the accounts had no effect.
+	// Refused is the reason why a change of the accounts had no effect.
 	Refused string `json:"refused,omitempty"`
 }
 
-// ActorID is what an actor is listed under: the user, or the kind where there is
-// none.
+// ActorID returns the ID under which an actor is listed: the user, or the kind of actor
+// if there is no user.
 func ActorID(a account.Actor) string {
 	if a.User != "" {
 		return string(a.User)
@@ -38,13 +38,13 @@ func (e *entryRow) toEntry(p place) *auditlog.Entry {
 	return out
 }
 
-// entryID is "accounts-17-0" or "audit-123-4".
+// entryID returns an ID such as "accounts-17-0" or "audit-123-4".
 func (p place) entryID() string {
 	_, name, _ := strings.Cut(string(topicOf(p.topic)), ".")
 	return name + "-" + strconv.FormatInt(int64(p.offset), 10) + "-" + strconv.Itoa(int(p.index))
 }
 
-// recordEntries are those of a group of records.
+// recordEntries returns the entries of a group of records.
 func recordEntries(ev *event.AuditRecorded) []entryRow {
 	entries := make([]entryRow, len(ev.Records))
 	for i := range ev.Records {
@@ -53,10 +53,10 @@ func recordEntries(ev *event.AuditRecorded) []entryRow {
 	return entries
 }
 
-// listID names a list of entries.
+// listID identifies a list of entries.
 type listID [8]byte
 
-// listOf names the list of an action and an actor; empty means any.
+// listOf returns the list of an action and an actor; empty means any.
 func listOf(action audit.Action, actor string) (l listID) {
 	if action == "" && actor == "" {
 		return l
@@ -66,7 +66,7 @@ func listOf(action audit.Action, actor string) (l listID) {
 	return l
 }
 
-// listIDs are those that an entry is in.
+// listIDs returns the lists that contain an entry.
 func (e *entryRow) listIDs() [4]listID {
 	actor := ActorID(e.Actor)
 	return [4]listID{{}, listOf(e.Action, ""), listOf("", actor), listOf(e.Action, actor)}
@@ -89,7 +89,7 @@ func (c *change) add(index int, e *entryRow) error {
 	return nil
 }
 
-// removeEntry takes out what add wrote.
+// removeEntry removes the rows that add wrote.
 func (c *change) removeEntry(p place, e *entryRow) error {
 	ms := unixMillis(e.At)
 	for _, l := range e.listIDs() {
@@ -102,9 +102,9 @@ func (c *change) removeEntry(p place, e *entryRow) error {
 	return c.b.Delete(entryKey(p))
 }
 
-// isRepeated reports whether the group came before: the log did not acknowledge it,
-// and it was appended again. Event IDs are instance/number, and numbers of an
-// instance rise.
+// isRepeated reports whether the group was appended before: if the log did not
+// acknowledge it, it was appended again. Event IDs have the form instance/number, and the
+// numbers of an instance increase.
 func (c *change) isRepeated() (bool, error) {
 	id := event.IDOf(c.rec)
 	slash := strings.LastIndexByte(id, '/')
@@ -113,7 +113,7 @@ func (c *change) isRepeated() (bool, error) {
 	}
 	number, err := strconv.ParseUint(id[slash+1:], 10, 63)
 	if err != nil {
-		return false, nil // its writer has another form of IDs
+		return false, nil // its producer uses another form of IDs
 	}
 	key := instanceKey(c.p.topic, id[:slash])
 	last, err := readCount(c.b, key)
@@ -123,7 +123,7 @@ func (c *change) isRepeated() (bool, error) {
 	return false, c.b.Set(key, store.AppendUint64(nil, number))
 }
 
-// parseID reads an ID as it is printed.
+// parseID parses the output of entryID.
 func parseID(id string) (place, error) {
 	parts := strings.Split(id, "-")
 	if len(parts) == 3 {
@@ -153,7 +153,7 @@ const (
 	dayMillis    = dayMinutes * minuteMillis
 )
 
-// adjustCount notes that a list gets longer or shorter.
+// adjustCount records that the length of a list changes by a number.
 func (c *change) adjustCount(l listID, ms uint64, by int64) {
 	c.counts[string(counterKey(kindDay, l, ms/dayMillis, c.p.topic))] += by
 	c.counts[string(counterKey(kindMinute, l, ms/minuteMillis, c.p.topic))] += by
@@ -163,7 +163,7 @@ func counterKey(kind byte, l listID, unit uint64, topic byte) []byte {
 	return append(countersFrom(kind, l, unit), topic)
 }
 
-// countersFrom is the first key that a counter of a unit may have.
+// countersFrom returns the lowest possible key of a counter for a unit.
 func countersFrom(kind byte, l listID, unit uint64) []byte {
 	return binary.BigEndian.AppendUint32(append(familyKey(kind), l[:]...), uint32(min(unit, 1<<32-1)))
 }
@@ -172,7 +172,7 @@ func counterUnit(key []byte) uint64 {
 	return uint64(binary.BigEndian.Uint32(key[2+len(listID{}):]))
 }
 
-// writeCounts writes the counters that changed.
+// writeCounts writes the changed counters.
 func (c *change) writeCounts() error {
 	for key := range maps.Keys(c.counts) {
 		by := c.counts[key]

@@ -16,7 +16,7 @@ import (
 // ID of each topic.
 type Cursor map[byte]place
 
-// ParseCursor reads IDs with commas between them; the empty text is the beginning.
+// ParseCursor parses IDs separated by commas. The empty text is the beginning.
 func ParseCursor(s string) (Cursor, error) {
 	c := Cursor{}
 	if s == "" {
@@ -35,7 +35,7 @@ func ParseCursor(s string) (Cursor, error) {
 	return c, nil
 }
 
-// String returns what ParseCursor reads.
+// String returns the cursor in the format that ParseCursor reads.
 func (c Cursor) String() string {
 	var ids []string
 	for _, t := range topics {
@@ -94,7 +94,7 @@ func matchesEntry(q *auditlog.Query, e *auditlog.Entry) bool {
 		(q.Action == "" || q.Action == e.Action) && (q.Actor == "" || q.Actor == ActorID(e.Actor))
 }
 
-// source is a topic in an export.
+// source is one topic in an export.
 type source struct {
 	it    *store.Iterator
 	place place
@@ -116,7 +116,7 @@ func newSource(r store.Reader, topic event.Topic, after Cursor) (*source, error)
 	return s, s.read(it.First())
 }
 
-// read reads the iterator's current row.
+// read decodes the iterator's current row.
 func (s *source) read(ok bool) error {
 	s.entry = nil
 	if !ok {
@@ -131,7 +131,7 @@ func (s *source) read(ok bool) error {
 	return nil
 }
 
-// oldestSource returns the source whose entry is the oldest; nil at the end of all.
+// oldestSource returns the source with the oldest entry, or nil if all are at the end.
 func oldestSource(sources []*source) *source {
 	var first *source
 	for _, s := range sources {

@@ -2,5 +2,5 @@ package audit
 
 import "context"
 
-// Seal seals now if that is due.
+// Seal appends a seal now if one is due.
 func (s *Sealer) Seal(ctx context.Context) error { return s.appendSeal(ctx) }

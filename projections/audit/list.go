@@ -12,16 +12,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrCursor says that a cursor, or an ID, is none of this package.
+// ErrCursor reports that a cursor or an ID does not come from this package.
 var ErrCursor = errors.New("cursor is not valid")
 
 // Log reads the audit log of a store. It is safe for concurrent use.
 type Log struct{ store *store.Store }
 
-// NewLog returns what reads s, to which projections of both topics write.
+// NewLog returns a reader of s, to which the projections of both topics write.
 func NewLog(s *store.Store) *Log { return &Log{store: s} }
 
-// List returns a page.
+// List returns a page of entries.
 func (l *Log) List(q auditlog.Query) (page auditlog.Page, err error) {
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
@@ -40,7 +40,8 @@ func (l *Log) List(q auditlog.Query) (page auditlog.Page, err error) {
 	return page, err
 }
 
-// Get returns the entry of an ID: code.ErrNotFound if it is not kept, or is none.
+// Get returns the entry with an ID, or code.ErrNotFound if there is none or it is no
+// longer stored.
 func (l *Log) Get(id string) (*auditlog.Entry, error) {
 	p, err := parseID(id)
 	if err != nil {
@@ -101,8 +102,8 @@ func newWindow(r store.Reader, q auditlog.Query) *window {
 	return w
 }
 
-// ceilMillis is the first millisecond that is not before t. A client that has the
-// time of an entry has it without what is below the millisecond, as the lists do.
+// ceilMillis returns the first millisecond that is not before t. Lists, and clients that
+// know the time of an entry, drop the part below a millisecond.
 func ceilMillis(t time.Time) uint64 {
 	ms := unixMillis(t)
 	if t.After(time.UnixMilli(int64(ms))) {
@@ -111,7 +112,7 @@ func ceilMillis(t time.Time) uint64 {
 	return ms
 }
 
-// read returns entries of the window before a time, newest first.
+// read returns the entries of the window before a time, newest first.
 func (w *window) read(to uint64, skip, limit int) (entries []*auditlog.Entry, err error) {
 	it, err := w.r.Iter(listedFrom(w.list, w.lo), listedFrom(w.list, to))
 	if err != nil {
@@ -127,7 +128,7 @@ func (w *window) read(to uint64, skip, limit int) (entries []*auditlog.Entry, er
 		if err != nil {
 			return nil, err
 		}
-		if found { // else the store is damaged: Verify says so
+		if found { // otherwise the store is damaged, which Verify reports
 			entries = append(entries, e)
 		}
 	}

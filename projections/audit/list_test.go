@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// entriesOf are what the log says, newest first, and how long ago it said so.
+// entriesOf returns the entries that the log implies, newest first, up to an age of keep.
 func (w *world) entriesOf(keep time.Duration) []auditlog.Entry {
 	var out []auditlog.Entry
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
@@ -58,8 +58,8 @@ func selectEntries(all []auditlog.Entry, q auditlog.Query) []auditlog.Entry {
 	})
 }
 
-// TestListIsTheNaiveList compares pages with a list of everything, for queries at
-// random over some days.
+// TestListIsTheNaiveList compares pages with a list of all entries, for random queries
+// over some days.
 func TestListIsTheNaiveList(t *testing.T) {
 	for _, keep := range []time.Duration{0, 30 * time.Hour} {
 		t.Run(keep.String(), func(t *testing.T) {
@@ -138,8 +138,7 @@ func TestEntriesHaveTheirIDs(t *testing.T) {
 	}
 }
 
-// TestARepeatedGroupIsOne appends a group twice, as after an acknowledgement that
-// was lost.
+// TestARepeatedGroupIsOne appends a group twice, as after a lost acknowledgment.
 func TestARepeatedGroupIsOne(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	ev := &event.AuditRecorded{Records: []words.Record{w.randomRecord(), w.randomRecord()}}
@@ -154,7 +153,7 @@ func TestARepeatedGroupIsOne(t *testing.T) {
 	mustBeSound(t, w.verify())
 }
 
-// TestProjectionConforms runs the suite of all projections over each topic.
+// TestProjectionConforms runs the conformance suite over each topic.
 func TestProjectionConforms(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(40)
@@ -173,7 +172,7 @@ func TestProjectionConforms(t *testing.T) {
 	}
 }
 
-// TestPruningKeepsTheChain cuts the log as far as the store has.
+// TestPruningKeepsTheChain trims the log as far as the store has pruned.
 func TestPruningKeepsTheChain(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: 2 * time.Hour})
 	w.writeHistory(60)
@@ -222,7 +221,7 @@ func BenchmarkLastPage(b *testing.B) {
 	}
 }
 
-// TestExportGoesOn exports in parts and compares them with the list of everything.
+// TestExportGoesOn exports in parts and compares them with the list of all entries.
 func TestExportGoesOn(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(60)

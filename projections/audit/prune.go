@@ -7,13 +7,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// MaxPruned bounds the entries that one record removes, except for those of the last
-// record: a group adds at most event.MaxAuditRecords, so that old ones go faster
-// than new ones come.
+// MaxPruned bounds the entries that one record removes, not counting those of the last
+// removed record. A group adds at most event.MaxAuditRecords, so old entries are removed
+// faster than new ones arrive.
 const MaxPruned = 4 * event.MaxAuditRecords
 
-// pruneExpired removes records that are older than the retention, with their entries.
-// The time is the log's: that of the record that is being applied.
+// pruneExpired removes records that are older than the retention, with their entries. It
+// uses the log's time, that of the record being applied.
 func (c *change) pruneExpired() (err error) {
 	now := unixMillis(c.rec.Time)
 	keep := uint64(c.p.o.Retention.Milliseconds())
@@ -44,7 +44,7 @@ func (c *change) pruneExpired() (err error) {
 	return it.Err()
 }
 
-// pruneRecord removes a record and returns how many entries it had.
+// pruneRecord removes a record and returns the number of its entries.
 func (c *change) pruneRecord(at event.Offset, row linkRow) (n int, err error) {
 	err = forEachRow(c.b, entriesFrom(c.p.topic, at), entriesFrom(c.p.topic, at+1), func(key, value []byte) error {
 		var e entryRow

@@ -22,13 +22,13 @@ const (
 	kindInstance = 'i'
 )
 
-// The topics, as keys have them.
+// The topics, as they appear in keys.
 const (
 	topicAccounts = 'a'
 	topicRecords  = 'r'
 )
 
-// topics are all of them, in the order of their names.
+// topics lists all topics, in the order of their names.
 var topics = []event.Topic{event.TopicAccounts, event.TopicAudit}
 
 func topicByte(t event.Topic) (byte, bool) {
@@ -48,7 +48,7 @@ func topicOf(b byte) event.Topic {
 	return event.TopicAudit
 }
 
-// place is where an entry comes from: the order of entries of one millisecond.
+// place is the origin of an entry. It orders the entries of one millisecond.
 type place struct {
 	topic  byte
 	offset event.Offset
@@ -62,7 +62,7 @@ func (p place) append(key []byte) []byte {
 	return binary.BigEndian.AppendUint16(key, p.index)
 }
 
-// placeOf reads the end of a key.
+// placeOf decodes the end of a key.
 func placeOf(key []byte) place {
 	b := key[len(key)-placeBytes:]
 	return place{b[0], event.Offset(binary.BigEndian.Uint64(b[1:])), binary.BigEndian.Uint16(b[9:])}
@@ -78,14 +78,14 @@ func linkKey(topic byte, at event.Offset) []byte {
 
 func entryKey(p place) []byte { return p.append(familyKey(kindEntry)) }
 
-// entriesFrom is the first key that an entry of the record at an offset may have.
+// entriesFrom returns the lowest possible key of an entry of the record at an offset.
 func entriesFrom(topic byte, at event.Offset) []byte {
 	return store.AppendUint64(append(familyKey(kindEntry), topic), uint64(at))
 }
 
 func listedKey(l listID, ms uint64, p place) []byte { return p.append(listedFrom(l, ms)) }
 
-// listedFrom is the first key of a list that an entry of a time may have.
+// listedFrom returns the lowest possible key in a list for an entry at a time.
 func listedFrom(l listID, ms uint64) []byte {
 	return store.AppendUint64(append(familyKey(kindListed), l[:]...), ms)
 }
@@ -94,7 +94,7 @@ func instanceKey(topic byte, instance string) []byte {
 	return append(append(familyKey(kindInstance), topic), instance...)
 }
 
-// unixMillis is a time as keys have it; what is before 1970 is then.
+// unixMillis returns a time as it appears in keys; times before 1970 become 0.
 func unixMillis(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }
 
 // readRow reads the row at key into row and reports whether there is one.

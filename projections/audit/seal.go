@@ -16,19 +16,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Key makes and checks the MACs of seals. It comes from the server's secret, and
-// prints as nothing.
+// Key computes and checks the MACs of seals. It is derived from the server's secret, and
+// its String method hides it.
 type Key struct{ key []byte }
 
-// NewKey returns the key of seals of a server's secret. Another use of the secret
-// has another key.
+// NewKey derives the key of seals from a server's secret. Keys for other uses of the
+// secret differ.
 func NewKey(secret []byte) *Key {
 	return &Key{key: macOf(secret, []byte("quarry audit seal 1"))}
 }
 
 func macOf(key, text []byte) []byte {
 	m := hmac.New(sha256.New, key)
-	_, _ = m.Write(text) // a hash takes everything
+	_, _ = m.Write(text) // never returns an error
 	return m.Sum(nil)
 }
 
@@ -38,7 +38,8 @@ func (k *Key) String() string { return "hidden" }
 // keyID identifies a key without revealing it.
 func (k *Key) keyID() string { return hex.EncodeToString(macOf(k.key, []byte("id")))[:16] }
 
-// computeMAC is that of a seal: of its chains and time, each part with its length.
+// computeMAC returns the MAC over the chains and time of a seal, each part preceded by
+// its length.
 func (k *Key) computeMAC(s *event.AuditSealed) string {
 	text := []byte("quarry audit seal 1\x00")
 	text = binary.BigEndian.AppendUint64(text, uint64(s.At.UnixNano()))
@@ -53,7 +54,7 @@ func (k *Key) computeMAC(s *event.AuditSealed) string {
 	return hex.EncodeToString(macOf(k.key, text))
 }
 
-// checkSeal returns why a seal is invalid; empty if it is valid.
+// checkSeal returns the reason why a seal is invalid, or "" if it is valid.
 func (k *Key) checkSeal(s *event.AuditSealed) string {
 	switch {
 	case s.SealKey != k.keyID():
@@ -66,7 +67,7 @@ func (k *Key) checkSeal(s *event.AuditSealed) string {
 
 // Bounds of a Sealer.
 const (
-	// DefaultSealEvery is how long records go without a seal.
+	// DefaultSealEvery is the maximum time that records stay unsealed.
 	DefaultSealEvery = 5 * time.Minute
 	// sealTimeout bounds an append.
 	sealTimeout = 10 * time.Second
@@ -75,7 +76,7 @@ const (
 // sealSource is the CloudEvents source of seals.
 const sealSource = "/quarry/audit/seal"
 
-// Appender takes seals; the event log is one.
+// Appender appends seals; the event log implements it.
 type Appender interface {
 	// Append adds records to topic and returns once they are durable.
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
@@ -87,14 +88,14 @@ type SealerOptions struct {
 	Key *Key
 	// Chains are the projections of both topics.
 	Chains []*Projection
-	// Every is how long records go without a seal. Default: DefaultSealEvery.
+	// Every is the maximum time that records stay unsealed. Default: DefaultSealEvery.
 	Every  time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Sealer appends seals: what the chains are, under a key that is not in the log.
-// Where several processes have one, each looks at the seals of all.
+// Sealer appends seals: the state of the chains, under a key that is not in the log. If
+// several processes run a Sealer, each takes the seals of all into account.
 type Sealer struct {
 	o        SealerOptions
 	instance string
@@ -119,7 +120,7 @@ func NewSealer(o SealerOptions) (*Sealer, error) {
 	return &Sealer{o: o, instance: rand.Text()}, nil
 }
 
-// Run seals until ctx ends.
+// Run appends seals until ctx ends.
 func (s *Sealer) Run(ctx context.Context) error {
 	ticker := time.NewTicker(max(s.o.Every/4, time.Millisecond))
 	defer ticker.Stop()
@@ -138,7 +139,7 @@ func (s *Sealer) Run(ctx context.Context) error {
 	}
 }
 
-// appendSeal appends a seal if there is something to seal and the last one is old.
+// appendSeal appends a seal if there are unsealed records and the last seal is old.
 func (s *Sealer) appendSeal(ctx context.Context) error {
 	heads, due := s.headsToSeal()
 	if !due {
@@ -160,7 +161,7 @@ func (s *Sealer) appendSeal(ctx context.Context) error {
 	return nil
 }
 
-// headsToSeal returns the heads, and whether they are to be sealed.
+// headsToSeal returns the heads, and reports whether they must be sealed now.
 func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 	var last *sealRow
 	for _, p := range s.o.Chains {
@@ -180,8 +181,8 @@ func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 			continue
 		}
 		if row.Hash == "" {
-			// The beginning is gone and there was no seal: a seal of the rest would
-			// make it look complete.
+			// The beginning of the log is gone and there is no seal: a seal of the rest
+			// would make it look complete.
 			s.reportUnsealable(p)
 			return nil, false
 		}

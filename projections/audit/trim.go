@@ -11,23 +11,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimMargin is the part of the retention for which records stay in the log after
-// their entries were pruned: nothing that is listed is a repetition of a group
-// before them, and clocks may differ.
+// trimMargin is the part of the retention for which records stay in the log after their
+// entries were pruned. Until then, a repetition of a pruned group may still be
+// recognized, and clocks may differ.
 const trimMargin = 24
 
-// errChain says that what would be kept of the log does not lead to the chain.
+// errChain reports that the chain cannot be computed from the records that would remain
+// in the log.
 var errChain = errors.New("the log does not lead to what the store kept of the pruned records; nothing is trimmed, see quarry audit verify")
 
-// Trimming is what a log of event.TopicAudit need not keep: records from First to
-// below Before. Nothing if they are equal.
+// Trimming is the range of records that a log of event.TopicAudit no longer needs: from
+// First up to, but not including, Before. It is empty if they are equal.
 type Trimming struct{ First, Before event.Offset }
 
-// PlanTrim finds it: the records before the newest seal that seals the record
-// directly before it and that was pruned, with a margin. A log that begins with
-// that seal can be verified from its first record on, by an existing store and by a
-// rebuilt one. The store is durable up to there. PlanTrim reads the records to
-// trim, and refuses if they do not lead to the anchor of the chain.
+// PlanTrim determines the records to trim: those before the newest pruned seal, with a
+// margin, that seals the record directly before it. A log that begins with that seal can
+// be verified from its first record on, by an existing store and by a rebuilt one. The
+// store must be durable up to there. PlanTrim reads the records to trim, and returns an
+// error if they do not lead to the anchor of the chain.
 func PlanTrim(ctx context.Context, s *store.Store, log projections.Tailer, retention time.Duration) (Trimming, error) {
 	chain, err := readChain(s, topicRecords)
 	a := chain.anchorOfPruned()
@@ -47,8 +48,7 @@ func PlanTrim(ctx context.Context, s *store.Store, log projections.Tailer, reten
 	return Trimming{p.first, p.before}, s.Sync()
 }
 
-// anchorOfPruned returns the link of the last record that was pruned; nil if none
-// was.
+// anchorOfPruned returns the link of the last pruned record, or nil if none was pruned.
 func (c *chainRow) anchorOfPruned() *anchor {
 	if c == nil || c.Anchor == nil || c.Anchor.Offset < c.First || c.Oldest != c.Anchor.Offset+1 {
 		return nil
@@ -56,21 +56,21 @@ func (c *chainRow) anchorOfPruned() *anchor {
 	return c.Anchor
 }
 
-// trimPlan is one pass over the records that were pruned.
+// trimPlan is one pass over the pruned records.
 type trimPlan struct {
-	// last is the anchor's record, until the latest time of a seal that is chosen.
-	// It precedes the anchor, so a verification reads it first.
+	// last is the record of the anchor. until is the latest time of a seal that may be
+	// chosen. The chosen seal precedes the anchor, so a verification reads it first.
 	last  event.Offset
 	until time.Time
 	first event.Offset
 	begun bool
-	// before is the seal that was chosen last, sum and records what follows from it.
+	// before is the last chosen seal; sum and records are computed from it.
 	before  event.Offset
 	sum     hash
 	records int64
 }
 
-// read skips the records up to last.
+// read processes the records up to last.
 func (p *trimPlan) read(ctx context.Context, log projections.Tailer) (err error) {
 	reader, err := log.Tail(ctx, event.TopicAudit, 0, 0)
 	if err != nil {
@@ -95,11 +95,12 @@ func (p *trimPlan) read(ctx context.Context, log projections.Tailer) (err error)
 	}
 }
 
-// addRecord adds a record to what follows from the seal, or chooses it.
+// addRecord adds a record to the chain that starts at the seal, or chooses the record as
+// the seal.
 func (p *trimPlan) addRecord(rec *event.Record) error {
 	_, ev, err := event.Decode(*rec)
 	if err != nil {
-		return nil // it is in no chain
+		return nil // it is not in a chain
 	}
 	at := rec.Position.Offset
 	if seal, ok := ev.(*event.AuditSealed); ok && at > p.first && at < p.last && !rec.Time.After(p.until) {

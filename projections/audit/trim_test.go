@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimRetention is short, so that a history has much that was pruned.
+// trimRetention is short, so that a large part of a history is pruned.
 const trimRetention = 5 * time.Hour
 
 func (w *world) planTrim() (audit.Trimming, error) {
@@ -19,7 +19,7 @@ func (w *world) planTrim() (audit.Trimming, error) {
 	return audit.PlanTrim(w.t.Context(), w.store, w.log, w.options.Retention)
 }
 
-// applyTrim does what the plan says, as the log would.
+// applyTrim carries out the plan, as the log would.
 func (w *world) applyTrim() audit.Trimming {
 	w.t.Helper()
 	plan, err := w.planTrim()
@@ -32,8 +32,8 @@ func (w *world) applyTrim() audit.Trimming {
 	return plan
 }
 
-// TestATrimmedLog verifies a trimmed log with a store that continues and with one
-// rebuilt from the log, trim after trim: both have the same head and no unverified
+// TestATrimmedLog verifies a trimmed log with a store that continues and with one rebuilt
+// from the log, over several trims: both must have the same head and no unverified
 // record.
 func TestATrimmedLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
@@ -42,7 +42,7 @@ func TestATrimmedLog(t *testing.T) {
 		older := newWorld(t, w.log.clone(), w.options)
 		w.writeHistory(15)
 		w.appendReads(1)
-		// After a kill during the pruning a restart makes the same plan.
+		// After a kill during pruning, a restart makes the same plan.
 		plan, err := w.planTrim()
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestATrimmedLog(t *testing.T) {
 		if again := w.applyTrim(); again != plan {
 			t.Fatalf("planned %+v, then %+v", plan, again)
 		}
-		// An older store, of a copy say, continues with the rest.
+		// An older store, for example from a copy, continues with the rest.
 		older.followLog(w)
 		mustBeProven(t, older)
 		if plan.Before > plan.First {
@@ -74,7 +74,7 @@ func TestATrimmedLog(t *testing.T) {
 		if a, b := w.heads()[1], rebuilt.heads()[1]; a.Hash != b.Hash || a.Records != b.Records || a.Entries != b.Entries {
 			t.Fatalf("the head is %+v, and %+v in a rebuilt store", a, b)
 		}
-		// The rebuilt store continues, and trims.
+		// The rebuilt store continues and trims.
 		rebuilt.writeHistory(60)
 		if plan := rebuilt.applyTrim(); plan.Before <= plan.First {
 			t.Errorf("a rebuilt store trims nothing: %+v", plan)
@@ -94,7 +94,7 @@ func (w *world) rebuildStore() *world {
 	return out
 }
 
-// followLog applies what another world has in its log, and goes on with that.
+// followLog applies the log of another world, and then uses that log.
 func (w *world) followLog(other *world) {
 	w.t.Helper()
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
@@ -153,8 +153,8 @@ func TestWhatIsNotTrimmed(t *testing.T) {
 	}
 }
 
-// TestASealThatComesLate seals a record that is not the one before the seal: a
-// store rebuilt from there would contain records that it cannot verify.
+// TestASealThatComesLate seals a record that is not directly before the seal: a store
+// rebuilt from there would contain records that it cannot verify.
 func TestASealThatComesLate(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	w.writeHistory(20)
@@ -176,7 +176,7 @@ func TestASealThatComesLate(t *testing.T) {
 	mustBeProven(t, w)
 }
 
-// lateSeal takes a seal that is due out of the log again.
+// lateSeal removes a seal that is due from the log again.
 func (w *world) lateSeal() event.Record {
 	w.t.Helper()
 	var seal event.Record
@@ -191,7 +191,7 @@ func (w *world) lateSeal() event.Record {
 	return seal
 }
 
-// holds is a log that keeps what is appended out of it.
+// holds is a log that intercepts appended records.
 type holds struct{ rec *event.Record }
 
 // Append implements audit.Appender.

@@ -16,37 +16,37 @@ import (
 
 // Bounds of a verification.
 const (
-	// MaxFindings bounds the findings that are listed; further ones are only
-	// counted.
+	// MaxFindings bounds the listed findings; more are only counted.
 	MaxFindings = 100
-	// maxTrail bounds the links that are kept in memory to compare seals with: 40
-	// MB. A seal follows the record that it seals by some minutes.
+	// maxTrail bounds the links that are kept in memory for comparison with seals: 40 MB.
+	// A seal follows the record that it seals within minutes.
 	maxTrail = 1 << 20
-	// progressEvery is how many records lie between two reports of progress.
+	// progressEvery is the number of records between two progress reports.
 	progressEvery = 2000
 )
 
 // readTimeout bounds the wait for a record that is in the log.
 const readTimeout = 30 * time.Second
 
-// VerifyOptions say what to compare. Store and Log are required.
+// VerifyOptions configure Verify. Store and Log are required.
 type VerifyOptions struct {
 	Store *store.Store
 	Log   projections.Tailer
-	// Key checks seals; without it they are counted as unchecked.
+	// Key checks seals; without it, seals are counted as unchecked.
 	Key *Key
-	// Pins are heads that were recorded elsewhere.
+	// Pins are heads that were recorded outside Quarry.
 	Pins []auditlog.Pin
-	// Retention is that of the projections, Now the clock that it is measured by.
+	// Retention is the retention of the projections, Now the clock to measure it.
 	Retention time.Duration
 	Now       func() time.Time
-	// Progress is called now and then, and ends the verification with its error; nil
-	// is not called.
+	// Progress, if set, is called periodically. If it returns an error, the verification
+	// ends with it.
 	Progress func(auditlog.Report) error
 }
 
-// Verify reads the log from its beginning and compares it with the chains, the
-// entries, the seals and the pinned heads. An error says that it could not be done.
+// Verify reads the log from its beginning and compares it with the chains, the entries,
+// the seals and the pinned heads. It returns an error if the comparison could not be
+// completed.
 func Verify(ctx context.Context, o VerifyOptions) (report *auditlog.Report, err error) {
 	if o.Store == nil || o.Log == nil {
 		return nil, errors.New("audit: verify: want a store and a log")
@@ -86,7 +86,7 @@ type verification struct {
 	r      store.Reader
 	report *auditlog.Report
 	trails map[event.Topic]*trail
-	pins   []auditlog.Pin // that were not met yet
+	pins   []auditlog.Pin // not found yet
 	rows   int64          // entries in the store
 }
 
@@ -112,11 +112,11 @@ func (v *verification) verifyTopic(ctx context.Context, topic event.Topic) error
 	return t.run(ctx)
 }
 
-// trail keeps the links that follow from the log, to compare seals with.
+// trail keeps the links computed from the log, for comparison with seals.
 type trail struct {
 	links map[event.Offset]hash
 	order []event.Offset
-	// broken is set once a record is known to be altered or gone: the links
+	// broken is set once a record is known to be altered or missing, because the links
 	// computed from the log then match no seal.
 	broken bool
 }
@@ -130,7 +130,7 @@ func (t *trail) add(at event.Offset, h hash) {
 	t.order = append(t.order, at)
 }
 
-// verifyLists compares the lists and counters with the entries there are.
+// verifyLists compares the lists and counters with the existing entries.
 func (v *verification) verifyLists() error {
 	var listed, days, minutes int64
 	all := familyKey(kindListed)

@@ -25,7 +25,7 @@ func mustBeSound(t *testing.T, r *auditlog.Report) {
 	}
 }
 
-// describeFinding names the position, the entry and the kind of a finding.
+// describeFinding returns the position, the entry and the kind of a finding.
 func describeFinding(f auditlog.Finding) string {
 	where := ""
 	if f.At.Topic != "" {
@@ -80,10 +80,10 @@ func TestTampering(t *testing.T) {
 		}
 		return keys, values
 	}
-	const at = 9 // of the record that is changed; neither it nor its neighbours are seals
+	const at = 9 // of the changed record; neither it nor its neighbors are seals
 	for name, test := range map[string]struct {
 		change func(w *world)
-		want   string // how the first finding begins
+		want   string // prefix of the first finding
 	}{
 		"one byte of a value": {func(w *world) {
 			value := audits(w)[at].Value
@@ -188,9 +188,9 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestWhoRewritesEverything changes a record and rewrites log and store from there,
-// including the chain: only the seals, and heads that were saved elsewhere, reveal
-// it.
+// TestWhoRewritesEverything changes a record and rewrites the log and the store from
+// there, including the chain: only the seals, and heads that were recorded elsewhere,
+// reveal it.
 func TestWhoRewritesEverything(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)
@@ -246,7 +246,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 		if r.Seals == 0 || r.Pins != 1 || r.Topics[1].Hash != head.Hash {
 			t.Errorf("cut at %d: %+v", cut, r)
 		}
-		// The log may go on.
+		// The log may continue.
 		again.appendReads(3)
 		mustBeSound(t, again.verify())
 		again.options.Retention = 0
@@ -254,7 +254,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 			t.Errorf("cut at %d, though all is to be kept: %v", cut, r.Findings)
 		}
 	}
-	// After the last seal nothing proves the earlier content.
+	// No seal protects the content after the last one.
 	log := w.log.clone()
 	last := len(records) - 1
 	for event.TypeOf(records[last]) != event.TypeAuditSealed {
@@ -268,7 +268,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 	}
 }
 
-// TestAForgedBeginning cuts the log before a seal of the attacker's own.
+// TestAForgedBeginning trims the log before a seal made by the attacker.
 func TestAForgedBeginning(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(12)
@@ -300,7 +300,7 @@ func TestSealsAreDue(t *testing.T) {
 	seal(0) // nothing to seal
 	w.appendReads(2)
 	seal(1)
-	seal(0) // nothing but the seal is new
+	seal(0) // only the seal is new
 	w.now = w.now.Add(audit.DefaultSealEvery)
 	seal(0)
 	w.signsIn("u1")
@@ -313,13 +313,13 @@ func TestSealsAreDue(t *testing.T) {
 	if head[0].SealedOffset != 0 || head[1].SealedOffset != head[1].Last-1 || !head[1].SealedAt.Equal(w.now) {
 		t.Errorf("heads %+v", head)
 	}
-	w.now = w.now.Add(-time.Hour) // a clock is set right
+	w.now = w.now.Add(-time.Hour) // a clock is corrected
 	w.appendReads(1)
 	seal(1)
 	mustBeSound(t, w.verify())
 }
 
-// TestALogThatDoesNotGiveARecord has a damaged record in the middle.
+// TestALogThatDoesNotGiveARecord tests a log with an unreadable record in the middle.
 func TestALogThatDoesNotGiveARecord(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)

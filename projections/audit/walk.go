@@ -22,20 +22,20 @@ type topicWalk struct {
 	report *auditlog.TopicReport
 	trail  *trail
 
-	// logLink is the link that follows from the log alone; nil until it has an anchor.
+	// logLink is the link computed from the log alone; nil until there is an anchor.
 	logLink *hash
-	// pending are the digests since the beginning of a log without an anchor.
+	// pending holds the digests since the beginning of a log without an anchor.
 	pending []pendingLink
-	// storedLink is the previous link in the store, expectedLink what it should be if it
+	// storedLink is the previous link in the store, expectedLink the correct one if it
 	// differs.
 	storedLink, expectedLink *hash
-	records                  int64 // up to the current one, by the log
+	records                  int64 // up to the current one, according to the log
 	instances                map[string]uint64
 
 	links, entries *store.Iterator
-	// nextLink and nextEntry say that the iterators have a current row.
+	// nextLink and nextEntry report whether the iterators have a current row.
 	nextLink, nextEntry bool
-	takenOffset         event.Offset // of the link that was taken last
+	takenOffset         event.Offset // of the last link that was read
 }
 
 type pendingLink struct {
@@ -85,7 +85,7 @@ func (t *topicWalk) addFinding(kind string, at event.Offset, format string, args
 	t.v.addFinding(auditlog.Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
 }
 
-// read walks through the records below end. What cannot be read is skipped.
+// read walks through the records below end. It skips records that cannot be read.
 func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 	if !t.chain.Begun {
 		return nil
@@ -99,7 +99,7 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 		t.trail.broken = true
 		t.addFinding(auditlog.FindingUnread, next, "the log does not give this record: %v", unread.error)
 		if len(t.v.report.Findings) >= MaxFindings {
-			return nil // the rest would be more of this
+			return nil // more findings would not help
 		}
 		from = next + 1
 	}
@@ -109,14 +109,14 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 // unreadError is a failure of the log.
 type unreadError struct{ error }
 
-// readFrom reads until end or a failure. It returns the offset at which the log
+// readFrom reads records until end or a failure. It returns the offset at which the log
 // failed.
 func (t *topicWalk) readFrom(ctx context.Context, from, end event.Offset) (event.Offset, error) {
 	reader, err := t.v.o.Log.Tail(ctx, t.topic, 0, from)
 	if err != nil {
 		return from, &unreadError{err}
 	}
-	defer func() { _ = reader.Close() }() // it was read only
+	defer func() { _ = reader.Close() }() // nothing was written
 	for from < end {
 		rec, err := nextRecord(ctx, reader)
 		if err != nil {
@@ -177,7 +177,7 @@ func (t *topicWalk) compareRecord(rec *event.Record) error {
 	}
 	t.meetPins(at)
 	if altered {
-		_, err := t.takeEntries(at) // which are those of another record
+		_, err := t.takeEntries(at) // which belong to another record
 		return err
 	}
 	wanted := t.expectedEntries(rec, ev)
@@ -187,7 +187,8 @@ func (t *topicWalk) compareRecord(rec *event.Record) error {
 	return t.compareEntries(at, wanted)
 }
 
-// compareUnlinked is a record whose link is not kept: it was pruned, or never there.
+// compareUnlinked handles a record whose link is not stored, because it was pruned or
+// never existed.
 func (t *topicWalk) compareUnlinked(at event.Offset) {
 	if at >= t.chain.Oldest {
 		t.trail.broken = true
@@ -202,7 +203,7 @@ func (t *topicWalk) compareUnlinked(at event.Offset) {
 	switch {
 	case err != nil:
 		return
-	case t.logLink == nil: // what is before is gone from the log, and from the store
+	case t.logLink == nil: // earlier records are gone from the log and from the store
 		t.pending, t.logLink = nil, &h
 		t.trail.add(at, h)
 	case *t.logLink != h:
@@ -212,10 +213,11 @@ func (t *topicWalk) compareUnlinked(at event.Offset) {
 	t.storedLink = &h
 }
 
-// reportUnreadable is a record that is no event. One that was applied was one.
+// reportUnreadable handles a record that cannot be decoded. If it was applied, it was
+// valid then.
 func (t *topicWalk) reportUnreadable(at event.Offset, linked bool, reason error) error {
 	if !linked {
-		return nil // it is in the dead letters, and in no chain
+		return nil // it is in the dead letters, and not in a chain
 	}
 	t.trail.broken = true
 	t.addFinding(auditlog.FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
@@ -228,7 +230,7 @@ func (t *topicWalk) reportUnreadable(at event.Offset, linked bool, reason error)
 	return err
 }
 
-// findStart finds what the chain goes on from.
+// findStart determines the link from which the chain continues.
 func (t *topicWalk) findStart(rec *event.Record) error {
 	at := rec.Position.Offset
 	t.report.First = at
@@ -262,8 +264,8 @@ func (t *topicWalk) findStart(rec *event.Record) error {
 	return nil
 }
 
-// lastBefore is the offset of the record before at, where the chain has an anchor
-// and no link before it.
+// lastBefore returns the offset of the record before at, if the chain has an anchor and
+// no link before at.
 func (t *topicWalk) lastBefore(at event.Offset) event.Offset {
 	if t.chain.Anchor.Offset >= t.chain.First || t.chain.Anchor.Offset == at-1 {
 		return t.chain.Anchor.Offset
@@ -271,7 +273,8 @@ func (t *topicWalk) lastBefore(at event.Offset) event.Offset {
 	return -1
 }
 
-// reportBeginning says what is wrong with a log whose first record is not the first.
+// reportBeginning reports findings for a log whose first record is not the first of the
+// topic.
 func (t *topicWalk) reportBeginning(rec *event.Record) {
 	at := rec.Position.Offset
 	keep := t.v.o.Retention
@@ -290,7 +293,7 @@ func (t *topicWalk) linkOffset() event.Offset {
 	return event.Offset(binary.BigEndian.Uint64(t.links.Key()[3:]))
 }
 
-// takeLink returns the next link and moves on.
+// takeLink returns the next link and advances.
 func (t *topicWalk) takeLink() (linkRow, error) {
 	t.takenOffset = t.linkOffset()
 	row, err := decodeLink(t.links.Key(), t.links.Value())
@@ -298,8 +301,8 @@ func (t *topicWalk) takeLink() (linkRow, error) {
 	return row, errors.Join(err, t.links.Err())
 }
 
-// reportMissing reports links, and entries, of records before an offset that the log does
-// not have.
+// reportMissing reports links and entries of records before an offset that are missing in
+// the log.
 func (t *topicWalk) reportMissing(before event.Offset) error {
 	for t.nextLink && t.linkOffset() < before {
 		link, err := t.takeLink()
@@ -327,8 +330,8 @@ func (t *topicWalk) reportMissing(before event.Offset) error {
 	return t.entries.Err()
 }
 
-// isTailCut reports whether the tail of the log is known to be missing: its records are
-// then not reported one by one.
+// isTailCut reports whether the end of the log is known to be missing. Its records are
+// then not reported individually.
 func (t *topicWalk) isTailCut() bool {
 	for i := range t.v.report.Findings {
 		f := &t.v.report.Findings[i]
@@ -339,7 +342,7 @@ func (t *topicWalk) isTailCut() bool {
 	return false
 }
 
-// extendChain makes the link that follows from the log.
+// extendChain computes the next link from the log.
 func (t *topicWalk) extendChain(at event.Offset, digest hash) {
 	t.records++
 	if t.logLink == nil {
@@ -352,8 +355,8 @@ func (t *topicWalk) extendChain(at event.Offset, digest hash) {
 	t.trail.add(at, h)
 }
 
-// compareLink compares the link in the store with the one computed from the link
-// before it there, so that each altered record gets its own finding.
+// compareLink compares the link in the store with the one computed from the previous
+// stored link, so that each altered record gets its own finding.
 func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err error) {
 	link, err := t.takeLink()
 	if err != nil {
@@ -368,10 +371,10 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 		if altered = link.sum != digest; altered {
 			t.addFinding(auditlog.FindingAltered, at, "this record has changed since it was applied")
 		}
-	case stored == nil: // the first one with an anchor: seals show whether it is right
+	case stored == nil: // the first link after an anchor; seals show whether it is correct
 	case stored.next(digest) == link.sum:
 	case other != nil && other.next(digest) == link.sum:
-		// The link before it was changed in the store, which was reported.
+		// The previous link was changed in the store and is already reported.
 	default:
 		altered = true
 		should := stored.next(digest)
@@ -382,7 +385,7 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 	return altered, nil
 }
 
-// compareEnd compares where the chain ends.
+// compareEnd compares the ends of the chain.
 func (t *topicWalk) compareEnd() {
 	if t.logLink != nil && t.report.Records > 0 {
 		t.report.Hash = t.logLink.String()
@@ -395,7 +398,7 @@ func (t *topicWalk) compareEnd() {
 	}
 }
 
-// meetPins notes the pinned heads that the current link is.
+// meetPins marks the pinned heads that equal the current link as found.
 func (t *topicWalk) meetPins(at event.Offset) {
 	if t.logLink == nil || len(t.v.pins) == 0 {
 		return

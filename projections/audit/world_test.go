@@ -36,7 +36,7 @@ type world struct {
 
 var start = time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
 
-// newWorld opens an empty store over a log; nil is an empty one.
+// newWorld opens an empty store over a log; nil means an empty log.
 func newWorld(t testing.TB, log *tamperable, o audit.Options) *world {
 	t.Helper()
 	s, err := store.Open("store", store.Options{Memory: store.NewMemory(), CacheBytes: store.MinCacheBytes})
@@ -91,7 +91,7 @@ func (w *world) Append(_ context.Context, topic event.Topic, _ int32, records ..
 	return at, nil
 }
 
-// write appends an event at the time of the world.
+// write appends an event at the current time of the world.
 func (w *world) write(id string, ev event.Event) {
 	w.t.Helper()
 	topic := event.TopicAccounts
@@ -111,7 +111,7 @@ func (w *world) write(id string, ev event.Event) {
 func (w *world) randomRecord() words.Record {
 	actions := []words.Action{words.Searched, words.FetchedSource, words.FetchedDiff, words.ListedUsers}
 	users := []account.UserID{"u1", "u2", "u3"}
-	// Clocks of servers differ, and a group waits a little.
+	// Clocks of servers differ, and a group is appended after a short delay.
 	at := w.now.Add(-time.Duration(w.rnd.IntN(90_000_000)) * time.Microsecond)
 	return words.Record{
 		At: at, Action: actions[w.rnd.IntN(len(actions))], Actor: account.Actor{Kind: account.ActorUser, User: users[w.rnd.IntN(len(users))], Address: "192.0.2.7"},
@@ -188,7 +188,7 @@ func (w *world) heads() []auditlog.Head {
 // tamperable is a log whose records tests change.
 type tamperable struct {
 	records map[event.Topic][]event.Record
-	// damaged records of event.TopicAudit cannot be read.
+	// damaged holds the offsets of event.TopicAudit that cannot be read.
 	damaged map[event.Offset]bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// makeStore makes a store with a manifest of several edits and a log of several
-// records, and returns its directory and its files by what they are.
+// makeStore creates a store with a manifest of several edits and a log of several
+// records, and returns its directory and its files by kind.
 func makeStore(t *testing.T) (dir string, files map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -44,8 +44,8 @@ func makeStore(t *testing.T) (dir string, files map[string]string) {
 	return dir, files
 }
 
-// TestOneBit turns every bit of a manifest, and some of a write-ahead log and of a
-// table: each is found.
+// TestOneBit flips every bit of a manifest, and some bits of a write-ahead log and a
+// table, and checks that each flip is detected.
 func TestOneBit(t *testing.T) {
 	dir, files := makeStore(t)
 	if err := integrity.CheckRecords(dir); err != nil {
@@ -82,8 +82,8 @@ func TestOneBit(t *testing.T) {
 			if err := os.WriteFile(files[kind], good, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			// The end of a log, which nothing follows, and padding of a table's footer
-			// say nothing.
+			// Flips at the end of a log, which no chunk follows, and in the padding of a
+			// table's footer cannot be detected.
 			if most := map[string]int{"manifest": 0, "log": 4, "table": 12}[kind]; missed > most {
 				t.Errorf("%d bits are not found, want at most %d", missed, most)
 			}
@@ -91,8 +91,8 @@ func TestOneBit(t *testing.T) {
 	}
 }
 
-// TestTornEnd cuts a manifest and a write-ahead log: the torn end after a crash is
-// not damage.
+// TestTornEnd truncates a manifest and a write-ahead log: a torn end after a crash is not
+// damage.
 func TestTornEnd(t *testing.T) {
 	dir, files := makeStore(t)
 	for _, kind := range []string{"manifest", "log"} {
@@ -101,7 +101,7 @@ func TestTornEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for cut := 0; cut < len(good); cut += map[string]int{"manifest": 1, "log": 53}[kind] {
-			for _, tail := range []int{0, 700} { // with and without space that was reserved
+			for _, tail := range []int{0, 700} { // with and without reserved space
 				if err := os.WriteFile(files[kind], append(bytes.Clone(good[:cut]), make([]byte, tail)...), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// ErrDamaged says that a file does not hold what was written to it.
+// ErrDamaged reports that the content of a file differs from what was written.
 var ErrDamaged = errors.New("damaged file")
 
-// maxRecordsBytes bounds a manifest or a write-ahead log that is read; Pebble
-// begins another one far below it.
+// maxRecordsBytes bounds the size of a manifest or write-ahead log. Pebble starts a new
+// file far below it.
 const maxRecordsBytes = 1 << 30
 
-// CheckRecords checks the current manifest and the write-ahead logs of the Pebble
-// store in dir, which is closed. It returns ErrDamaged with the path of the first
-// damaged file. A directory without a store is not damaged.
+// CheckRecords checks the current manifest and the write-ahead logs of the Pebble store
+// in dir, which must be closed. It returns ErrDamaged with the path of the first damaged
+// file. A directory without a store is not damaged.
 func CheckRecords(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -57,7 +57,7 @@ func CheckRecords(dir string) error {
 func checkRecordFile(path string, number uint32) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // Pebble says what is missing
+		return nil // Pebble reports what is missing
 	}
 	if err == nil && info.Size() > maxRecordsBytes {
 		err = fmt.Errorf("%d bytes, at most %d", info.Size(), int64(maxRecordsBytes))
@@ -75,12 +75,12 @@ func checkRecordFile(path string, number uint32) error {
 	return nil
 }
 
-// Layout of record files: blocks of recordBlockBytes, in them chunks of CRC (4),
-// length of the payload (2), encoding (1), in logs the number of the log (4), in
-// newer ones the offset that was synced before (8), payload.
+// Layout of record files: blocks of recordBlockBytes that contain chunks of CRC (4),
+// length of the payload (2), encoding (1), in logs the number of the log (4), in newer
+// ones the previously synced offset (8), payload.
 const (
 	recordBlockBytes = 32 << 10
-	// laterBytes bounds the search for a chunk after a wrong one.
+	// laterBytes bounds the search for a chunk after an invalid one.
 	laterBytes = 2 * recordBlockBytes
 
 	legacyHeader     = 7
@@ -90,12 +90,12 @@ const (
 
 // chunk is one chunk of a record file.
 type chunk struct {
-	end    int    // in its block
+	end    int    // offset within its block
 	number uint32 // of the log; 0 in a manifest
-	synced uint64 // what was synced when the chunk was written; 0 if unknown
+	synced uint64 // offset that was synced when the chunk was written; 0 if unknown
 }
 
-// checkRecords returns the offset of the first damaged chunk, or true.
+// checkRecords returns the offset of the first damaged chunk, or ok if there is none.
 func checkRecords(b []byte, number uint32) (at int, ok bool) {
 	for start := 0; start < len(b); start += recordBlockBytes {
 		block := b[start:min(start+recordBlockBytes, len(b))]
@@ -116,7 +116,7 @@ func checkRecords(b []byte, number uint32) (at int, ok bool) {
 	return 0, true
 }
 
-// headerBytes returns the size of the header of a chunk, 0 for an unknown encoding.
+// headerBytes returns the size of a chunk's header, or 0 for an unknown encoding.
 func headerBytes(encoding byte) int {
 	switch {
 	case encoding >= 1 && encoding <= 4:
@@ -131,18 +131,19 @@ func headerBytes(encoding byte) int {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedSum is the checksum of a chunk.
+// maskedSum returns the checksum of a chunk.
 func maskedSum(b []byte) uint32 {
 	return bits.RotateLeft32(crc32.Checksum(b, castagnoli), -15) + 0xa282ead8
 }
 
-// parseChunk returns the chunk at an offset of a block, and whether it is intact.
+// parseChunk returns the chunk at an offset of a block, and reports whether it is intact.
 func parseChunk(block []byte, at int) (chunk, bool) {
 	c, ok := parseHeader(block, at)
 	return c, ok && binary.LittleEndian.Uint32(block[at:]) == maskedSum(block[at+6:c.end])
 }
 
-// parseHeader returns what a header says, and whether the chunk fits its block.
+// parseHeader returns the fields of a header, and reports whether the chunk fits into its
+// block.
 func parseHeader(block []byte, at int) (c chunk, ok bool) {
 	if at+legacyHeader > len(block) {
 		return c, false
@@ -161,8 +162,8 @@ func parseHeader(block []byte, at int) (c chunk, ok bool) {
 	return c, true
 }
 
-// isDamaged reports whether the wrong chunk at an offset of the block at start was
-// once complete. One that a crash left unfinished was not.
+// isDamaged reports whether the invalid chunk at an offset of the block at start was once
+// complete, and not just left unfinished by a crash.
 func isDamaged(b []byte, start, at int, number uint32) bool {
 	if allZero(b[start+at:]) {
 		return false
@@ -171,13 +172,14 @@ func isDamaged(b []byte, start, at int, number uint32) bool {
 		return true
 	}
 	turned, end, found := findTurnedBit(b[start:min(start+recordBlockBytes, len(b))], at, number)
-	// Zeroes from there to the end of a file with reserved space: the chunk was cut.
+	// If a file with reserved space has only zeros from there to its end, the chunk is
+	// torn.
 	return found && (start+end == len(b) || !allZero(b[start+turned:]))
 }
 
-// hasLaterChunk reports whether a chunk after the wrong one shows that this one was
-// written: in a log, because the chunk says so, and in a manifest, which is written
-// in order and synced each time, because the chunk exists.
+// hasLaterChunk reports whether a chunk after the invalid one proves that the invalid one
+// was written. In a log, the later chunk says so. In a manifest, its existence is enough,
+// because manifests are written in order and synced each time.
 func hasLaterChunk(b []byte, start, at int, number uint32) bool {
 	for next := start + at + 1; next < min(start+at+laterBytes, len(b)); next++ {
 		begin := next / recordBlockBytes * recordBlockBytes
@@ -193,8 +195,8 @@ func hasLaterChunk(b []byte, start, at int, number uint32) bool {
 	return false
 }
 
-// findTurnedBit returns the offset of the one byte of which a turned bit explains
-// what is wrong with the chunk, and the end of the chunk.
+// findTurnedBit returns the offset of the one byte in which a flipped bit explains the
+// checksum mismatch, and the end of the chunk.
 func findTurnedBit(block []byte, at int, number uint32) (turned, end int, found bool) {
 	header := block[at:min(at+syncHeader, len(block))]
 	for i := range 8 * len(header) {

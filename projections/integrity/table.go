@@ -14,17 +14,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// CheckTable reads every block of the sorted table at path. It returns ErrDamaged
-// with the path if a block is not what was written, and os.ErrNotExist if the file
-// is gone. The footer has no checksum: it is what the table cannot be opened
-// without.
+// CheckTable reads every block of the sorted table at path. It returns ErrDamaged with
+// the path if a block is corrupted, and os.ErrNotExist if the file does not exist. The
+// footer has no checksum; damage to it is detected when the table cannot be opened.
 func CheckTable(ctx context.Context, path string, p *Pace) (err error) {
 	f, err := vfs.Default.Open(path)
 	if err != nil {
 		return fmt.Errorf("check %s: %w", path, err)
 	}
 	defer func() {
-		// A turned bit of the footer may make a size that nothing can have.
+		// A flipped bit in the footer may yield an impossible size.
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w: %s: %v", ErrDamaged, path, r)
 		}
@@ -46,14 +45,14 @@ func CheckTable(ctx context.Context, path string, p *Pace) (err error) {
 	return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 }
 
-// isIO reports whether the disk refused to read. A sector that it cannot read is
-// damage as well, but not what a caller may conclude from one error.
+// isIO reports whether the disk failed to read. An unreadable sector is damage as well,
+// but a caller must not conclude that from one error.
 func isIO(err error) bool {
 	var path *os.PathError
 	return errors.As(err, &path)
 }
 
-// pacedFile reads at a pace.
+// pacedFile reads at a limited rate.
 type pacedFile struct {
 	vfs.File
 	ctx  context.Context
@@ -71,23 +70,23 @@ func (f pacedFile) ReadAt(b []byte, at int64) (int, error) {
 // Stat implements sstable.ReadableFile.
 func (f pacedFile) Stat() (vfs.FileInfo, error) { return f.File.Stat() }
 
-// Pace spreads reads over time. Nil does not hold anything back. It belongs to one
-// goroutine.
+// Pace limits the rate of reads. A nil Pace imposes no limit. It is not safe for
+// concurrent use.
 type Pace struct {
 	bytesPerSecond float64
-	// next is when the next byte may be read.
+	// next is the time when the next byte may be read.
 	next time.Time
 	// read, if set, is called with the bytes of each read.
 	read func(int)
 }
 
-// NewPace returns a Pace of so many bytes per second, 0 for no bound. It calls read
-// with the bytes of each read.
+// NewPace returns a Pace of bytesPerSecond; 0 means no limit. It calls read with the size
+// of each read.
 func NewPace(bytesPerSecond int64, read func(bytes int)) *Pace {
 	return &Pace{bytesPerSecond: float64(bytesPerSecond), read: read}
 }
 
-// Wait returns when so many bytes may be read, or ctx ends.
+// Wait blocks until that many bytes may be read or ctx ends.
 func (p *Pace) Wait(ctx context.Context, bytes int) error {
 	if p == nil {
 		return ctx.Err()
