@@ -28,7 +28,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// appender fails for a topic as configured.
+// appender fails for topics as configured.
 type appender struct {
 	eventlog.Log
 	fail event.Topic
@@ -43,7 +43,7 @@ func (a *appender) Append(ctx context.Context, topic event.Topic, partition int3
 	return a.Log.Append(ctx, topic, partition, records...)
 }
 
-// catalog is what is registered.
+// catalog contains the registered repositories.
 type catalog map[code.RepositoryID]code.Repository
 
 func (c catalog) Registered(id code.RepositoryID) (code.Repository, bool) {
@@ -76,7 +76,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// startFollower starts a follower that knows nothing yet, and returns what stops it.
+// startFollower starts an empty follower, and returns a function that stops it.
 func (r *rig) startFollower() (stop func()) {
 	r.t.Helper()
 	r.reg = prometheus.NewRegistry()
@@ -128,7 +128,8 @@ func (r *rig) append(topic event.Topic, rec event.Record) event.Record {
 	return rec
 }
 
-// appendLetter appends the letter of a record, and returns its position once it is known.
+// appendLetter appends the dead letter of a record, and returns its position once the
+// follower has read it.
 func (r *rig) appendLetter(rec event.Record, stage string) event.Position {
 	r.t.Helper()
 	_, before := r.follower.List(ledger.DeadLetterQuery{})
@@ -137,7 +138,7 @@ func (r *rig) appendLetter(rec event.Record, stage string) event.Position {
 	return at
 }
 
-// await waits until so many letters are open.
+// await waits until that many dead letters are open.
 func (r *rig) await(open int) {
 	r.t.Helper()
 	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
@@ -189,8 +190,8 @@ func formatRecord(t *testing.T, rec event.Record) string {
 	return string(ev.EventType())
 }
 
-// TestReplay holds what takes the place of each kind of letter, whatever came
-// after it, to the rules.
+// TestReplay checks the replacement for each kind of dead letter, with different later
+// events.
 func TestReplay(t *testing.T) {
 	merged := &event.SegmentsMerged{Inputs: []string{strings.Repeat("0", 32)}, At: now}
 	indexed := &event.RevisionIndexed{Repository: repository, Ref: "refs/heads/topic", Cause: event.Position{Topic: event.TopicEvents}, IndexedAt: now}
@@ -290,9 +291,9 @@ func header(rec event.Record, name string) string {
 	return ""
 }
 
-// A process that dies between what takes a letter's place and the resolution, as
-// one whose log fails there, leaves the letter open: replayed again, it gives the
-// same events.
+// TestReplayThatFailsHalfway makes the log fail between the replacement and the
+// resolution, as in a crash. The dead letter stays open, and replaying it again appends
+// the same events.
 func TestReplayThatFailsHalfway(t *testing.T) {
 	r := newRig(t)
 	given := r.appendEvent(push())
@@ -320,7 +321,7 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 	r.await(1)
 }
 
-// What was left of a large record is completed from the log.
+// TestReplayOfALargeRecord checks that a truncated record is completed from the log.
 func TestReplayOfALargeRecord(t *testing.T) {
 	r := newRig(t)
 	r.catalog[repository] = newRegistered("anvil").Repository
@@ -328,7 +329,7 @@ func TestReplayOfALargeRecord(t *testing.T) {
 	for i := range changes {
 		changes[i].Path = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 966))
 	}
-	changes[0].Path += strings.Repeat("y", 600) // the letter's own headers do not fit any more
+	changes[0].Path += strings.Repeat("y", 600) // the headers of the dead letter itself no longer fit
 	given := r.appendEvent(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
 	letter := r.appendLetter(given, "projections")
 	if rec, err := r.follower.Read(t.Context(), letter); err != nil || len(rec.Value) > 0 {
@@ -374,8 +375,8 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestReplayOfAccountsAndAudit shows that a letter of the accounts undoes nothing,
-// and one of the audit log gets back there.
+// TestReplayOfAccountsAndAudit checks that replaying a dead letter of the accounts undoes
+// nothing, and that one of the audit log is appended there again.
 func TestReplayOfAccountsAndAudit(t *testing.T) {
 	r := newRig(t)
 	by := account.Actor{Kind: account.ActorSystem}
@@ -437,8 +438,8 @@ quarry_deadletters_resolved_total{resolution="replayed"} 0
 `), "quarry_deadletters_open", "quarry_deadletters_resolved_total"))
 }
 
-// TestBound checks that the count is exact beyond what is held, and that older
-// letters are held once there is room.
+// TestBound checks that the count is exact beyond the number of held dead letters, and
+// that older ones are held once there is room.
 func TestBound(t *testing.T) {
 	t.Cleanup(deadletters.Hold(4))
 	r := newRig(t)
@@ -453,7 +454,7 @@ func TestBound(t *testing.T) {
 	for _, position := range at[7:] {
 		must(t, r.replayer.Drop(t.Context(), position, ""))
 	}
-	must(t, r.replayer.Drop(t.Context(), at[0], "by its place")) // not held, and open
+	must(t, r.replayer.Drop(t.Context(), at[0], "by its place")) // not held, but open
 	must(t, r.follower.Refill(t.Context()))
 	letters, open = r.follower.List(ledger.DeadLetterQuery{})
 	if len(letters) != 4 || open != 6 || letters[0].Position != at[6] || letters[3].Position != at[3] {

@@ -17,13 +17,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// How long a Follower waits.
+// Intervals and timeouts of a Follower.
 const (
-	// refillEvery is how often it looks whether letters that were left can be held.
+	// refillEvery is the interval at which dropped dead letters are loaded again if there
+	// is room.
 	refillEvery = 10 * time.Second
-	// retryAfter is the pause after the log failed.
+	// retryAfter is the pause after a failure of the log.
 	retryAfter = 5 * time.Second
-	// readTimeout bounds the reading of one record: none may be there any more.
+	// readTimeout bounds the time to read one record, which may no longer exist.
 	readTimeout = 5 * time.Second
 )
 
@@ -32,20 +33,20 @@ type Options struct {
 	Log projections.Tailer
 	// Now is the clock of the metrics. Default: time.Now.
 	Now func() time.Time
-	// Logger defaults to none.
+	// Logger is optional.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
-// Follower knows the letters that are open.
+// Follower tracks the open dead letters.
 type Follower struct {
 	o           Options
 	openLetters *openLetters
 	metrics     *metrics
 }
 
-// New returns a Follower that knows nothing before Run. The caller closes it.
+// New returns a Follower that is empty until Run. The caller must close it.
 func New(o Options) (*Follower, error) {
 	if o.Log == nil {
 		return nil, errors.New("deadletters: want a log")
@@ -62,10 +63,10 @@ func New(o Options) (*Follower, error) {
 	return f, err
 }
 
-// Close takes the metrics out.
+// Close unregisters the metrics.
 func (f *Follower) Close() { f.metrics.unregisterAll() }
 
-// Run follows the topic until ctx ends. A log that fails is tried again.
+// Run follows the topic until ctx ends. It retries after failures of the log.
 func (f *Follower) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := f.followTopic(ctx)
@@ -78,8 +79,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return nil
 }
 
-// followTopic reads every partition from its beginning on. Records that it has already
-// read have no effect.
+// followTopic reads every partition from its beginning. Records that it has already read
+// have no effect.
 func (f *Follower) followTopic(ctx context.Context) error {
 	n, err := f.o.Log.Partitions(ctx, event.TopicDeadLetters)
 	if err != nil {
@@ -108,8 +109,7 @@ func (f *Follower) followPartition(ctx context.Context, partition int32) (err er
 	}
 }
 
-// refillLoop holds letters again that were left for newer ones, when those are
-// resolved.
+// refillLoop loads dropped dead letters again when newer ones are resolved.
 func (f *Follower) refillLoop(ctx context.Context) error {
 	tick := time.NewTicker(refillEvery)
 	defer tick.Stop()
@@ -151,13 +151,13 @@ func (f *Follower) refillHeld(ctx context.Context) error {
 	return nil
 }
 
-// isSelected reports whether a query selects a letter.
+// isSelected reports whether a query selects a dead letter.
 func isSelected(f ledger.DeadLetterQuery, l *ledger.DeadLetter) bool {
 	return (f.Stage == "" || f.Stage == l.Stage) && (f.Type == "" || f.Type == l.Type) && (f.Repository == 0 || f.Repository == l.Repository)
 }
 
-// List returns the letters held that the query selects, the newest first, and
-// how many are open in all.
+// List returns the held dead letters that the query selects, newest first, and the total
+// number of open ones.
 func (f *Follower) List(q ledger.DeadLetterQuery) (letters []ledger.DeadLetter, open int) {
 	for _, l := range f.openLetters.listLetters() {
 		if isSelected(q, &l) {
@@ -170,14 +170,14 @@ func (f *Follower) List(q ledger.DeadLetterQuery) (letters []ledger.DeadLetter, 
 	return letters, open
 }
 
-// OfPush returns the letter of a push that the workers gave up; nil if none is
+// OfPush returns the dead letter of a push that the workers gave up, or nil if none is
 // held.
 func (f *Follower) OfPush(at event.Position) *ledger.DeadLetter {
 	return f.openLetters.letterOfRecord(at, StageWorker)
 }
 
-// Read returns an open letter as it is in the log: code.ErrNotFound if there is
-// none at that position, or it is resolved.
+// Read returns an open dead letter from the log, or code.ErrNotFound if there is none at
+// that position or it is resolved.
 func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, error) {
 	at.Topic = event.TopicDeadLetters
 	if !f.openLetters.isOpen(at) {
@@ -193,8 +193,8 @@ func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, e
 	return rec, nil
 }
 
-// Describe returns what is known of a letter that was read; Copies are known of
-// those held.
+// Describe returns the description of a dead letter that was read. Copies is set only if
+// the dead letter is held.
 func (f *Follower) Describe(rec event.Record) *ledger.DeadLetter {
 	if l := f.openLetters.letterAt(rec.Position); l != nil {
 		return l

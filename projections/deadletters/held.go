@@ -10,24 +10,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// MaxHeld bounds the letters that are known by more than their place.
+// MaxHeld bounds the dead letters whose details are held in memory.
 const MaxHeld = 10_000
 
-// maxHeld is MaxHeld but in tests.
+// maxHeld is MaxHeld; tests change it.
 var maxHeld = MaxHeld
 
-// openLetters is what is known of the open dead letters.
+// openLetters tracks the open dead letters.
 type openLetters struct {
 	mu struct {
 		sync.Mutex
-		// next is the offset after the last record read, by partition.
+		// next is the offset after the last read record, by partition.
 		next map[int32]event.Offset
-		// open has every letter, by stage and partition.
+		// open contains every open dead letter, by stage and partition.
 		open map[string]map[int32]*offsetSet
-		// letters are the newest; those of one origin are one.
+		// letters holds the newest dead letters, one per origin.
 		letters map[event.Position]*ledger.DeadLetter
 		origins map[origin]*ledger.DeadLetter
-		// ages holds letters, and some that were resolved since.
+		// ages contains letters, and some that were resolved since then.
 		ages ages
 	}
 }
@@ -40,7 +40,7 @@ func newOpenLetters() *openLetters {
 	return h
 }
 
-// ages is a heap, the oldest letter on top.
+// ages is a heap with the oldest dead letter on top.
 type ages []*ledger.DeadLetter
 
 func (a ages) Len() int           { return len(a) }
@@ -59,7 +59,7 @@ func (a *ages) Pop() any {
 	return l
 }
 
-// takeRecord takes in a record of the topic, unless it was taken in before.
+// takeRecord processes a record of the topic, unless it was processed before.
 func (h *openLetters) takeRecord(rec event.Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,8 @@ func (h *openLetters) setLocked(stage string, partition int32) *offsetSet {
 	return set
 }
 
-// holdLocked keeps a letter, and leaves the oldest if there are too many.
+// holdLocked holds a dead letter, and drops the oldest one if there are too many. h.mu
+// must be held.
 func (h *openLetters) holdLocked(l *ledger.DeadLetter) {
 	h.mu.letters[l.Position] = l
 	if o, ok := originOf(l); ok {
@@ -119,7 +120,7 @@ func (h *openLetters) dropLocked(l *ledger.DeadLetter) {
 	}
 }
 
-// resolveLetter closes a letter, if it is open.
+// resolveLetter closes a dead letter if it is open.
 func (h *openLetters) resolveLetter(at event.Position) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,7 +149,7 @@ func (h *openLetters) isOpen(at event.Position) bool {
 	return false
 }
 
-// openCounts returns how many letters of each stage are open.
+// openCounts returns the number of open dead letters of each stage.
 func (h *openLetters) openCounts() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,7 +163,7 @@ func (h *openLetters) openCounts() map[string]int {
 	return out
 }
 
-// listLetters returns copies of the letters held, the newest first.
+// listLetters returns copies of the held dead letters, newest first.
 func (h *openLetters) listLetters() []ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,8 +175,8 @@ func (h *openLetters) listLetters() []ledger.DeadLetter {
 	return out
 }
 
-// letterOfRecord returns the letter of a record that a stage gave up; nil if none is
-// held.
+// letterOfRecord returns the dead letter of a record that a stage gave up, or nil if none
+// is held.
 func (h *openLetters) letterOfRecord(at event.Position, stage string) *ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +187,7 @@ func (h *openLetters) letterOfRecord(at event.Position, stage string) *ledger.De
 	return nil
 }
 
-// letterAt returns the letter at a position; nil if it is not held.
+// letterAt returns the dead letter at a position, or nil if it is not held.
 func (h *openLetters) letterAt(position event.Position) *ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,8 +198,8 @@ func (h *openLetters) letterAt(position event.Position) *ledger.DeadLetter {
 	return nil
 }
 
-// partitionsToRefill returns the partitions with open letters, if there is room for letters
-// that were left before.
+// partitionsToRefill returns the partitions with open dead letters if there is room for
+// dropped ones.
 func (h *openLetters) partitionsToRefill() []int32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -216,8 +217,8 @@ func (h *openLetters) partitionsToRefill() []int32 {
 	return slices.Sorted(maps.Keys(where))
 }
 
-// refillRecord takes in a record that was read before: a letter that is open is held
-// again.
+// refillRecord processes a record that was read before: it holds the dead letter again if
+// it is open.
 func (h *openLetters) refillRecord(rec event.Record) {
 	if _, resolution := event.Resolved(rec); resolution {
 		return
@@ -231,8 +232,8 @@ func (h *openLetters) refillRecord(rec event.Record) {
 	}
 }
 
-// expireLetters closes the open letters of a partition below an offset that were not
-// among those seen: the log does not keep them any more.
+// expireLetters closes the open dead letters of a partition below an offset that are not
+// in seen, because the log no longer contains them.
 func (h *openLetters) expireLetters(partition int32, below event.Offset, seen *offsetSet) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 
 // metrics are:
 //
-//	quarry_deadletters_open{stage}            open letters
+//	quarry_deadletters_open{stage}            open dead letters
 //	quarry_deadletters_oldest_age_seconds     age of the oldest one held
-//	quarry_deadletters_resolved_total{how}    letters that this process resolved
+//	quarry_deadletters_resolved_total{how}    dead letters that this process resolved
 type metrics struct {
 	reg      prometheus.Registerer
 	open     *openCollector
@@ -20,7 +20,7 @@ type metrics struct {
 	resolved *prometheus.CounterVec
 }
 
-// openCollector gives the counts of one moment.
+// openCollector collects all counts at the same time.
 type openCollector struct {
 	f    *Follower
 	desc *prometheus.Desc

@@ -6,15 +6,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// offsetSet is a set of offsets of one partition: a bit for each record of the topic
-// from the first of the set on, 125 KB for a million.
+// offsetSet is a set of offsets of one partition: one bit for each record of the topic,
+// starting at the first in the set, or 125 KB for a million.
 type offsetSet struct {
-	base  int64 // the first offset of words, a multiple of 64
+	base  int64 // first offset of words, a multiple of 64
 	words []uint64
 	n     int
 }
 
-// add adds an offset and reports whether it was missing.
+// add adds an offset and reports whether it is new.
 func (o *offsetSet) add(at event.Offset) bool {
 	if len(o.words) == 0 {
 		o.base = int64(at) &^ 63
@@ -40,7 +40,7 @@ func (o *offsetSet) hasOffset(at event.Offset) bool {
 	return int64(at) >= o.base && word < int64(len(o.words)) && o.words[word]&(1<<(uint64(at)&63)) != 0
 }
 
-// removeOffset removes an offset and reports whether it was there.
+// removeOffset removes an offset and reports whether it was in the set.
 func (o *offsetSet) removeOffset(at event.Offset) bool {
 	if !o.hasOffset(at) {
 		return false

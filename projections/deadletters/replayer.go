@@ -12,28 +12,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Why a letter is not replayed.
+// Reasons why a dead letter is not replayed.
 var (
-	// ErrOvertaken says that a later event has decided what the letter is about:
-	// it is to be dropped.
+	// ErrOvertaken reports that a later event supersedes the dead letter, which should be
+	// dropped.
 	ErrOvertaken = errors.New("a later event has overtaken the letter")
-	// ErrNoReplay says that nothing can take the letter's place.
+	// ErrNoReplay reports that the dead letter cannot be replaced by an event.
 	ErrNoReplay = errors.New("the letter cannot be replayed")
 )
 
 // scanTimeout bounds the search for later events.
 const scanTimeout = time.Minute
 
-// source is the CloudEvents source of what a replay appends.
+// source is the CloudEvents source of events that a replay appends.
 const source = "/quarry/deadletters"
 
-// Catalog says what is registered now.
+// Catalog looks up registered repositories.
 type Catalog interface {
-	// Registered returns the repository with that ID, and whether there is one.
+	// Registered returns the repository with that ID, and reports whether there is one.
 	Registered(id code.RepositoryID) (code.Repository, bool)
 }
 
-// ReplayerOptions configure a Replayer. All but Now are required.
+// ReplayerOptions configure a Replayer. All fields except Now are required.
 type ReplayerOptions struct {
 	Follower *Follower
 	Log      projections.Tailer
@@ -42,10 +42,11 @@ type ReplayerOptions struct {
 	Now      func() time.Time
 }
 
-// Replayer takes letters up again, or drops them.
+// Replayer replays or drops dead letters.
 type Replayer struct {
 	o ReplayerOptions
-	// mu is held while a letter is processed, so that there is one at a time.
+	// mu is held while a dead letter is processed, so that only one is processed at a
+	// time.
 	mu sync.Mutex
 }
 
@@ -60,10 +61,10 @@ func NewReplayer(o ReplayerOptions) (*Replayer, error) {
 	return &Replayer{o: o}, nil
 }
 
-// Replay appends what takes the place of an open letter, then resolves it. It
-// returns the position of the new event. It fails with code.ErrNotFound for a
-// letter that is not open, with ErrOvertaken and ErrNoReplay; the letter is open
-// after any failure, whatever was appended.
+// Replay appends the replacement of an open dead letter, then resolves it. It returns the
+// position of the new event. It returns code.ErrNotFound for a dead letter that is not
+// open, ErrOvertaken or ErrNoReplay. After any failure the dead letter is open, even if
+// the event was appended.
 func (r *Replayer) Replay(ctx context.Context, at event.Position) (event.Position, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,9 +87,8 @@ func (r *Replayer) Replay(ctx context.Context, at event.Position) (event.Positio
 	return by, r.resolveLetter(ctx, letter, given, event.LetterReplayed, &by, "")
 }
 
-// Drop resolves an open letter without anything in its place. The reason is for
-// people and may be empty. It fails with code.ErrNotFound for a letter that is not
-// open.
+// Drop resolves an open dead letter without a replacement. The reason is for people and
+// may be empty. It returns code.ErrNotFound for a dead letter that is not open.
 func (r *Replayer) Drop(ctx context.Context, at event.Position, reason string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *Replayer) Drop(ctx context.Context, at event.Position, reason string) e
 	return r.resolveLetter(ctx, letter, event.Original(letter), event.LetterDropped, nil, reason)
 }
 
-// originalRecord returns the record that was given up, from the log where the letter
-// has lost a part of it.
+// originalRecord returns the record that was given up. If the dead letter lacks a part of
+// it, it reads the record from the log.
 func (r *Replayer) originalRecord(ctx context.Context, letter event.Record) (event.Record, error) {
 	given := event.Original(letter)
 	kept := given.Position.Topic == event.TopicEvents || given.Position.Topic == event.TopicAudit
@@ -114,8 +114,8 @@ func (r *Replayer) originalRecord(ctx context.Context, letter event.Record) (eve
 	return rec, nil
 }
 
-// append writes the event that takes the letter's place and names the letter. The
-// ID is derived from the letter: a second replay gives the same.
+// append writes the event that replaces the dead letter and names it. The ID is derived
+// from the dead letter, so a second replay yields the same ID.
 func (r *Replayer) append(ctx context.Context, letter event.Record, next successor) (event.Position, error) {
 	rec, err := event.Encode(event.Envelope{ID: event.DerivedID(letter.Position, "replay"), Source: source, Time: r.o.Now().UTC()}, next.ev)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *Replayer) append(ctx context.Context, letter event.Record, next success
 	return positions[0], nil
 }
 
-// resolveLetter records the outcome of a push in the ledger, then closes the letter.
+// resolveLetter records the outcome of a push in the ledger, then closes the dead letter.
 func (r *Replayer) resolveLetter(ctx context.Context, letter, given event.Record, what event.Resolution, by *event.Position, reason string) error {
 	if err := r.answerPush(ctx, letter, given, what); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (r *Replayer) resolveLetter(ctx context.Context, letter, given event.Record
 	return nil
 }
 
-// answerPush appends the outcome of a push that was given up. The partition is the one
-// of the push.
+// answerPush appends the outcome of a push that was given up, to the partition of the
+// push.
 func (r *Replayer) answerPush(ctx context.Context, letter, given event.Record, what event.Resolution) error {
 	id, ok := event.RepositoryOfKey(given.Key)
 	if event.TypeOf(given) != event.TypePush || given.Position.Topic != event.TopicEvents || !ok {

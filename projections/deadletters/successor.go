@@ -11,16 +11,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// anyPartition lets the log choose by key.
+// anyPartition lets the log choose the partition by key.
 const anyPartition int32 = -1
 
-// successor is the event that takes the place of a letter.
+// successor is the event that replaces a dead letter.
 type successor struct {
 	ev        event.Event
 	partition int32
 }
 
-// targetTopic is where the event belongs.
+// targetTopic returns the topic of the event.
 func (s successor) targetTopic() event.Topic {
 	if s.ev.EventType() == event.TypeAuditRecorded {
 		return event.TopicAudit
@@ -28,7 +28,7 @@ func (s successor) targetTopic() event.Topic {
 	return event.TopicEvents
 }
 
-// chooseSuccessor decides by the rules of the package documentation.
+// chooseSuccessor chooses the event by the rules in the package documentation.
 func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (successor, error) {
 	if given.Position.Topic == event.TopicAccounts {
 		return successor{}, fmt.Errorf("%w: what came after it in the accounts would be undone; do it again by hand if it is still wanted, and drop the letter", ErrNoReplay)
@@ -58,7 +58,7 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	return successor{}, fmt.Errorf("%w: a merge that was not applied loses nothing, the compactor makes another; drop the letter", ErrNoReplay)
 }
 
-// repeatPush repeats a push. Its receipt time is now, because the time among the dead
+// repeatPush repeats a push. The new receipt time is now, because the time in the dead
 // letters is not indexing time.
 func (r *Replayer) repeatPush(e *event.Push, at event.Position) *event.Push {
 	again := *e
@@ -70,15 +70,15 @@ func (r *Replayer) newRefresh(id code.RepositoryID, ref code.Ref, at event.Posit
 	return &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, DeliveryID: replayID(at), ReceivedAt: r.o.Now().UTC()}
 }
 
-// replayID is the delivery ID of the push that takes the place of the record at a
-// position. Replayed twice, it is one delivery.
+// replayID returns the delivery ID of the push that replaces the record at a position.
+// Two replays are one delivery.
 func replayID(at event.Position) string {
 	return fmt.Sprintf("replay-of-%d-%d", at.Partition, at.Offset)
 }
 
-// replaceRegistration decides what takes the place of a registration, or of a change, that
-// says the given state. A refresh is preferred: it cannot undo what comes between
-// the look and the append.
+// replaceRegistration chooses the replacement of a registration, or of a change, with the
+// given state. It prefers a refresh, which cannot undo events that are appended between
+// the check and the append.
 func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, ev event.Event, says code.Repository) (successor, error) {
 	later, err := r.laterEventType(ctx, given)
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, 
 	return successor{ev, anyPartition}, nil
 }
 
-// catalogShows reports whether the catalog shows what an event says. Where that is open
-// the event is appended again, which is harmless.
+// catalogShows reports whether the catalog shows the state in an event. If that is
+// unknown, the event is appended again, which is harmless.
 func catalogShows(known, says code.Repository) bool {
 	if says.DefaultBranch == "" {
 		says.DefaultBranch = known.DefaultBranch
@@ -142,9 +142,9 @@ func (r *Replayer) replaceScipUpload(ctx context.Context, given event.Record, ev
 }
 
 // laterEventType returns the type of the last registration, change or removal of the
-// record's repository after the record, empty if there is none. A change counts
-// only after a registration or where there is no removal before it: alone it does
-// not bring a repository back.
+// record's repository after the record, or "" if there is none. A change counts only
+// after a registration, or if no removal precedes it, because a change alone does not
+// register a repository again.
 func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last event.Type, err error) {
 	for rec, err := range r.laterRecords(ctx, given) {
 		if err != nil {

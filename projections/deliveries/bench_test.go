@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// BenchmarkLedger applies a push and what answers it, to a store on disk that is
-// at its bound: every push takes an old one out.
+// BenchmarkLedger applies a push and its answer to a store on disk that is at its bound,
+// so that every push removes an old one.
 func BenchmarkLedger(b *testing.B) {
 	s, err := store.Open(b.TempDir(), store.Options{})
 	must(b, err)

@@ -13,14 +13,14 @@ import (
 type change struct {
 	b        *store.Batch
 	at       event.Position
-	loggedAt time.Time // the log's
+	loggedAt time.Time // by the log's clock
 	counters countersRow
 	effect   *effect
-	// ref is the key of the ref whose push the record adds.
+	// ref is the key of the ref whose push this record adds.
 	ref []byte
 }
 
-// withCounters runs f between reading the partition's counters and writing them.
+// withCounters reads the counters of the partition, runs f and writes them.
 func (c *change) withCounters(f func() error) error {
 	key := keyPrefix(kindCounters, c.at.Partition)
 	if _, err := readRow(c.b, key, &c.counters); err != nil {
@@ -37,7 +37,7 @@ func (c *change) withCounters(f func() error) error {
 	return writeRow(c.b, key, &c.counters)
 }
 
-// applyPush adds a push to its delivery, or notes that it repeats one.
+// applyPush adds a push to its delivery, or counts it as a repetition.
 func (c *change) applyPush(ev *event.Push, source string) error {
 	at, entry, err := c.findEntry(ev)
 	if err != nil {
@@ -70,7 +70,8 @@ func (c *change) applyPush(ev *event.Push, source string) error {
 	return c.addPush(ev, at, entry)
 }
 
-// indexID makes the entry that begins at the record findable by its delivery ID.
+// indexID adds an index row with which the entry that begins at the record is found by
+// its delivery ID.
 func (c *change) indexID(deliveryID string) error {
 	if deliveryID == "" {
 		return nil
@@ -78,7 +79,7 @@ func (c *change) indexID(deliveryID string) error {
 	return c.b.Set(byIDKey(c.at.Partition, deliveryID, c.at.Offset), nil)
 }
 
-// findEntry returns the entry that a push belongs to; nil if it begins one.
+// findEntry returns the entry of a push, or nil if the push begins a new one.
 func (c *change) findEntry(ev *event.Push) (event.Offset, *entryRow, error) {
 	if ev.DeliveryID == "" {
 		return 0, nil, nil
@@ -93,7 +94,7 @@ func (c *change) findEntry(ev *event.Push) (event.Offset, *entryRow, error) {
 	return at, entry, nil
 }
 
-// knownEntry returns the entry of a delivery that led to pushes; nil if there is none.
+// knownEntry returns the entry of a delivery that led to pushes, or nil if there is none.
 func (c *change) knownEntry(connection, deliveryID, body string) (event.Offset, *entryRow, error) {
 	at, ok, err := readOffset(c.b, knownKey(c.at.Partition, connection, deliveryID, body, ""))
 	if err != nil || !ok {
@@ -106,9 +107,9 @@ func (c *change) knownEntry(connection, deliveryID, body string) (event.Offset, 
 	return at, entry, nil
 }
 
-// isRepeat reports whether the delivery has a push of that ref already. The
-// repetition is counted with the first ref, so once for all refs. An append that
-// failed half-way and was made again is such a repetition, too.
+// isRepeat reports whether the delivery already has a push of that ref. A repetition is
+// counted with the first ref, so only once for all refs. A retry after an append that
+// failed halfway is such a repetition, too.
 func (c *change) isRepeat(entry *entryRow, ev *event.Push, key []byte) (bool, error) {
 	if ev.Ref != entry.FirstRef {
 		_, ok, err := readOffset(c.b, key)
@@ -151,7 +152,7 @@ func (c *change) addPush(ev *event.Push, at event.Offset, entry *entryRow) error
 	return c.trimEntries(at)
 }
 
-// markWaiting notes where the push waits.
+// markWaiting records the position of the waiting push.
 func (c *change) markWaiting(ev *event.Push) error {
 	c.ref = refKey(c.at.Partition, ev.Repository, ev.Ref)
 	row, found, err := readRef(c.b, c.ref)
@@ -196,7 +197,7 @@ func (c *change) applyDelivery(ev *event.Delivery, source string) error {
 	return c.trimEntries(c.at.Offset)
 }
 
-// applyIndexed answers the pushes of a ref that wait and lie at or before the cause.
+// applyIndexed answers the waiting pushes of a ref at or before the cause.
 func (c *change) applyIndexed(ev *event.RevisionIndexed) error {
 	if ev.Cause.Topic != c.at.Topic || ev.Cause.Partition != c.at.Partition {
 		return nil
@@ -213,7 +214,7 @@ func (c *change) applyIndexed(ev *event.RevisionIndexed) error {
 	return writeRef(c.b, key, row)
 }
 
-// answerRef answers the pushes of the revision's ref that wait from row.from on.
+// answerRef answers the waiting pushes of the revision's ref, starting at row.from.
 func (c *change) answerRef(ev *event.RevisionIndexed, row refRow) error {
 	a := answer{
 		Commit: ev.Commit, Segments: len(ev.Segments), Cause: ev.Cause.Offset, Answered: c.at.Offset,
@@ -264,7 +265,8 @@ func (c *change) applyHandled(ev *event.PushesHandled) error {
 	return nil
 }
 
-// answerPush answers a push of a repository, unless it has an answer or is not kept.
+// answerPush answers a push of a repository, unless it has an answer or is no longer
+// stored.
 func (c *change) answerPush(id code.RepositoryID, at event.Offset, a answer) error {
 	key := offsetKey(kindPush, c.at.Partition, at)
 	var row pushRow

@@ -11,15 +11,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrCursor says that a cursor is none that List has made.
+// ErrCursor reports that a cursor does not come from List.
 var ErrCursor = errors.New("cursor is not valid")
 
-// cursor is where a page ended: for each partition that has more, the offset below
-// which to go on, as pairs of uvarints in URL-safe base64. Deliveries that arrive
-// meanwhile do not shift the following pages.
+// cursor is the end of a page: for each partition with more deliveries, the offset below
+// which to continue, as pairs of uvarints in URL-safe base64. New deliveries do not shift
+// the following pages.
 type cursor string
 
-// maxCursorBytes bounds a cursor that is read: a thousand partitions.
+// maxCursorBytes bounds the cursors that are parsed. It allows a thousand partitions.
 const maxCursorBytes = 16 << 10
 
 func cursorOf(bounds map[int32]event.Offset) cursor {
@@ -31,7 +31,7 @@ func cursorOf(bounds map[int32]event.Offset) cursor {
 	return cursor(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// decodeBounds returns what cursorOf was given; nil for the empty cursor.
+// decodeBounds returns the arguments of cursorOf, or nil for the empty cursor.
 func (c cursor) decodeBounds() (map[int32]event.Offset, error) {
 	if c == "" {
 		return nil, nil

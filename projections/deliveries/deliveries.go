@@ -18,14 +18,13 @@ const SchemaVersion = 2
 
 // Bounds of the ledger.
 const (
-	// MaxPushes bounds the pushes that a partition keeps, with a delivery without
-	// one counted as one. A push needs about 600 bytes of rows.
+	// MaxPushes bounds the stored pushes of a partition. A delivery without pushes counts
+	// as one. The rows of a push use about 600 bytes.
 	MaxPushes = 50_000
-	// MaxPushesPerDelivery bounds the pushes of one entry; further ones begin
-	// another. Receivers take no more at once.
+	// MaxPushesPerDelivery bounds the pushes of one entry; more begin another entry.
+	// Receivers do not accept more in one delivery.
 	MaxPushesPerDelivery = 1000
-	// MaxPublished bounds the revisions whose publication by this process is
-	// remembered.
+	// MaxPublished bounds the revisions whose publication time is kept in memory.
 	MaxPublished = 10_000
 )
 
@@ -33,10 +32,10 @@ const (
 type Options struct {
 	Store   *store.Store
 	Decoder *projections.Decoder
-	// Now is the clock that says when a revision became searchable here; no row
-	// depends on it. Default: time.Now.
+	// Now is the clock for the times when revisions became searchable in this process; no
+	// row depends on it. Default: time.Now.
 	Now func() time.Time
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
@@ -50,14 +49,14 @@ type Ledger struct {
 
 	mu struct {
 		sync.Mutex
-		// applied holds, by partition, the effect of the last Apply; committed
-		// holds the effects to be published.
+		// applied holds, by partition, the effect of the last Apply; committed holds the
+		// effects to publish.
 		applied, committed map[int32]*effect
 		waiting            map[int32]int
 	}
 }
 
-// effect is what records change apart from their rows.
+// effect holds the changes of records in addition to their rows.
 type effect struct {
 	// revisions are the positions of RevisionIndexed events.
 	revisions []event.Position
@@ -70,8 +69,7 @@ var (
 	_ projections.Owner    = (*Ledger)(nil)
 )
 
-// Open opens the ledger of a store. The caller closes the Ledger before the
-// store.
+// Open opens the ledger of a store. The caller must close the Ledger before the store.
 func Open(o Options) (*Ledger, error) {
 	if o.Store == nil || o.Decoder == nil {
 		return nil, errors.New("deliveries: want a store and a decoder")
@@ -89,7 +87,7 @@ func Open(o Options) (*Ledger, error) {
 	return l, err
 }
 
-// Close takes the metrics out.
+// Close unregisters the metrics.
 func (l *Ledger) Close() { l.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
@@ -101,9 +99,9 @@ func (l *Ledger) SchemaVersion() int { return SchemaVersion }
 // Family implements projections.Owner.
 func (l *Ledger) Family() store.Family { return store.FamilyDeliveries }
 
-// Continue shares observations of this process between l and from: l sees those of
-// from, and from the later ones of l, because another version of the projections
-// replaces it. It is called before l has readers.
+// Continue makes l share the publication times of from, including later ones of both,
+// when l replaces from in another version of the projections. It must be called before l
+// has readers.
 func (l *Ledger) Continue(from *Ledger) { l.publishTimes = from.publishTimes }
 
 // Apply implements projections.Projection.
@@ -160,8 +158,8 @@ func (l *Ledger) Discarded(partition int32) {
 	delete(l.mu.applied, partition)
 }
 
-// Publish implements projections.Stateful. The ledger is the last projection of a
-// Runner, so what the others showed before is searchable now.
+// Publish implements projections.Stateful. The ledger is the last projection of a Runner,
+// so all changes that the other projections published before are searchable now.
 func (l *Ledger) Publish(partition int32) {
 	l.mu.Lock()
 	committed := l.mu.committed[partition]
@@ -175,7 +173,7 @@ func (l *Ledger) Publish(partition int32) {
 	}
 }
 
-// countWaiting returns how many pushes have no answer.
+// countWaiting returns the number of pushes without an answer.
 func (l *Ledger) countWaiting() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func must(t testing.TB, err error) {
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// rig is a ledger over a store in memory, and the log it is made from.
+// rig is a ledger over an in-memory store, and the log from which it is built.
 type rig struct {
 	t       *testing.T
 	memory  *store.Memory
@@ -89,8 +89,8 @@ func (r *rig) apply(records ...event.Record) {
 	}
 }
 
-// TestScripts runs the scripts of testdata. Arguments are name=value, those of a
-// push or delivery all optional; every command but list and show prints the
+// TestScripts runs the scripts of testdata. Arguments have the form name=value; those of
+// a push or delivery are all optional. Every command except list and show prints the
 // position of its record.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -235,7 +235,7 @@ func printPush(p *ledger.Push) string {
 	return b.String() + "\n"
 }
 
-// args reads the arguments of a command.
+// args parses the arguments of a command.
 type args struct{ d *datadriven.TestData }
 
 func (a args) text(name, def string) string {
@@ -267,8 +267,8 @@ func (a args) body() string {
 	return ""
 }
 
-// randomHistory returns what a world of few repositories, refs and deliveries could
-// have in its log.
+// randomHistory returns a possible log of a world with few repositories, refs and
+// deliveries.
 func randomHistory(r *rig, seed uint64, n int) []event.Record {
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	var records []event.Record
@@ -308,8 +308,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestBounds checks that the number of entries is bounded, and that rows belong to
-// entries: no row of an entry outlives it.
+// TestBounds checks that the number of entries is bounded, and that every row belongs to
+// an existing entry.
 func TestBounds(t *testing.T) {
 	const keep = 9
 	t.Cleanup(deliveries.KeepPushes(keep))
@@ -344,8 +344,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDeliveryIsFoundByItsID allows a list to look at as many entries as have the
-// delivery ID, among many others: the answer is complete, with and without the
+// TestDeliveryIsFoundByItsID bounds the number of entries that a list may read to those
+// with the delivery ID, among many others: the result is complete, with and without the
 // connection, in every partition.
 func TestDeliveryIsFoundByItsID(t *testing.T) {
 	r := newRig(t)

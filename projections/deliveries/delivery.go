@@ -5,7 +5,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// toDelivery makes a Delivery of an entry, without its pushes.
+// toDelivery converts an entry to a Delivery without its pushes.
 func (e *entryRow) toDelivery(at event.Position) *ledger.Delivery {
 	d := &ledger.Delivery{
 		Position: at, Source: e.Source, Connection: e.Connection, DeliveryID: e.DeliveryID, BodySHA256: e.BodySHA256,
@@ -18,7 +18,7 @@ func (e *entryRow) toDelivery(at event.Position) *ledger.Delivery {
 	return d
 }
 
-// toPush makes a Push of a row.
+// toPush converts a row to a Push.
 func (l *Ledger) toPush(at event.Position, row *pushRow) ledger.Push {
 	p := ledger.Push{Position: at, Ref: row.Ref, Before: row.Before, After: row.After, Action: row.Action, Outcome: ledger.OutcomeWaiting}
 	a := row.Answer
@@ -36,7 +36,7 @@ func (l *Ledger) toPush(at event.Position, row *pushRow) ledger.Push {
 		p.Cause = &cause
 	case ledger.OutcomeIndexed, ledger.OutcomeDeleted:
 	default:
-		return p // nothing became searchable
+		return p // nothing new became searchable
 	}
 	if p.SearchableAt, p.Here = l.publishTimes.get(answered); !p.Here {
 		p.SearchableAt = a.LoggedAt

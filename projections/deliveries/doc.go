@@ -1,10 +1,10 @@
-// Package deliveries is the projection of what was delivered and what happened to
-// it: the ledger of pushes.
+// Package deliveries is the projection of deliveries and their outcomes: the ledger of
+// pushes.
 //
 // It answers the question "what has happened to this delivery?". The main types are
-// Ledger (the projection), ledger.Delivery (what came in at once, of one connection and
-// delivery ID), ledger.Push (one ref of it, with its outcome) and ledger.Query with ledger.Page (the
-// list, newest first).
+// Ledger (the projection), ledger.Delivery (one delivery of a connection), ledger.Push
+// (one ref of it, with its outcome) and ledger.Query with ledger.Page (the list, newest
+// first).
 //
 //	Push ──────────────► a push that waits
 //	RevisionIndexed ───► indexed: every waiting push of its ref at or before its
@@ -30,28 +30,27 @@
 //
 // # Invariants
 //
-//  1. Rows depend on records only. Times are those of events and of the log. When
-//     this process made a revision searchable is kept in memory only, for the
-//     latest MaxPublished revisions; otherwise the log's time is used.
-//  2. Rows of different partitions are disjoint: a push, what answers it and what
-//     repeats it lie in one partition.
-//  3. A push is answered once: by the first RevisionIndexed of its repository and
-//     ref whose cause is the push or a later event, or by the first PushesHandled
-//     that names it. Further answers change nothing.
-//  4. A delivery that comes twice is one entry, which counts its repetitions.
-//  5. A partition keeps its newest deliveries, as many as have MaxPushes pushes
-//     together; one without a push counts as one, and the oldest stays whole while
-//     it grows. The bound is a constant: if it were configured, stores of one log
+//  1. Rows depend only on records. Times are those of events and of the log. The times
+//     when this process made revisions searchable are kept only in memory, for the latest
+//     MaxPublished revisions; for others, the log's time is used.
+//  2. Rows of different partitions are disjoint: a push, its answer and its repetitions
+//     are in one partition.
+//  3. A push is answered once: by the first RevisionIndexed of its repository and ref
+//     whose cause is the push or a later event, or by the first PushesHandled that names
+//     it. Later answers have no effect.
+//  4. A delivery that arrives twice is one entry, which counts its repetitions.
+//  5. A partition keeps its newest deliveries, with at most MaxPushes pushes in total; a
+//     delivery without pushes counts as one, and the oldest entry is not removed while it
+//     grows. The bound is a constant: if it were configurable, stores of the same log
 //     would differ.
-//  6. A record costs a bounded number of small rows, except for what it answers: two
-//     for each push that waited, each of which waits once. Rows that were removed
-//     are skipped once.
+//  6. A record writes a bounded number of small rows, plus two for each waiting push that
+//     it answers; each push waits only once. Removed rows are skipped once.
 //
 // # Concurrency
 //
-// Readers take a snapshot of the store and need no lock. Apply and its companions
-// are called by the Runner.
+// Readers use a snapshot of the store and need no lock. The Runner calls the methods of
+// projections.Stateful.
 //
-// It does not know what is in the dead letters: a push that was given up waits
-// here until something answers it.
+// The package does not read the dead letters: a push that was given up waits here until
+// an event answers it.
 package deliveries

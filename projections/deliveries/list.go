@@ -16,16 +16,16 @@ import (
 
 // Bounds of a list.
 const (
-	// MaxScan bounds the entries that one call looks at: a page of a filter that
-	// few match may be short, or empty, and still have a Next. With a DeliveryID,
-	// only entries with that ID are looked at.
+	// MaxScan bounds the entries that one call reads. If few entries match the filter, a
+	// page may be short or empty and still have a Next. With a DeliveryID, only entries
+	// with that ID are read.
 	MaxScan = 20_000
-	// clockSlack is by how much the clocks of receivers and log may differ before
-	// A bound since leaves deliveries out.
+	// clockSlack is the maximum difference between the clocks of receivers and log. If
+	// they differ more, a page with a Since may lack deliveries.
 	clockSlack = time.Hour
 )
 
-// maxScan is MaxScan but in tests.
+// maxScan is MaxScan; tests change it.
 var maxScan = MaxScan
 
 // query decides which entries a ledger.Query selects.
@@ -67,12 +67,12 @@ func (l *Ledger) List(given ledger.Query) (page ledger.Page, err error) {
 	return page, nil
 }
 
-// tooOld reports that no further entry of the partition can be wanted.
+// tooOld reports whether all remaining entries of the partition are too old.
 func (q *query) tooOld(e *entryRow) bool {
 	return !q.Since.IsZero() && e.LoggedAt.Add(clockSlack).Before(q.Since)
 }
 
-// mayWant judges by the entry alone.
+// mayWant reports whether the query may select the entry, without reading its pushes.
 func (q *query) mayWant(e *entryRow) bool {
 	return (q.Connection == "" || q.Connection == e.Connection) && (q.DeliveryID == "" || q.DeliveryID == e.DeliveryID) &&
 		(q.Repository == 0 || q.Repository == e.Repository) && !e.ReceivedAt.Before(q.Since)
@@ -90,8 +90,8 @@ func (q *query) matchesDelivery(d *ledger.Delivery) bool {
 	return false
 }
 
-// Get returns the delivery whose first event is at the given position:
-// code.ErrNotFound if it is not kept, or is none.
+// Get returns the delivery whose first event is at the given position, or
+// code.ErrNotFound if there is none or it is no longer stored.
 func (l *Ledger) Get(at event.Position) (*ledger.Delivery, error) {
 	var entry entryRow
 	found, err := readRow(l.store, offsetKey(kindEntry, at.Partition, at.Offset), &entry)
@@ -105,8 +105,9 @@ func (l *Ledger) Get(at event.Position) (*ledger.Delivery, error) {
 	return l.read(l.store, at, &entry)
 }
 
-// OfPush returns the delivery of a push: the position of its first event, and what the
-// code host calls it. Both are zero if the push is not kept, or is none.
+// OfPush returns the position of the first event of a push's delivery, and the code
+// host's ID of the delivery. Both are zero if there is no such push or it is no longer
+// stored.
 func (l *Ledger) OfPush(push event.Position) (at event.Position, deliveryID string, err error) {
 	var row pushRow
 	found, err := readRow(l.store, offsetKey(kindPush, push.Partition, push.Offset), &row)
@@ -135,7 +136,7 @@ func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*ledg
 	return d, err
 }
 
-// eachCounters calls f for every partition that has rows, in their order.
+// eachCounters calls f for every partition that has rows, in ascending order.
 func eachCounters(r store.Reader, f func(partition int32, row *countersRow)) (err error) {
 	all := []byte{byte(store.FamilyDeliveries), kindCounters}
 	it, err := r.Iter(all, store.Successor(all))
@@ -153,7 +154,7 @@ func eachCounters(r store.Reader, f func(partition int32, row *countersRow)) (er
 	return nil
 }
 
-// walk goes through the entries of all partitions, or those with one delivery ID,
+// walk iterates over the entries of all partitions, or over those with one delivery ID,
 // newest first.
 type walk struct{ sources []*source }
 
@@ -162,12 +163,12 @@ type source struct {
 	r         store.Reader
 	it        *store.Iterator
 	partition int32
-	// keys is the prefix of the keys that it walks, which end with the offset of an
-	// entry: those of the entries, or of the index of one delivery ID.
+	// keys is the prefix of the keys to walk, either of the entries or of the index of
+	// one delivery ID. The keys end with the offset of an entry.
 	keys []byte
-	// below is the offset below which the walk goes on.
+	// below is the offset below which the walk continues.
 	below event.Offset
-	// entry is the newest below that; nil after the last.
+	// entry is the newest entry below it; nil after the last.
 	entry  *entryRow
 	offset event.Offset
 }
@@ -226,14 +227,14 @@ func (s *source) moveOlder() error {
 	return nil
 }
 
-// markEnded leaves out what is older.
+// markEnded ends the source, so that older entries are skipped.
 func (s *source) markEnded() { s.entry, s.below = nil, 0 }
 
 func (s *source) entryPosition() event.Position {
 	return event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.offset}
 }
 
-// newestSource returns the partition with the newest entry; nil at the end.
+// newestSource returns the partition with the newest entry, or nil at the end.
 func (w *walk) newestSource() *source {
 	var newest *source
 	for _, s := range w.sources {
@@ -244,7 +245,7 @@ func (w *walk) newestSource() *source {
 	return newest
 }
 
-// nextCursor returns the position of the walk; empty at its end.
+// nextCursor returns the position of the walk, or "" at its end.
 func (w *walk) nextCursor() cursor {
 	bounds := map[int32]event.Offset{}
 	for _, s := range w.sources {

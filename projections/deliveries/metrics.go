@@ -12,7 +12,7 @@ import (
 // metrics are:
 //
 //	quarry_deliveries_waiting          pushes without an answer
-//	quarry_deliveries_outcomes_total   what became of pushes and deliveries
+//	quarry_deliveries_outcomes_total   outcomes of pushes and deliveries
 type metrics struct {
 	reg      prometheus.Registerer
 	waiting  prometheus.GaugeFunc
@@ -56,7 +56,7 @@ func (m *metrics) unregisterAll() {
 	}
 }
 
-// outcomes are all that there are.
+// outcomes lists all outcomes.
 var outcomes = []string{
 	ledger.OutcomeWaiting, ledger.OutcomeIndexed, ledger.OutcomeCoalesced, ledger.OutcomeDeleted,
 	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),

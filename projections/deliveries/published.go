@@ -7,9 +7,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// publishTimes remembers when this process made its latest revisions searchable: a
-// ring and a map. It is no row, since it is a fact of this process and not of the
-// log.
+// publishTimes holds the times when this process made its latest revisions searchable, in
+// a ring and a map. They are not stored in rows, because they depend on this process and
+// not on the log.
 type publishTimes struct {
 	mu struct {
 		sync.Mutex
@@ -43,7 +43,8 @@ func (p *publishTimes) add(revisions []event.Position, at time.Time) {
 	}
 }
 
-// get returns when the revision was published here, and whether that is known.
+// get returns the time when this process published the revision, and reports whether it
+// is known.
 func (p *publishTimes) get(position event.Position) (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxDropped bounds the entries that one record removes. A record adds one push at
-// the most, so the partition is within its bound again soon after an entry that
-// grew and so had to stay.
+// maxDropped bounds the entries that one record removes. A record adds at most one push,
+// so the partition is soon within its bound again after an entry that was growing, and
+// therefore kept, is removed.
 const maxDropped = 4
 
 // trimEntries counts what the record added to the entry at current, and removes the
@@ -33,10 +33,10 @@ func (c *change) trimEntries(current event.Offset) error {
 	return nil
 }
 
-// maxPushes is MaxPushes but in tests.
+// maxPushes is MaxPushes; tests change it.
 var maxPushes = MaxPushes
 
-// dropOldest removes the first entry, unless it is the one that grows just now.
+// dropOldest removes the first entry, unless it is the one that is growing.
 func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
 	entries := keyPrefix(kindEntry, c.at.Partition)
 	it, err := c.b.Iter(offsetKey(kindEntry, c.at.Partition, c.counters.Oldest), store.Successor(entries))
@@ -96,11 +96,11 @@ func (c *change) deleteEntry(at event.Offset, entry *entryRow) error {
 	})
 }
 
-// leaveRef removes the row of a ref with its latest push.
+// leaveRef removes the row of a ref if the push is its latest.
 func (c *change) leaveRef(push *pushRow, at event.Offset) error {
 	key := refKey(c.at.Partition, push.Repository, push.Ref)
 	if bytes.Equal(key, c.ref) {
-		return nil // this record brings a later one
+		return nil // this record adds a later one
 	}
 	row, found, err := readRef(c.b, key)
 	if err != nil || !found || row.last != at {
@@ -109,8 +109,8 @@ func (c *change) leaveRef(push *pushRow, at event.Offset) error {
 	return c.b.Delete(key)
 }
 
-// deleteKnown removes the row by which a repetition of the delivery is recognised,
-// unless a later entry has taken it.
+// deleteKnown removes the row by which a repetition of the delivery is recognized, unless
+// a later entry has replaced it.
 func (c *change) deleteKnown(at event.Offset, entry *entryRow, ref code.Ref) error {
 	if entry.DeliveryID == "" {
 		return nil
@@ -123,8 +123,8 @@ func (c *change) deleteKnown(at event.Offset, entry *entryRow, ref code.Ref) err
 	return c.b.Delete(key)
 }
 
-// eachPush calls f for the pushes of the entry at first, the last of which is at
-// last. Pushes of other entries may lie between.
+// eachPush calls f for the pushes of the entry at first, the last of which is at last.
+// Pushes of other entries may be between them.
 func eachPush(r store.Reader, partition int32, first, last event.Offset, f func(event.Offset, *pushRow) error) (err error) {
 	it, err := r.Iter(offsetKey(kindPush, partition, first), offsetKey(kindPush, partition, last+1))
 	if err != nil {

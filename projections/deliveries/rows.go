@@ -47,7 +47,7 @@ type duplicates struct {
 	Last  time.Time `json:"last"`
 }
 
-// entryWeight is what the entry counts for under MaxPushes.
+// entryWeight returns the weight of the entry with respect to MaxPushes.
 func (e *entryRow) entryWeight() int { return max(1, e.Pushes) }
 
 // pushRow is the value of d p.
@@ -62,19 +62,19 @@ type pushRow struct {
 	Answer *answer `json:"answer,omitempty"`
 }
 
-// answer is what happened to a push.
+// answer is the outcome of a push.
 type answer struct {
 	Outcome string        `json:"outcome"`
 	Commit  code.CommitID `json:"commit,omitempty"`
-	// Changes counts the paths that changed; absent if they are in an object.
+	// Changes counts the changed paths; absent if the changes are in an object.
 	Changes   *int `json:"changes,omitempty"`
 	Documents int  `json:"documents,omitempty"`
 	Segments  int  `json:"segments,omitempty"`
-	// Cause is the offset of the push that was indexed, Answered that of the event
-	// that says so.
+	// Cause is the offset of the push that was indexed, Answered that of the event with
+	// the outcome.
 	Cause    event.Offset `json:"cause,omitempty"`
 	Answered event.Offset `json:"answered"`
-	// DoneAt is the worker's clock, LoggedAt the log's.
+	// DoneAt is by the worker's clock, LoggedAt by the log's.
 	DoneAt   time.Time `json:"doneAt"`
 	LoggedAt time.Time `json:"loggedAt"`
 }
@@ -85,16 +85,16 @@ type countersRow struct {
 	Pushes int `json:"pushes"`
 	// Waiting counts the pushes without an answer.
 	Waiting int `json:"waiting"`
-	// Oldest is at or before the first entry; looking there skips no rows
-	// that were removed.
+	// Oldest is at or before the first entry. Starting there avoids skipping over removed
+	// rows.
 	Oldest event.Offset `json:"oldest"`
 }
 
-// refRow is the value of d r: where pushes of a ref may wait. Looking there skips
-// each row that was removed once at most, however many pushes a ref has;
-// an iterator over all would skip those of a busy ref with every push.
+// refRow is the value of d r: the range in which pushes of a ref may wait. With it, a
+// scan skips each removed row at most once, however many pushes a ref has; an iterator
+// over all would skip those of a busy ref on every push.
 type refRow struct {
-	// from is at or before the first push that waits, last the latest push.
+	// from is at or before the first waiting push, last is the latest push.
 	from, last event.Offset
 }
 
@@ -126,14 +126,15 @@ func offsetKey(kind byte, partition int32, at event.Offset) []byte {
 	return store.AppendUint64(keyPrefix(kind, partition), uint64(at))
 }
 
-// keyOffset returns the offset at the end of a key.
+// keyOffset decodes the offset at the end of a key.
 func keyOffset(key []byte) event.Offset {
 	return event.Offset(binary.BigEndian.Uint64(key[len(key)-8:]))
 }
 
 func keyPartition(key []byte) int32 { return int32(binary.BigEndian.Uint32(key[2:])) }
 
-// openPrefix is that of the waiting pushes of a ref. No ref holds a zero byte.
+// openPrefix returns the key prefix of the waiting pushes of a ref. A ref contains no
+// zero byte.
 func openPrefix(partition int32, id code.RepositoryID, ref code.Ref) []byte {
 	return append(append(store.AppendUint64(keyPrefix(kindOpen, partition), uint64(id)), ref...), 0)
 }
@@ -142,12 +143,12 @@ func openKey(partition int32, id code.RepositoryID, ref code.Ref, at event.Offse
 	return store.AppendUint64(openPrefix(partition, id, ref), uint64(at))
 }
 
-// hashBytes of a hash are kept in keys: a collision among the deliveries that
-// are kept is less likely than a broken disk, and would merge two entries.
+// hashBytes is the length of hashes in keys. A collision among the stored deliveries
+// would merge two entries, but is less likely than a broken disk.
 const hashBytes = 8
 
-// knownPrefix is that of the deliveries of a connection with one ID, whatever
-// their bodies.
+// knownPrefix returns the key prefix of the deliveries of a connection with one ID,
+// whatever their bodies.
 func knownPrefix(partition int32, connection, deliveryID string) []byte {
 	sum := sha256.Sum256([]byte(connection + "\x00" + deliveryID))
 	return append(keyPrefix(kindKnown, partition), sum[:hashBytes]...)
@@ -158,7 +159,7 @@ func knownKey(partition int32, connection, deliveryID, body string, ref code.Ref
 	return append(append(knownPrefix(partition, connection, deliveryID), sum[:hashBytes]...), ref...)
 }
 
-// byIDPrefix is that of the entries with a delivery ID, of whatever connection.
+// byIDPrefix returns the key prefix of the entries with a delivery ID, of any connection.
 func byIDPrefix(partition int32, deliveryID string) []byte {
 	sum := sha256.Sum256([]byte(deliveryID))
 	return append(keyPrefix(kindByID, partition), sum[:hashBytes]...)
@@ -192,7 +193,7 @@ func writeRow(b *store.Batch, key []byte, row any) error {
 	return b.Set(key, value)
 }
 
-// readOffset reads a row that holds an offset.
+// readOffset reads a row that contains an offset.
 func readOffset(r store.Reader, key []byte) (event.Offset, bool, error) {
 	value, ok, err := r.Read(key)
 	if err != nil || !ok {
