@@ -26,9 +26,9 @@ const SchemaVersion = 1
 type Options struct {
 	Store   *store.Store
 	Decoder *projections.Decoder
-	// Logger defaults to none.
+	// Logger is optional.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
@@ -42,8 +42,8 @@ type Catalog struct {
 
 	mu struct {
 		sync.Mutex
-		// applied holds, by partition, what the last Apply changed; committed what
-		// waits to be published. A nil Repository is removed.
+		// applied holds, by partition, the changes of the last Apply; committed holds the
+		// changes to publish. A nil Repository is removed.
 		applied, committed map[int32]map[code.RepositoryID]*Repository
 	}
 }
@@ -53,7 +53,7 @@ var (
 	_ projections.Owner    = (*Catalog)(nil)
 )
 
-// Open reads the repositories of the store. The caller closes the Catalog before
+// Open reads the repositories from the store. The caller must close the Catalog before
 // the store.
 func Open(o Options) (*Catalog, error) {
 	if o.Store == nil || o.Decoder == nil {
@@ -74,7 +74,7 @@ func Open(o Options) (*Catalog, error) {
 	return c, err
 }
 
-// Close takes the metrics out. Snapshots stay usable.
+// Close unregisters the metrics. Snapshots stay usable.
 func (c *Catalog) Close() { c.metrics.unregisterAll() }
 
 func loadRepositories(s *store.Store) ([]*Repository, error) {
@@ -148,8 +148,8 @@ func (c *Catalog) applyChanged(b *store.Batch, at event.Position, ev *event.Repo
 	return c.write(b, at, &row)
 }
 
-// refuseCollision reports, counts and logs that next is another repository under the
-// same ID.
+// refuseCollision reports whether next is another repository with the same ID, and counts
+// and logs that case.
 func (c *Catalog) refuseCollision(known, next code.Repository) bool {
 	if !accept.Collides(known, next) {
 		return false
@@ -208,8 +208,8 @@ func countIfPresent(r refRow) int {
 	return 1
 }
 
-// pushedAt returns the newest commit time over the refs after ev. Only if the
-// ref that held the maximum goes back or goes away are all refs looked at.
+// pushedAt returns the newest commit time of the refs after ev. It reads all refs only if
+// the ref with the maximum moves back or is deleted.
 func pushedAt(b *store.Batch, row *repositoryRow, ev *event.RevisionIndexed, old *refRow) (time.Time, error) {
 	var newest time.Time
 	if ev.Commit != "" {

@@ -190,8 +190,8 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	}
 }
 
-// TestChangedSince compares snapshots of a random history, one after the other and
-// farther apart, with a look at every repository of both.
+// TestChangedSince compares snapshots of a random history, adjacent ones and distant
+// ones, with a comparison of all their repositories.
 func TestChangedSince(t *testing.T) {
 	r := newRig(t, 4)
 	snapshots := []*catalog.Snapshot{nil, r.catalog.Snapshot()}
@@ -243,7 +243,7 @@ func deletion(id code.RepositoryID, object string) *event.ScipDeleted {
 	return &event.ScipDeleted{Repository: id, Object: object, At: time.Unix(8, 0)}
 }
 
-// upload returns the upload n of a path.
+// upload returns upload n of a path.
 func upload(id code.RepositoryID, path string, n int) *event.ScipUploaded {
 	return &event.ScipUploaded{
 		Repository: id, Commit: code.CommitID(fmt.Sprintf("%040x", n+1)), Path: path, Object: fmt.Sprintf("scip-%d", n), Tool: "scip-go",
@@ -251,8 +251,9 @@ func upload(id code.RepositoryID, path string, n int) *event.ScipUploaded {
 	}
 }
 
-// TestUploadsAreKept keeps the newest two of each path, replaces one of the same commit,
-// deletes those that events name, and drops all at an erasure and at a removal.
+// TestUploadsAreKept checks that the newest two uploads of each path are kept, that an
+// upload replaces one of the same commit, that a deletion drops the upload that it names, and
+// that an erasure and a removal drop all.
 func TestUploadsAreKept(t *testing.T) {
 	r := newRig(t, 1)
 	objects := func() (out []string) {

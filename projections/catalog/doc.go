@@ -1,9 +1,9 @@
-// Package catalog is the projection of what is registered: repositories and their
-// refs, with the times that show how fresh they are.
+// Package catalog is the projection of registered repositories and their refs, with the
+// times that show how fresh they are.
 //
-// It answers the question "which repositories and refs are there, and as of
-// when?". The main types are Catalog (the projection), Snapshot (all
-// repositories as of one moment, in memory), Repository and Ref.
+// It answers the question "which repositories and refs are there, and as of when?". The
+// main types are Catalog (the projection), Snapshot (all repositories at one point in
+// time, in memory), Repository and Ref.
 //
 // # Keys
 //
@@ -17,22 +17,23 @@
 //
 // # Invariants
 //
-//  1. Rows depend on records only. Times are those of the events, never of the
-//     clock: IndexedAt is RevisionIndexed.IndexedAt of the last applied event,
-//     PushedAt the newest commit time over the existing refs.
+//  1. Rows depend only on records. Times come from the events, never from the clock:
+//     IndexedAt is RevisionIndexed.IndexedAt of the last applied event, PushedAt the
+//     newest commit time of the existing refs.
 //  2. An ID names one repository: an event of another identity with the same ID
 //     is refused and counted, and changes no row.
-//  3. A Snapshot never changes. Its slices belong to it.
-//  4. A repository that is removed leaves no row.
-//  5. A repository has the newest precise indexes of each path and tool, as many as the last
-//     event of them says, and none after an erasure: texts in them may quote any file.
+//  3. A Snapshot is immutable. Callers must not modify its slices.
+//  4. A removed repository leaves no rows.
+//  5. A repository has the newest precise indexes of each path and tool, as many as the
+//     last event for these requests. After an erasure it has none, because their texts
+//     may quote any file.
 //  6. Events are applied by the rules of projections/internal/accept, so that
 //     catalog and places always agree.
 //
 // # Concurrency
 //
-// Readers take a Snapshot and need no lock. Apply and its companions are called
-// by the Runner.
+// Readers use a Snapshot and need no lock. The Runner calls the methods of
+// projections.Stateful.
 //
-// Files that were skipped belong to manifests: places.View lists them.
+// Skipped files belong to manifests; places.View lists them.
 package catalog

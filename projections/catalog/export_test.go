@@ -6,9 +6,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Refs returns the refs of a repository, in the order of their names:
-// code.ErrNotFound if the repository is not registered. It reads the store, and
-// may be a few records ahead of a Snapshot.
+// Refs returns the refs of a repository, in the order of their names, or code.ErrNotFound
+// if the repository is not registered. It reads the store, and may be a few records ahead
+// of a Snapshot.
 func (c *Catalog) Refs(id code.RepositoryID) ([]Ref, error) {
 	if _, ok := c.Snapshot().ByID(id); !ok {
 		return nil, fmt.Errorf("catalog: repository %s: %w", id, code.ErrNotFound)

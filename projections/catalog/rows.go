@@ -19,14 +19,14 @@ const (
 // repositoryRow is the value of c r.
 type repositoryRow struct {
 	Repository code.Repository `json:"repository"`
-	// Since is the position of the registration that brought it in.
+	// Since is the position of its registration.
 	Since        event.Position `json:"since"`
 	RegisteredAt time.Time      `json:"registeredAt"`
 	ChangedAt    time.Time      `json:"changedAt"`
 	IndexedAt    time.Time      `json:"indexedAt,omitzero"`
 	PushedAt     time.Time      `json:"pushedAt,omitzero"`
 	Refs         int            `json:"refs"`
-	// ScipUploads are the newest first.
+	// ScipUploads are ordered newest first.
 	ScipUploads []ScipUpload `json:"scipUploads,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 // ScipUpload is a precise index of a commit.
 type ScipUpload struct {
 	Commit code.CommitID `json:"commit"`
-	// Path is the directory that it is about; empty for the whole repository.
+	// Path is the directory that it covers; empty for the whole repository.
 	Path string `json:"path,omitempty"`
 	// Object is its name in the segment store.
 	Object      string    `json:"object"`
@@ -25,9 +25,9 @@ type ScipUpload struct {
 	At          time.Time `json:"at"`
 }
 
-// applyScipUpload puts an upload before the others. It replaces one of the same commit,
-// path and tool, the oldest of that path and tool beyond ev.Keep, and the oldest of all
-// beyond event.MaxScipUploads.
+// applyScipUpload puts an upload in front of the others. It replaces one of the same
+// commit, path and tool, and drops the oldest of that path and tool beyond ev.Keep, and
+// the oldest of all beyond event.MaxScipUploads.
 func (c *Catalog) applyScipUpload(b *store.Batch, at event.Position, ev *event.ScipUploaded) error {
 	var row repositoryRow
 	found, err := readRow(b, repositoryKey(ev.Repository), &row)
@@ -52,18 +52,18 @@ func (c *Catalog) applyScipUpload(b *store.Batch, at event.Position, ev *event.S
 	return c.write(b, at, &row)
 }
 
-// applyScipDeletion takes the upload that the event names away. An upload that is not there
-// was replaced, deleted or erased before.
+// applyScipDeletion removes the upload that the event names. A missing upload was replaced,
+// deleted or erased before.
 func (c *Catalog) applyScipDeletion(b *store.Batch, at event.Position, ev *event.ScipDeleted) error {
 	return c.keepScipUploads(b, at, ev.Repository, func(u ScipUpload) bool { return u.Object != ev.Object })
 }
 
-// dropScipUploads takes all precise indexes of a repository away.
+// dropScipUploads removes all precise indexes of a repository.
 func (c *Catalog) dropScipUploads(b *store.Batch, at event.Position, id code.RepositoryID) error {
 	return c.keepScipUploads(b, at, id, func(ScipUpload) bool { return false })
 }
 
-// keepScipUploads keeps those precise indexes of a repository that isKept reports.
+// keepScipUploads keeps the precise indexes of a repository for which isKept returns true.
 func (c *Catalog) keepScipUploads(b *store.Batch, at event.Position, id code.RepositoryID, isKept func(ScipUpload) bool) error {
 	var row repositoryRow
 	found, err := readRow(b, repositoryKey(id), &row)

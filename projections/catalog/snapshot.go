@@ -14,15 +14,14 @@ import (
 type Repository struct {
 	code.Repository
 	RegisteredAt, ChangedAt time.Time
-	// IndexedAt is when a worker finished the last applied revision; zero if there
-	// was none.
+	// IndexedAt is the time when a worker finished the last applied revision; zero if
+	// there was none.
 	IndexedAt time.Time
-	// PushedAt is the newest commit time over the refs; zero if there is no ref.
+	// PushedAt is the newest commit time of the refs; zero if there is no ref.
 	PushedAt time.Time
-	// Refs is the number of refs indexed.
+	// Refs is the number of indexed refs.
 	Refs int
-	// ScipUploads are its precise indexes, the newest first; at most
-	// event.MaxScipUploads.
+	// ScipUploads are its precise indexes, newest first; at most event.MaxScipUploads.
 	ScipUploads []ScipUpload
 }
 
@@ -32,7 +31,7 @@ type Ref struct {
 	Commit     code.CommitID
 	CommitTime time.Time
 	IndexedAt  time.Time
-	// ReceivedAt is when the first push that led here was received.
+	// ReceivedAt is the time when the first push that led to this commit was received.
 	ReceivedAt time.Time
 }
 
@@ -43,7 +42,7 @@ func (row *repositoryRow) toRepository() *Repository {
 	}
 }
 
-// Snapshot is all repositories as of one moment. It never changes.
+// Snapshot contains all repositories at one point in time. It is immutable.
 type Snapshot struct {
 	byID, byName []*Repository
 	pushed       struct {
@@ -55,7 +54,7 @@ type Snapshot struct {
 
 func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
 
-// CompareNames is the order of Snapshot.ByName.
+// CompareNames compares repositories in the order of Snapshot.ByName.
 func CompareNames(a, b *Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), compareID(a, b))
 }
@@ -72,7 +71,7 @@ func newSnapshot(all []*Repository) *Snapshot {
 }
 
 // withChanges returns the snapshot after the changes; a nil Repository is removed. It
-// copies two slices of pointers: 10 µs for ten thousand repositories.
+// copies two slices of pointers, which takes 10 µs for ten thousand repositories.
 func (s *Snapshot) withChanges(changed map[code.RepositoryID]*Repository) *Snapshot {
 	kept := func(in []*Repository) []*Repository {
 		out := make([]*Repository, 0, len(in)+len(changed))
@@ -98,11 +97,11 @@ func insertSorted(in []*Repository, r *Repository, compare func(a, b *Repository
 	return slices.Insert(in, i, r)
 }
 
-// Superseded returns a channel that is closed once the Catalog has a later snapshot.
+// Superseded returns a channel that is closed once the Catalog has a newer snapshot.
 func (s *Snapshot) Superseded() <-chan struct{} { return s.superseded }
 
-// ChangedSince returns the repositories that an earlier snapshot does not have, or has
-// in another state, in the order of their IDs. Nil is a snapshot without repositories.
+// ChangedSince returns the repositories that are missing in an earlier snapshot or have
+// another state there, in the order of their IDs. A nil snapshot has no repositories.
 func (s *Snapshot) ChangedSince(earlier *Snapshot) []*Repository {
 	var before []*Repository
 	if earlier != nil {
@@ -126,7 +125,7 @@ func (s *Snapshot) ChangedSince(earlier *Snapshot) []*Repository {
 // Len returns the number of repositories.
 func (s *Snapshot) Len() int { return len(s.byID) }
 
-// ByID returns the repository with that ID, and whether there is one.
+// ByID returns the repository with that ID, and reports whether there is one.
 func (s *Snapshot) ByID(id code.RepositoryID) (*Repository, bool) {
 	i, ok := slices.BinarySearchFunc(s.byID, id, func(r *Repository, id code.RepositoryID) int { return cmp.Compare(r.ID, id) })
 	if !ok {
@@ -135,8 +134,8 @@ func (s *Snapshot) ByID(id code.RepositoryID) (*Repository, bool) {
 	return s.byID[i], true
 }
 
-// FindByName returns the repository with that full name, and whether there is one.
-// Names need not be unique: among several the one with the lowest ID.
+// FindByName returns the repository with that full name, and reports whether there is
+// one. Names need not be unique: among several, it returns the one with the lowest ID.
 func (s *Snapshot) FindByName(name string) (*Repository, bool) {
 	i, ok := slices.BinarySearchFunc(s.byName, name, func(r *Repository, name string) int { return strings.Compare(r.Name, name) })
 	if !ok {
@@ -145,12 +144,12 @@ func (s *Snapshot) FindByName(name string) (*Repository, bool) {
 	return s.byName[i], true
 }
 
-// ByName returns all repositories in the order of (name, ID). The caller does
-// not change the slice.
+// ByName returns all repositories in the order of (name, ID). The caller must not modify
+// the slice.
 func (s *Snapshot) ByName() []*Repository { return s.byName }
 
-// ByPushed returns all repositories in the order of (PushedAt, name, ID): those
-// without a push first. The caller does not change the slice.
+// ByPushed returns all repositories in the order of (PushedAt, name, ID), those without a
+// push first. The caller must not modify the slice.
 func (s *Snapshot) ByPushed() []*Repository {
 	s.pushed.Do(func() {
 		s.pushed.order = slices.Clone(s.byName)

@@ -1,9 +1,9 @@
 // Package numbers is the projection of the numbers that the API shows as IDs of
 // repositories and connections.
 //
-// It answers the question "which number does this repository have, and which
-// repository has this number?" from memory. The main type is Numbers, the projection
-// and its readers. docs/adr/0018-numbers-of-repositories.md says why there are numbers.
+// It answers the question "which number does this repository have, and which repository
+// has this number?" from memory. The main type is Numbers, the projection and its
+// readers. docs/adr/0018-numbers-of-repositories.md explains why there are numbers.
 //
 //	quarry.accounts ──► Runner ──► Numbers.Apply ──► rows, in the store of the accounts
 //	                                     │ Committed
@@ -19,17 +19,16 @@
 //
 // # Invariants
 //
-//  1. Rows are a function of the NumbersAssigned events of event.TopicAccounts, in
-//     their order: each repository that has no number gets the next one, from 1.
-//  2. A number never changes, and belongs to one repository forever: there is no
-//     event that takes one back. The same holds for connections, which are counted
-//     separately.
-//  3. Numbers end at code.MaxNumber. What is named beyond it stays without one.
+//  1. Rows depend only on the NumbersAssigned events of event.TopicAccounts, in their
+//     order: each repository without a number gets the next one, from 1.
+//  2. A number never changes, and belongs to one repository forever: no event revokes it.
+//     The same applies to connections, which are numbered separately.
+//  3. Numbers end at code.MaxNumber. Repositories and connections beyond it get none.
 //
 // # Concurrency
 //
-// Readers share a lock with Committed for the time of a map access. Apply and its
-// companions are called by the Runner, from one goroutine: the topic has one
+// Readers share a lock with Committed for the duration of a map access. The Runner calls
+// the methods of projections.Stateful from one goroutine, because the topic has one
 // partition.
 //
 // The package does not know which repositories are registered.

@@ -20,22 +20,23 @@ const SchemaVersion = 1
 type Options struct {
 	Store   *store.Store
 	Decoder *projections.Decoder
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
-// Numbers is the projection of the numbers, and how they are read.
+// Numbers is the projection of the numbers, and serves reads of them.
 type Numbers struct {
 	decoder *projections.Decoder
 	metrics *metrics
-	// Limit is the last number. A test may lower it before a record is applied.
+	// Limit is the highest number. Tests may lower it before the first record is applied.
 	Limit int
 
 	mu struct {
 		sync.RWMutex
 		repositories table[code.RepositoryID, code.RepositoryNumber]
 		connections  table[string, code.ConnectionNumber]
-		// staged is what the last Apply assigned, nil once it is committed or discarded.
+		// staged is the assignment of the last Apply; nil once it is committed or
+		// discarded.
 		staged *assignment
 	}
 }
@@ -51,7 +52,7 @@ var (
 	_ projections.Owner    = (*Numbers)(nil)
 )
 
-// Open reads the numbers of the store. The caller closes Numbers before the store.
+// Open reads the numbers from the store. The caller must close Numbers before the store.
 func Open(o Options) (*Numbers, error) {
 	if o.Store == nil || o.Decoder == nil {
 		return nil, errors.New("numbers: want a store and a decoder")
@@ -67,7 +68,7 @@ func Open(o Options) (*Numbers, error) {
 	return n, err
 }
 
-// Close takes the metrics out.
+// Close unregisters the metrics.
 func (n *Numbers) Close() { n.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
@@ -92,7 +93,8 @@ func (n *Numbers) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	if !ok {
 		return nil
 	}
-	// The tables change on this goroutine only, in Committed.
+	// Reading without the lock is safe: only this goroutine changes the tables, in
+	// Committed.
 	staged := &assignment{
 		repositories: n.mu.repositories.missingIDs(e.Repositories, n.Limit),
 		connections:  n.mu.connections.missingIDs(e.Connections, n.Limit),
@@ -139,21 +141,21 @@ func (n *Numbers) Discarded(int32) {
 // Publish implements projections.Stateful.
 func (n *Numbers) Publish(int32) {}
 
-// OfRepository returns the number of a repository, 0 if it has none.
+// OfRepository returns the number of a repository, or 0 if it has none.
 func (n *Numbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.mu.repositories.numbers[id]
 }
 
-// Repository returns the repository with that number, 0 if there is none.
+// Repository returns the repository with that number, or 0 if there is none.
 func (n *Numbers) Repository(number code.RepositoryNumber) code.RepositoryID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.mu.repositories.idOf(number)
 }
 
-// OfConnection returns the number of a connection, 0 if it has none.
+// OfConnection returns the number of a connection, or 0 if it has none.
 func (n *Numbers) OfConnection(name string) code.ConnectionNumber {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

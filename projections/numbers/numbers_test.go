@@ -28,7 +28,7 @@ func must(t testing.TB, err error) {
 
 var start = time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 
-// rig is a projection over a store in memory that a test applies events to.
+// rig is a projection over an in-memory store to which tests apply events.
 type rig struct {
 	t       *testing.T
 	memory  *store.Memory
@@ -40,8 +40,8 @@ type rig struct {
 	next    event.Offset
 }
 
-// failing is a projection that refuses records when it is set: what the one before it
-// has made of the record is then discarded.
+// failing is a projection that rejects records if it is true, so that the changes of the
+// projection before it are discarded.
 type failing bool
 
 func (*failing) Name() string { return "failing" }
@@ -116,8 +116,8 @@ func (r *rig) wantNumbers(ids ...code.RepositoryID) {
 	}
 }
 
-// TestNumbersFollowTheOrderOfTheLog names repositories several times, in one event
-// and in several, as processes do that do not know of each other.
+// TestNumbersFollowTheOrderOfTheLog names repositories several times, in one event and in
+// several, as independent processes do.
 func TestNumbersFollowTheOrderOfTheLog(t *testing.T) {
 	r := newRig(t)
 	must(t, r.assign(900, 7, 900))
@@ -137,7 +137,8 @@ func TestNumbersFollowTheOrderOfTheLog(t *testing.T) {
 	}
 }
 
-// TestConnectionsHaveNumbersOfTheirOwn counts connections apart from repositories.
+// TestConnectionsHaveNumbersOfTheirOwn checks that connections are numbered separately
+// from repositories.
 func TestConnectionsHaveNumbersOfTheirOwn(t *testing.T) {
 	r := newRig(t)
 	must(t, r.assign(11, 12))
@@ -157,7 +158,7 @@ func TestConnectionsHaveNumbersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestDiscardedRecordsGiveNoNumber applies a record that another projection refuses.
+// TestDiscardedRecordsGiveNoNumber applies a record that another projection rejects.
 func TestDiscardedRecordsGiveNoNumber(t *testing.T) {
 	r := newRig(t)
 	must(t, r.assign(11))
@@ -187,8 +188,7 @@ func TestNumbersEndAtTheLimit(t *testing.T) {
 	r.wantNumbers(11, 12, 13)
 }
 
-// TestNumbersConform replays, crashes and rebuilds: the same log gives the same
-// numbers.
+// TestNumbersConform replays, crashes and rebuilds: the same log yields the same numbers.
 func TestNumbersConform(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	var records []event.Record

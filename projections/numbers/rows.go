@@ -52,7 +52,7 @@ func (n *Numbers) loadRows(s *store.Store) error {
 	return errors.Join(it.Close(), fillTable(&n.mu.repositories, repositories), fillTable(&n.mu.connections, connections))
 }
 
-// fillTable adds what rows say, in the order of the numbers.
+// fillTable adds the IDs of rows, in the order of their numbers.
 func fillTable[ID comparable, N ~int32](t *table[ID, N], rows map[uint32]ID) error {
 	for number := uint32(1); len(t.ids) < len(rows); number++ {
 		id, found := rows[number]

@@ -3,18 +3,18 @@ package numbers
 // table holds the numbers of one kind of thing.
 type table[ID comparable, N ~int32] struct {
 	numbers map[ID]N
-	ids     []ID // that with number 1 first
+	ids     []ID // index 0 has number 1
 }
 
 func (t *table[ID, N]) init() { t.numbers = map[ID]N{} }
 
-// add gives the next number.
+// add assigns the next number to id.
 func (t *table[ID, N]) add(id ID) {
 	t.ids = append(t.ids, id)
 	t.numbers[id] = N(len(t.ids))
 }
 
-// idOf returns what has a number, the zero ID if nothing has.
+// idOf returns the ID with that number, or the zero ID if there is none.
 func (t *table[ID, N]) idOf(number N) (id ID) {
 	if number < 1 || int(number) > len(t.ids) {
 		return id
@@ -22,8 +22,8 @@ func (t *table[ID, N]) idOf(number N) (id ID) {
 	return t.ids[number-1]
 }
 
-// missingIDs returns those of ids that have no number, once each, in their order, and no
-// more than there are numbers up to limit.
+// missingIDs returns the elements of ids that have no number, without duplicates, in
+// their order, and no more than there are free numbers up to limit.
 func (t *table[ID, N]) missingIDs(ids []ID, limit int) []ID {
 	var out []ID
 	seen := make(map[ID]struct{}, len(ids))

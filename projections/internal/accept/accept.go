@@ -1,12 +1,12 @@
-// Package accept has the rules by which projections apply events.
+// Package accept defines the rules by which projections apply events.
 //
-// It answers the question "does this event apply to the current state?", once for
-// all projections: catalog and places have separate rows, and reach the same
-// verdict because they both call it. All functions are pure.
+// It answers the question "does this event apply to the current state?", once for all
+// projections: catalog and places store separate rows, and reach the same verdict because
+// both call it. All functions are pure.
 //
-// The rules compare states, not counts: an event that was appended twice, was
-// overtaken or belongs to a removed repository changes nothing, and one whose base
-// revision is missing is refused.
+// The rules compare states, not counts: an event that was appended twice, was overtaken
+// or belongs to a removed repository has no effect, and one whose base revision is
+// missing is rejected.
 package accept
 
 import (
@@ -18,34 +18,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Ref is what a projection knows of a ref.
+// Ref is the state of a ref in a projection.
 type Ref struct {
-	// Commit is what the ref points to; empty if there is no such ref.
+	// Commit is the commit that the ref points to; empty if there is no such ref.
 	Commit code.CommitID `json:"commit,omitempty"`
-	// Cause is the cause of the last applied event, kept when the ref is gone.
+	// Cause is the cause of the last applied event; it is kept after the ref is deleted.
 	Cause event.Position `json:"cause,omitzero"`
 }
 
-// Verdict is what happens to a RevisionIndexed.
+// Verdict is the decision on a RevisionIndexed.
 type Verdict string
 
-// The verdicts. Their words are label values of metrics.
+// The verdicts. They are used as metric label values.
 const (
-	// Take: the event applies.
+	// Take means that the event applies.
 	Take Verdict = "take"
-	// Duplicate: it was applied before, or overtaken by one with a later cause.
+	// Duplicate means that the event was applied before, or overtaken by one with a later
+	// cause.
 	Duplicate Verdict = "duplicate"
-	// Unregistered: the repository is not there, or was registered after the
-	// event's cause.
+	// Unregistered means that the repository is not registered, or was registered after
+	// the event's cause.
 	Unregistered Verdict = "unregistered"
-	// WrongBase: the revision that the changes are relative to is not the one
-	// that is there. A Push with action refresh repairs it.
+	// WrongBase means that the changes are relative to another revision than the current
+	// one. A Push with action refresh repairs that.
 	WrongBase Verdict = "wrong_base"
 )
 
-// Revision judges ev. since is the position of the registration that brought
-// the repository in, nil if it is not registered; ref is the state of ev.Ref and
-// base that of ev.BaseRef.
+// Revision returns the verdict on ev. since is the position of the repository's
+// registration, nil if it is not registered; ref is the state of ev.Ref and base that of
+// ev.BaseRef.
 func Revision(ev *event.RevisionIndexed, since *event.Position, ref, base Ref) Verdict {
 	if since == nil || isBefore(ev.Cause, *since) {
 		return Unregistered
@@ -59,15 +60,14 @@ func Revision(ev *event.RevisionIndexed, since *event.Position, ref, base Ref) V
 	return Take
 }
 
-// isBefore reports whether a is known to lie before b: positions of different
-// partitions have no order.
+// isBefore reports whether a is known to precede b. Positions of different partitions are
+// not ordered.
 func isBefore(a, b event.Position) bool {
 	return a.Topic == b.Topic && a.Partition == b.Partition && a.Offset < b.Offset
 }
 
-// DefaultBranch returns the short name of the repository's default branch after
-// ev: what the event says; where it says nothing what is known; and where
-// nothing is, the first branch that was indexed.
+// DefaultBranch returns the short name of the repository's default branch after ev: the
+// one in the event, otherwise the known one, otherwise the first branch that was indexed.
 func DefaultBranch(known string, ev *event.RevisionIndexed) string {
 	if ev.DefaultBranch != "" {
 		return ev.DefaultBranch
@@ -78,9 +78,9 @@ func DefaultBranch(known string, ev *event.RevisionIndexed) string {
 	return known
 }
 
-// Collides reports whether b cannot be the repository a although both have the same
-// ID, because two identities have one hash. A repository never changes its kind,
-// and one event keeps at least one of its name, its path on the host and its host.
+// Collides reports whether b cannot be the repository a although both have the same ID,
+// because two identities have the same hash. A repository never changes its kind, and one
+// event preserves at least one of its name, its path on the host and its host.
 func Collides(a, b code.Repository) bool {
 	if a.Kind != b.Kind {
 		return true
@@ -90,7 +90,7 @@ func Collides(a, b code.Repository) bool {
 	return a.Name != b.Name && hostA != hostB && pathA != pathB
 }
 
-// splitURL returns host and path of a clone URL, in one of git's forms.
+// splitURL returns the host and path of a clone URL in any of git's forms.
 func splitURL(s string) (host, path string) {
 	if u, err := url.Parse(s); err == nil && u.Scheme != "" {
 		return strings.ToLower(u.Hostname()), strings.Trim(u.Path, "/")
@@ -105,8 +105,8 @@ func splitURL(s string) (host, path string) {
 	return "", strings.Trim(s, "/")
 }
 
-// Merge returns the repository after an event that carries next. What the event
-// does not know stays.
+// Merge returns the repository after an event that carries next. Fields that are unknown
+// to the event keep their values.
 func Merge(known, next code.Repository) code.Repository {
 	if next.DefaultBranch == "" {
 		next.DefaultBranch = known.DefaultBranch
