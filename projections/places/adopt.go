@@ -9,14 +9,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Adopt makes a segment a holder of its documents that no record has named yet:
-// a version that shows the past takes the documents of segments that were merged
-// away from the segments that have them now. It reports false, and changes
-// nothing, if the segment store does not have it or nothing unheld is in it.
+// Adopt makes a segment a holder of its documents although no record has named it yet: a
+// version that shows the past reads the documents of segments that were merged away from
+// the segments that contain them now. It returns false, without a change, if the segment
+// store does not have the segment or the segment contains no unheld document.
 //
-// It moves no checkpoint; rows are then no function of the records, so a store in
-// which it was called must not follow the log further. It is not called while
-// records are applied.
+// It does not move the checkpoint. Afterwards the rows depend on more than the records,
+// so the store must no longer follow the log. It must not be called while records are
+// applied.
 func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRef) (held bool, err error) {
 	b := p.store.NewBatch()
 	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
@@ -40,7 +40,7 @@ func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRe
 	return true, nil
 }
 
-// coversUnheld reports whether h holds a document that nothing else does.
+// coversUnheld reports whether h holds a document that no other segment holds.
 func (c *change) coversUnheld(h *handle) (bool, error) {
 	if h.reader == nil {
 		return false, nil
@@ -72,10 +72,10 @@ func (v *View) UnheldIn(partition int32) (map[code.DocumentKey]bool, error) {
 	return unheld, err
 }
 
-// TakeOver makes this the store whose process deletes the objects of merged
-// segments, after another version was it: from is the store of that version, and
-// what it had still to delete is deleted here. Neither Run nor any Apply is running
-// meanwhile.
+// TakeOver makes this process's store the one that deletes the objects of merged
+// segments, in place of another version: from is the store of that version, and the
+// objects that it had not deleted yet are deleted here. Neither Run nor any Apply may be
+// running.
 func (p *Places) TakeOver(from store.Reader) error {
 	b := p.store.NewBatch()
 	var inherited []*handle
@@ -101,5 +101,5 @@ func (p *Places) TakeOver(from store.Reader) error {
 	return nil
 }
 
-// StopDeleting ends what TakeOver, or Options.DeleteObjects, began.
+// StopDeleting ends the deletions that TakeOver or Options.DeleteObjects started.
 func (p *Places) StopDeleting() { p.deleteObjects.Store(false) }

@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// large is a repository of many files on a store on disk.
+// large is a repository with many files in a store on disk.
 type large struct {
 	*bench
 	w    *projectiontest.World
@@ -138,8 +138,9 @@ func BenchmarkRevision80000(b *testing.B) {
 	})
 }
 
-// TestPushIsProportional holds a push of one file to work that does not grow
-// with the repository: rows written, and time far below that of an import.
+// TestPushIsProportional checks that the work for a push of one file does not grow with
+// the repository: it counts the written rows, and compares the time with that of an
+// import.
 func TestPushIsProportional(t *testing.T) {
 	l := newLarge(t)
 	defer l.close()
@@ -149,8 +150,8 @@ func TestPushIsProportional(t *testing.T) {
 	start := time.Now()
 	l.apply(records...)
 	t.Logf("push of one file into 20,000: %v", time.Since(start))
-	// One entry and one place change; document, segment and its ID come, with the
-	// parts of the segment itself.
+	// One entry and one place change; a document, a segment with its ID, and the parts of
+	// the segment are added.
 	if grown := len(l.dump()) - before; grown > 12+int(postings.RunClasses) {
 		t.Fatalf("a push of one file added %d rows", grown)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// change is the effect of one record. Manifest rows go to the batch as they
-// come; what documents and segments gain and lose is collected, and written by
-// flush once it is known that nothing is lost.
+// change is the effect of one record. Manifest rows are written to the batch immediately.
+// Changes of documents and segments are collected, and flush writes them once it is known
+// that no document is lost.
 type change struct {
 	p     *Places
 	part  *partition
@@ -22,17 +22,18 @@ type change struct {
 	stage *staged
 
 	documents   map[code.DocumentKey]*documentChange
-	added       []*handle // segments that this record brings
+	added       []*handle // segments that this record adds
 	dropped     map[uint32]bool
 	next        uint32 // next sequence; 0 if not read yet
 	doomedCount int
-	// mayLose says that documents may be left without a segment.
+	// mayLose reports whether documents may be left without a segment.
 	mayLose bool
-	// removedAt is set for a record that removes a repository or a branch; wholeRepository
-	// says that it is a repository, of which older text may be dead already.
+	// removedAt is set for a record that removes a repository or a branch.
+	// wholeRepository reports whether it removes a repository, whose older text may
+	// already be dead.
 	removedAt       time.Time
 	wholeRepository bool
-	// removedUnheld says that the removal took documents of absent segments.
+	// removedUnheld reports whether the removal removed documents of absent segments.
 	removedUnheld bool
 
 	// pinned and unpinned overlay the pins of the store.
@@ -40,7 +41,7 @@ type change struct {
 	unpinned map[pin]bool
 }
 
-// documentChange is what happens to one document.
+// documentChange is the change of one document.
 type documentChange struct {
 	delta  int
 	gained []location
@@ -76,7 +77,7 @@ func (c *change) trackDocument(d code.DocumentKey) *documentChange {
 	return change
 }
 
-// adjustCount adds delta to the count of the document that an entry names.
+// adjustCount adds delta to the count of an entry's document.
 func (c *change) adjustCount(value []byte, delta int) error {
 	e, err := decodeEntry(value)
 	if err == nil && e.kind == entryDocument {
@@ -85,7 +86,7 @@ func (c *change) adjustCount(value []byte, delta int) error {
 	return err
 }
 
-// notePlace notes that a file came to, or went from, a default branch.
+// notePlace records that a file was added to or removed from a default branch.
 func (c *change) notePlace(id code.RepositoryID, path, value []byte, gone bool) error {
 	e, err := decodeEntry(value)
 	if err == nil && e.kind == entryDocument {
@@ -95,8 +96,8 @@ func (c *change) notePlace(id code.RepositoryID, path, value []byte, gone bool) 
 	return err
 }
 
-// replacePlaces turns the places of a default branch from what one chain of levels
-// shows into what another does.
+// replacePlaces replaces the places of a default branch that one chain of levels shows
+// with those that another shows.
 func (c *change) replacePlaces(id code.RepositoryID, from, to levels) error {
 	if slices.Equal(from, to) {
 		return nil
@@ -114,8 +115,8 @@ func (c *change) replacePlaces(id code.RepositoryID, from, to levels) error {
 	})
 }
 
-// diffLevels calls f for each path on which two chains of levels differ, with
-// the values they have: nil for none. f keeps none of its arguments.
+// diffLevels calls f for each path on which two chains of levels differ, with its values
+// before and after, nil if there is none. f must not retain its arguments.
 func diffLevels(r store.Reader, id code.RepositoryID, from, to levels, f func(path, before, after []byte) error) error {
 	a, err := newWalk(r, id, from)
 	if err != nil {
@@ -151,7 +152,7 @@ func diffLevels(r store.Reader, id code.RepositoryID, from, to levels, f func(pa
 	return firstError(a.Close(), b.Close())
 }
 
-// comparePaths orders two paths of which one may be missing: it comes last.
+// comparePaths compares two paths. A missing path sorts last.
 func comparePaths(a, b []byte, inA, inB bool) int {
 	switch {
 	case !inA:
@@ -171,10 +172,10 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// ensureSegment adds a segment of an event, unless it is there. One that was merged away
-// comes back only if revive is set: an event that is not applied is most likely a
-// duplicate, and the result must not depend on whether the object still exists. It
-// changes no row: flush does.
+// ensureSegment adds a segment of an event unless it is already live. A segment that was
+// merged away is added again only if revive is set: an event that is not applied is most
+// likely a duplicate, and the result must not depend on whether the object still exists.
+// ensureSegment changes no rows; flush does.
 func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
@@ -198,13 +199,13 @@ func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, reviv
 	}}
 	c.claimKeys(id)
 	bring := c.p.openOrIngest
-	if known != nil { // absent; keys that are left could not be read
+	if known != nil { // absent: leftover keys could not be read
 		bring = c.p.restoreSegment
 	}
 	if err := bring(ctx, h); err != nil {
 		return nil, err
 	}
-	if known != nil { // it was absent before, and keeps its place
+	if known != nil { // it was absent before, and keeps its sequence
 		if h.reader == nil {
 			return known, nil
 		}
@@ -223,7 +224,8 @@ func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, reviv
 	return h, err
 }
 
-// claimKeys keeps the sweeper from the segment's keys until the record is settled.
+// claimKeys prevents the sweeper from deleting the segment's keys until the record is
+// committed or discarded.
 func (c *change) claimKeys(id segment.ID) {
 	c.p.sweep.claimKeys(id)
 	c.stage.claims = append(c.stage.claims, id)
@@ -245,7 +247,7 @@ func (c *change) addHolder(h *handle) error {
 	return nil
 }
 
-// removeHolder takes a segment out: it holds nothing any more.
+// removeHolder removes a segment as a holder of its documents.
 func (c *change) removeHolder(h *handle) error {
 	c.dropped[h.sequence] = true
 	if h.reader == nil {
@@ -265,8 +267,8 @@ func (c *change) removeHolder(h *handle) error {
 	return nil
 }
 
-// loseHolder is removeHolder for a segment that cannot be read: it asks the documents of the
-// partition, all of them, about half a microsecond each.
+// loseHolder is a removeHolder for a segment that cannot be read. It reads all documents
+// of the partition, at about half a microsecond each.
 func (c *change) loseHolder(sequence uint32) error {
 	return forEachRow(c.b, partitionPrefix(kindDocument, c.at.Partition), func(k, v []byte) error {
 		row, err := decodeDocumentRow(v)

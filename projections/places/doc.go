@@ -1,10 +1,10 @@
-// Package places is the projection of the places of documents: which path of which
-// ref of which repository has which document of which segment.
+// Package places is the projection of the places of documents: it maps each path of each
+// ref of each repository to a document in a segment.
 //
-// It answers the questions "which documents exist, and where, at one moment?" and
+// It answers the questions "which documents exist, and where, at one point in time?" and
 // "which documents are no longer referenced?". The main types are Places (the
-// projection), View (one moment, for queries), Repository and Ref (what a View
-// knows of them) and Place (one file of a ref).
+// projection), View (a consistent snapshot for queries), Repository and Ref (their state
+// in a View) and Place (one file of a ref).
 //
 //	RevisionIndexed ──► manifest of the ref ──► counts and locations of documents ──► places of the default branch
 //	                    (entries by path)       (content → segment, number)           (columns per segment, in the View)
@@ -36,38 +36,37 @@
 //
 // # Invariants
 //
-//  1. Rows depend on records only, and on objects named by their content.
-//  2. A manifest is a timeline: version v of a path is its newest entry at or
-//     below v, or, without one, what the parent has at the version pinned. An
-//     entry below the newest exists only while a pin needs it, and then has a
-//     'k' row.
+//  1. Rows depend only on records, and on content-addressed objects.
+//  2. A manifest is a timeline: version v of a path is its newest entry at or below v or,
+//     without one, the entry of the parent at the pinned version. An entry older than the
+//     newest exists only while a pin needs it, and then has a 'k' row.
 //  3. The count of a document is the number of entries that name it. A row 'd'
 //     exists while the count is above zero or a segment holds the document.
-//  4. The location of a document is its holder with the lowest sequence, so it
-//     is a function of the set of holders, in whatever order they came.
+//  4. The location of a document is its holder with the lowest sequence, so it depends
+//     only on the set of holders, not on the order in which they were added.
 //  5. Every entry visible on a default branch has exactly one row 'l' at the
 //     document's location, or 'w' if it has none.
-//  6. A merge never takes the last holder of a document with a count: it is
-//     refused instead. Where its output is gone already, merged further, the
-//     documents are unheld until that merge comes.
-//  7. A View never changes. A segment is excised, and its object deleted, only
-//     when no View names it and what dropped it is durable. Objects are deleted in
-//     the order in which their segments were dropped, so that a rebuild from the log
-//     never misses a later segment while it has an earlier one.
+//  6. A merge never removes the last holder of a document with a count; it is refused
+//     instead. If its output was already merged further and deleted, the documents are
+//     unheld until that later merge is applied.
+//  7. A View is immutable. A segment is excised, and its object deleted, only when no
+//     View references it and the change that dropped it is durable. Objects are deleted
+//     in the order in which their segments were dropped, so that a rebuild from the log
+//     never lacks a later segment while it has an earlier one.
 //
 // # Absent segments
 //
-// Rebuilding from the log meets segments that were merged away and deleted. An
-// absent segment keeps its sequence and holds nothing; its documents are unheld
-// until the merge that took it brings them. Since a location depends on the set
-// of holders only, the rows are in the end those of a store that saw everything.
+// A rebuild from the log encounters segments that were merged away and deleted. An absent
+// segment keeps its sequence and holds no documents; they are unheld until the merge that
+// replaced the segment adds them. Since a location depends only on the set of holders,
+// the rows finally equal those of a store that had every segment.
 //
 // # Concurrency
 //
-// Apply, Committed, Discarded and Publish of one partition are called by one
-// goroutine. Views are taken and used by any. Run excises and deletes; it is the
-// only goroutine, and the caller owns it.
+// Apply, Committed, Discarded and Publish of one partition are called by one goroutine.
+// Views may be acquired and used by any goroutine. Run excises segments and deletes
+// objects on the caller's goroutine; the package starts none.
 //
-// The package knows no text and no query; it opens segments only for their
+// The package reads no text and knows no queries; it opens segments only for their
 // document table.
 package places

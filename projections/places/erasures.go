@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxErasures bounds the erasures that are kept after they are done, the newest first.
+// maxErasures bounds the finished erasures that are kept; the newest are kept.
 const maxErasures = 1000
 
 // noteErasure stages an erasure that the record requests.
@@ -26,19 +26,20 @@ func (c *change) noteErasure(e erasure.Erasure) error {
 	return writeRow(c.b, erasureKey(c.at), &e)
 }
 
-// applyErasure marks every segment of the partition that has dead documents: the
-// erased text is among them, and nothing says where.
+// applyErasure marks every segment of the partition that has dead documents: the erased
+// text is among them, but it is unknown in which segment.
 func (c *change) applyErasure(ev *event.ErasureRequested) error {
 	c.removedAt, c.wholeRepository = ev.At, true
 	return firstError(c.noteErasure(erasure.Erasure{Repository: ev.Repository, Commit: ev.Commit, Path: ev.Path, RequestedAt: ev.At}), c.flush())
 }
 
-// shouldErase reports whether text that a removal left in a segment is to go at once.
+// shouldErase reports whether text that a removal left in a segment must be deleted
+// immediately.
 func (part *partition) shouldErase(h *handle) bool {
 	return !h.removedAt.IsZero() && !h.removedAt.After(part.eraseUntil)
 }
 
-// addErasure takes an erasure over.
+// addErasure adds an erasure.
 func (p *Places) addErasure(part *partition, e erasure.Erasure) {
 	if e.RequestedAt.After(part.eraseUntil) {
 		part.eraseUntil = e.RequestedAt
@@ -71,8 +72,8 @@ func (p *Places) loadErasures() error {
 	})
 }
 
-// inheritErasures stages what another version of the projections has finished: its text
-// is in no segment any more.
+// inheritErasures stages the results of erasures that another version of the projections
+// has finished: no segment contains their text any more.
 func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
 	return forEachRow(from, erasurePrefix(), func(k, v []byte) error {
 		e, err := parseErasure(k, v)
@@ -82,14 +83,14 @@ func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.mu.erasures[e.At] == nil {
-			return nil // it is from a time that this version does not show
+			return nil // requested after the point in time that this version shows
 		}
 		p.mu.erasures[e.At] = &e
 		return b.Set(k, v)
 	})
 }
 
-// Erasures returns the erasures requested in the log, the oldest first.
+// Erasures returns the erasures requested in the log, oldest first.
 func (p *Places) Erasures() []erasure.Erasure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,8 +106,8 @@ func compareErasures(a, b erasure.Erasure) int {
 	return cmp.Or(a.RequestedAt.Compare(b.RequestedAt), cmp.Compare(a.At.Partition, b.At.Partition), cmp.Compare(a.At.Offset, b.At.Offset))
 }
 
-// ErasureSegments returns how many segments have text that an erasure, or a removal
-// before it, left in its partition, and that is still on the disk.
+// ErasureSegments returns the number of segments on disk that still contain text which an
+// erasure, or an earlier removal, left in its partition.
 func (p *Places) ErasureSegments(e erasure.Erasure) int {
 	n := p.sweep.countErasureSegments(e)
 	v := p.Acquire()
@@ -120,7 +121,7 @@ func (p *Places) ErasureSegments(e erasure.Erasure) int {
 	return n
 }
 
-// countErasureSegments counts the segments that are to be deleted for an erasure.
+// countErasureSegments counts the segments that must be deleted for an erasure.
 func (s *sweeper) countErasureSegments(e erasure.Erasure) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,7 @@ func (s *sweeper) countErasureSegments(e erasure.Erasure) (n int) {
 	return n
 }
 
-// FinishErasure stages what came of an erasure. The caller is a change of the
+// FinishErasure stages the result of an erasure. It must be called within a change of the
 // erasure's partition (projections.Runner.Do).
 func (p *Places) FinishErasure(b *store.Batch, e erasure.Erasure) error {
 	if err := writeRow(b, erasureKey(e.At), &e); err != nil {
@@ -157,19 +158,19 @@ func (p *Places) FinishErasure(b *store.Batch, e erasure.Erasure) error {
 	return nil
 }
 
-// RenewView has the View of a partition taken again when the caller, a change of the
-// partition (projections.Runner.Do), is committed: no snapshot then keeps rows that were
-// deleted before.
+// RenewView requests a new snapshot for the View of a partition once the caller, a change
+// of the partition (projections.Runner.Do), is committed. Afterwards no snapshot keeps
+// rows that were deleted before.
 func (p *Places) RenewView(partition int32) { p.ensurePartition(partition).dirty = true }
 
-// CountHeldSegments returns how many segments of a partition are kept in the segment store although a
-// merge that the projections refused named them.
+// CountHeldSegments returns the number of segments of a partition that are kept in the
+// segment store because a refused merge named them.
 func (p *Places) CountHeldSegments(partition int32) (n int, err error) {
 	err = forEachRow(p.store, partitionPrefix(kindHeld, partition), func(_, _ []byte) error { n++; return nil })
 	return n, err
 }
 
-// RepositoryRows returns how many rows there are of a repository.
+// RepositoryRows returns the number of rows of a repository.
 func (p *Places) RepositoryRows(id code.RepositoryID) (n int, err error) {
 	for _, kind := range []byte{kindRepository, kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
 		err = errors.Join(err, forEachRow(p.store, repositoryPrefix(kind, id), func(_, _ []byte) error { n++; return nil }))
@@ -178,7 +179,7 @@ func (p *Places) RepositoryRows(id code.RepositoryID) (n int, err error) {
 }
 
 // NamedSegments returns the segments that the projection knows: those that it reads,
-// those that are held, and those that are about to be deleted.
+// those that are held, and those that will be deleted.
 func (p *Places) NamedSegments() (map[segment.ID]bool, error) {
 	named := map[segment.ID]bool{}
 	for _, kind := range []byte{kindSegmentID, kindHeld} {
@@ -201,11 +202,11 @@ func (p *Places) NamedSegments() (map[segment.ID]bool, error) {
 	return named, nil
 }
 
-// maxSharedDocuments bounds the documents of a repository that SharedDocuments looks at.
+// maxSharedDocuments bounds the documents of a repository that SharedDocuments checks.
 const maxSharedDocuments = 1 << 20
 
-// SharedDocuments returns how many documents of a repository other repositories have as
-// well, of the first maxSharedDocuments.
+// SharedDocuments returns how many documents of a repository other repositories also
+// contain, among the first maxSharedDocuments.
 func (v *View) SharedDocuments(id code.RepositoryID) (int, error) {
 	repo := v.Repository(id)
 	if repo == nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Restore puts a segment right whose keys in the store cannot be read: from the
-// segment store, or, where that has no intact copy either, by making it absent, as
-// in a store that is built from the log now. Its documents are then unheld until
-// their refs are indexed again. It reports whether the segment is there afterwards.
+// Restore repairs a segment whose keys in the store cannot be read. It ingests the
+// segment from the segment store again or, if that has no intact copy either, makes it
+// absent, as in a store that is built from the log now. Its documents are then unheld
+// until their refs are re-indexed. Restore reports whether the segment is readable
+// afterwards.
 //
-// The caller is the goroutine that applies the partition; it commits b and calls
-// Committed and Publish, or Discarded.
+// It must be called on the goroutine that applies the partition. The caller must commit b
+// and call Committed and Publish, or call Discarded.
 func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, id segment.ID) (held bool, err error) {
 	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
 	h := c.part.byID[id]
 	if h == nil || h.reader == nil {
-		return false, nil // merged away meanwhile, or made absent before
+		return false, nil // merged away in the meantime, or already absent
 	}
 	c.claimKeys(id)
 	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row, removedAt: h.removedAt}
@@ -33,8 +34,8 @@ func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, i
 	return false, c.makeAbsent(next)
 }
 
-// makeAbsent makes the segment of h absent; h is the handle without a reader that takes
-// the place of the one that held its documents.
+// makeAbsent makes the segment of h absent. h is a handle without a reader that replaces
+// the one that held the segment's documents.
 func (c *change) makeAbsent(h *handle) error {
 	c.mayLose = true
 	c.added = append(c.added, h)
@@ -44,13 +45,13 @@ func (c *change) makeAbsent(h *handle) error {
 	return c.flush()
 }
 
-// excludeLost makes segments absent while the store is opened: before anything but
-// the segments is loaded.
+// excludeLost makes segments absent while the store is opened, before anything but the
+// segments is loaded.
 func (p *Places) excludeLost(lost []*handle) error {
 	for _, h := range lost {
 		b := p.store.NewBatch()
 		c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: h.partition})
-		c.part.applied = nil // what is loaded next comes from the rows
+		c.part.applied = nil // the rest is loaded from the rows
 		if err := c.makeAbsent(h); err != nil {
 			return errors.Join(err, b.Close())
 		}
@@ -62,8 +63,8 @@ func (p *Places) excludeLost(lost []*handle) error {
 	return nil
 }
 
-// PartitionOf returns the partition in which a segment is live, and whether there is
-// one.
+// PartitionOf returns the partition in which a segment is live, and reports whether there
+// is one.
 func (v *View) PartitionOf(id segment.ID) (int32, bool) {
 	for _, part := range v.parts {
 		for _, h := range part.handles {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// restoreSegment is Places.Restore as the goroutine of the partition calls it.
+// restoreSegment calls Places.Restore like the goroutine of the partition.
 func (b *bench) restoreSegment(partition int32, id segment.ID) bool {
 	b.t.Helper()
 	batch := b.store.NewBatch()
@@ -26,7 +26,7 @@ func (b *bench) restoreSegment(partition int32, id segment.ID) bool {
 	return held
 }
 
-// exciseSegment removes the keys of a segment, as damage does: it cannot be read any more.
+// exciseSegment removes the keys of a segment, so that it is unreadable as after damage.
 func (b *bench) exciseSegment(id segment.ID) {
 	b.t.Helper()
 	lo, hi := segment.KeyRange(id)
@@ -45,9 +45,9 @@ func (b *bench) unheldCount() int {
 	return v.UnheldCount()
 }
 
-// TestRestore loses the keys of each segment of a store: they come back from the
-// segment store, while it runs or when it is opened. Where the object is damaged,
-// too, the rows become those of a store that is built without the object.
+// TestRestore removes the keys of each segment of a store: they are restored from the
+// segment store, at run time or when the store is opened. If the object is damaged, too,
+// the rows become those of a store that is built without the object.
 func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	objects, err := segmentstore.OpenDirectory(dir)

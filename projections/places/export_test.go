@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Sweep removes what no view names, on the caller's goroutine.
+// Sweep removes unreferenced segments on the caller's goroutine.
 func (p *Places) Sweep(ctx context.Context) error { return p.sweepAll(ctx) }
 
 // DropRevisions empties the cache of resolved refs.
@@ -17,8 +17,8 @@ func (p *Places) DropRevisions() {
 	p.revisions = newRevisionCache(DefaultRevisionCacheBytes)
 }
 
-// DescribeRow prints a row of the places family for scripts; name names
-// documents.
+// DescribeRow formats a row of the places family for scripts; name returns the name of a
+// document.
 func DescribeRow(k, v []byte, name func(code.DocumentKey) string) string {
 	number := func(at int) uint32 { return binary.BigEndian.Uint32(k[at:]) }
 	described := func(v []byte) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// errLost says that a change would take the last holder of a document that
-// manifests name.
+// errLost reports that a change would remove the last holder of a document that manifests
+// name.
 var errLost = errors.New("a document would be lost")
 
 func decodeUint32(b []byte) (uint32, error) {
@@ -32,8 +32,8 @@ type update struct {
 	before, after documentRow
 }
 
-// flush writes what happens to documents, places and segments. It fails with
-// errLost, and has written nothing, if the change would lose a document.
+// flush writes the changes of documents, places and segments. If the change would lose a
+// document, it writes nothing and returns errLost.
 func (c *change) flush() error {
 	updates, err := c.readUpdates()
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *change) flush() error {
 	return w.writeSegments()
 }
 
-// readUpdates reads the documents that change, in the order of their keys, so that
-// the reads are one walk.
+// readUpdates reads the changed documents in the order of their keys, so that the reads
+// are sequential.
 func (c *change) readUpdates() ([]update, error) {
 	updates := make([]update, 0, len(c.documents))
 	for k, d := range c.documents {
@@ -102,7 +102,7 @@ func (u *update) read(it *store.Iterator, partition int32) (err error) {
 	return nil
 }
 
-// liveness is what a segment's live documents gain.
+// liveness is the change of a segment's live documents.
 type liveness struct {
 	documents int
 	bytes     int64
@@ -113,7 +113,7 @@ type writer struct {
 	*change
 	live  map[uint32]*liveness
 	value []byte
-	// removed are the segments with text that nothing names after the record.
+	// removed contains the segments with text that no manifest names after the record.
 	removed map[uint32]bool
 }
 
@@ -132,7 +132,7 @@ func (w *writer) write(u *update) error {
 		w.adjustLiveness(to, 1)
 	} else if u.before.count > 0 {
 		w.removedUnheld = w.removedUnheld || len(u.after.holders) == 0
-		for _, h := range u.after.holders { // each of them has the text
+		for _, h := range u.after.holders { // each holder contains the text
 			w.removed[h.sequence] = true
 		}
 	}
@@ -157,7 +157,7 @@ func (w *writer) writeDocumentRow(u *update) error {
 	return w.b.Set(k, w.value)
 }
 
-// updateUnheld keeps the list of documents that manifests name and no segment holds.
+// updateUnheld updates the rows of documents that manifests name and no segment holds.
 func (w *writer) updateUnheld(u *update) error {
 	before := u.before.count > 0 && len(u.before.holders) == 0
 	after := u.after.count > 0 && len(u.after.holders) == 0
@@ -173,14 +173,15 @@ func (w *writer) updateUnheld(u *update) error {
 	return w.b.Delete(k)
 }
 
-// adjustLiveness notes that a document at l counts, or counts no more.
+// adjustLiveness records that the document at l becomes live (delta 1) or dead (delta
+// -1).
 func (w *writer) adjustLiveness(l location, delta int) {
 	if l.sequence == 0 || w.dropped[l.sequence] {
 		return
 	}
 	h := w.findHandle(l.sequence)
 	if h.reader == nil {
-		return // it cannot be read any more
+		return // it is unreadable now
 	}
 	lo, hi := h.reader.TextRange(l.document)
 	live := w.live[l.sequence]
@@ -201,7 +202,8 @@ func (c *change) findHandle(sequence uint32) *handle {
 	return c.part.bySequence[sequence]
 }
 
-// writePlaces writes the places that come and go where the document stays.
+// writePlaces writes the added and removed places of a document whose location stays the
+// same.
 func (w *writer) writePlaces(u *update, at location) error {
 	if len(u.change.places) == 0 {
 		return nil
@@ -215,7 +217,7 @@ func (w *writer) writePlaces(u *update, at location) error {
 	return nil
 }
 
-// movePlaces takes the places of a document from one location to another.
+// movePlaces moves the places of a document from one location to another.
 func (w *writer) movePlaces(u *update, from, to location) error {
 	placings, err := w.readPlaces(u.key, from)
 	if err != nil {
@@ -239,7 +241,7 @@ func (w *writer) movePlaces(u *update, from, to location) error {
 	return nil
 }
 
-// readPlaces reads the places that a document has at a location.
+// readPlaces reads the places of a document at a location.
 func (w *writer) readPlaces(d code.DocumentKey, at location) ([]placeChange, error) {
 	prefix := w.placePrefix(d, at)
 	it, err := w.b.Iter(prefix, store.Successor(prefix))
@@ -266,7 +268,7 @@ func (w *writer) placePrefix(d code.DocumentKey, at location) []byte {
 	return placesPrefix(w.at.Partition, at)
 }
 
-// putPlace writes or deletes one place, in the store and for the view.
+// putPlace writes or deletes one place, both in the store and for the view.
 func (w *writer) putPlace(prefix []byte, at location, p placeChange) error {
 	if at.sequence != 0 && !w.dropped[at.sequence] {
 		w.stage.addPlace(at, p)
@@ -278,8 +280,8 @@ func (w *writer) putPlace(prefix []byte, at location, p placeChange) error {
 	return w.b.Set(k, []byte{byte(p.flags)})
 }
 
-// latestPlaceChanges returns, for each place that the list names, the last word on it. It
-// may reorder the list.
+// latestPlaceChanges returns the last change of each place in the list. It may reorder
+// the list.
 func latestPlaceChanges(list []placeChange) []placeChange {
 	if len(list) < 2 {
 		return list
@@ -304,7 +306,7 @@ func comparePlaceChanges(a, b placeChange) int {
 	return strings.Compare(a.path, b.path)
 }
 
-// writeSegments writes the rows of the segments that came, went or changed.
+// writeSegments writes the rows of added, removed and changed segments.
 func (w *writer) writeSegments() error {
 	for _, h := range w.added {
 		l := w.live[h.sequence]

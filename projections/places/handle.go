@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// handle is a segment of the store. Its row is that of the last record
-// committed; a change works on copies.
+// handle is a segment of the store. Its row is that of the last committed record; a
+// change works on copies.
 type handle struct {
 	id        segment.ID
 	partition int32
@@ -25,18 +25,17 @@ type handle struct {
 	row       segmentRow
 	// reader is nil if the segment is absent.
 	reader *segment.Reader
-	// removedAt is the mark of the segment: since when it has text that a removal left;
-	// zero if it has none.
+	// removedAt is the mark of the segment: the time since which it contains text that a
+	// removal left; zero if it contains none.
 	removedAt time.Time
-	// doomedRow is the key of the local row that records the object to delete.
+	// doomedRow is the key of the local row for the object to delete.
 	doomedRow []byte
-	// views counts the partition views that name the segment.
+	// views counts the partition views that reference the segment.
 	views atomic.Int64
 }
 
-// openOrIngest ingests the segment of h, if it is not in the store yet, and opens it.
-// h is absent, with a nil reader, if the segment store does not have it, or has it
-// damaged.
+// openOrIngest ingests the segment of h if it is not in the store yet, and opens it. h is
+// absent, with a nil reader, if the segment is missing or damaged in the segment store.
 func (p *Places) openOrIngest(ctx context.Context, h *handle) error {
 	lo, hi := segment.KeyRange(h.id)
 	found, err := p.store.HasSegment(lo, hi)
@@ -51,8 +50,8 @@ func (p *Places) openOrIngest(ctx context.Context, h *handle) error {
 	return p.restoreSegment(ctx, h)
 }
 
-// restoreSegment ingests the segment of h from the segment store, in the place of keys that
-// cannot be read, if there are any, and opens it. What is damaged there goes to the
+// restoreSegment ingests the segment of h from the segment store, replacing unreadable
+// keys if there are any, and opens it. If the object is damaged, it goes to the
 // quarantine; h is then absent, and the store has no keys of it.
 func (p *Places) restoreSegment(ctx context.Context, h *handle) error {
 	lo, hi := segment.KeyRange(h.id)
@@ -96,7 +95,7 @@ func (p *Places) restoreSegment(ctx context.Context, h *handle) error {
 	return p.store.Excise(ctx, lo, hi)
 }
 
-// openAll is open that also reads what a change reads of a segment.
+// openAll is an open that also reads the data of a segment that a change needs.
 func (p *Places) openAll(h *handle) error {
 	if err := p.open(h); err != nil {
 		return err
@@ -107,8 +106,7 @@ func (p *Places) openAll(h *handle) error {
 	return nil
 }
 
-// isUnreadable reports whether a segment cannot be read because its bytes are not
-// what was written.
+// isUnreadable reports whether a segment cannot be read because its bytes are corrupted.
 func isUnreadable(err error) bool {
 	return errors.Is(err, segment.ErrCorrupt) || errors.Is(err, integrity.ErrDamaged) || errors.Is(err, store.ErrTable)
 }
@@ -126,14 +124,13 @@ func (p *Places) open(h *handle) error {
 	return nil
 }
 
-// segmentKeys are the keys of segments in a store.
+// segmentKeys reads the keys of segments in a store.
 type segmentKeys struct{ *store.Store }
 
 var _ segment.Walkable = segmentKeys{}
 
-// Get implements segment.Source. A part that is not there belongs to a segment that
-// was taken out because it was damaged, after its reader was opened, or to one that
-// never had the part.
+// Get implements segment.Source. A missing part belongs to a segment that was removed
+// because of damage after its reader was opened, or that never had the part.
 func (s segmentKeys) Get(key []byte) ([]byte, io.Closer, error) {
 	value, closer, err := s.Store.Get(key)
 	if errors.Is(err, store.ErrNoKey) {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The kinds of row: the byte after the family.
+// The kinds of rows: the byte after the family.
 const (
 	kindRepository = 'R'
 	kindRef        = 'r'
@@ -69,7 +69,7 @@ func parsePin(k []byte) pin {
 	return pin{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}
 }
 
-// entryKey is the key of an entry, or of its kept row.
+// entryKey returns the key of an entry, or of its kept row.
 func entryKey(kind byte, id code.RepositoryID, manifest uint32, path []byte, version uint32) []byte {
 	return appendEntryKey(make([]byte, 0, manifestPrefixLen+len(path)+versionSuffixLen), kind, id, manifest, path, version)
 }
@@ -80,7 +80,7 @@ func appendEntryKey(k []byte, kind byte, id code.RepositoryID, manifest uint32, 
 	return store.AppendUint32(append(append(k, path...), 0), ^version)
 }
 
-// parseEntry returns path and version of an entry's key. The path is part of k.
+// parseEntry returns the path and the version in an entry's key. The path aliases k.
 func parseEntry(k []byte) (path []byte, version uint32) {
 	at := len(k) - versionSuffixLen
 	return k[manifestPrefixLen:at], ^binary.BigEndian.Uint32(k[at+1:])
@@ -90,7 +90,7 @@ func partitionPrefix(kind byte, partition int32) []byte {
 	return store.AppendUint32(newKey(kind, 64), uint32(partition))
 }
 
-// documentKey is the key of a document, or of its unheld row.
+// documentKey returns the key of a document, or of its unheld row.
 func documentKey(kind byte, partition int32, d code.DocumentKey) []byte {
 	return append(append(partitionPrefix(kind, partition), d.Blob[:]...), d.Language...)
 }
@@ -121,12 +121,12 @@ func segmentIDKey(kind byte, partition int32, id segment.ID) []byte {
 	return append(partitionPrefix(kind, partition), id[:]...)
 }
 
-// placesPrefix is what the keys of all places of a document begin with.
+// placesPrefix returns the prefix of the keys of all places of a document.
 func placesPrefix(partition int32, l location) []byte {
 	return store.AppendUint32(store.AppendUint32(partitionPrefix(kindPlace, partition), l.sequence), uint32(l.document))
 }
 
-// waitingPrefix is what the keys of all places of an unheld document begin with.
+// waitingPrefix returns the prefix of the keys of all places of an unheld document.
 func waitingPrefix(partition int32, d code.DocumentKey) []byte {
 	k := append(append(partitionPrefix(kindWaiting, partition), d.Blob[:]...), byte(len(d.Language)))
 	return append(k, d.Language...)

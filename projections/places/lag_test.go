@@ -9,11 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// TestStoreThatFollowsLate takes a store that stopped half way, and has its own
-// segments that are merged and deleted elsewhere before it continues, and compares
-// its rows with those of a store that saw everything. The late store is the
-// previous version after a rollback, or a version being built next to a busy live
-// one.
+// TestStoreThatFollowsLate stops a store halfway. Its segments are merged and deleted
+// elsewhere before it continues. Its rows must then equal those of a store that never
+// stopped. The late store may be the previous version after a rollback, or a version that
+// is built next to a busy live one.
 func TestStoreThatFollowsLate(t *testing.T) {
 	for _, seed := range seeds(4) {
 		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}

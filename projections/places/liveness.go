@@ -9,13 +9,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Liveness returns which documents of a segment must outlive it: bit d is set if
-// some manifest, of any ref, names document d and no older segment holds it. It
-// fails with code.ErrNotFound if the segment is not live or is absent. It reads
-// a row for each document, about 2 µs.
+// Liveness returns which documents of a segment must outlive it: bit d is set if some
+// manifest, of any ref, names document d and no older segment holds it. It returns
+// code.ErrNotFound if the segment is not live or is absent. It reads one row for each
+// document, which takes about 2 µs.
 //
-// A merge that drops the others is safe: if one is revived meanwhile, the merge is
-// refused.
+// A merge that drops the other documents is safe: if one of them becomes live again in
+// the meantime, the merge is refused.
 func (v *View) Liveness(id segment.ID) (live []uint64, documents int, err error) {
 	for _, part := range v.parts {
 		for i, h := range part.handles {
@@ -52,8 +52,8 @@ func (pv *partitionView) computeLiveness(sequence uint32, reader *segment.Reader
 	return live, len(keys), nil
 }
 
-// UnheldDocuments returns documents that manifests name and no segment holds, at
-// most limit of them.
+// UnheldDocuments returns at most limit documents that manifests name and no segment
+// holds.
 func (v *View) UnheldDocuments(limit int) ([]code.DocumentKey, error) {
 	var unheld []code.DocumentKey
 	for _, part := range v.parts {
@@ -72,8 +72,8 @@ func (v *View) UnheldDocuments(limit int) ([]code.DocumentKey, error) {
 	return unheld, nil
 }
 
-// Broken returns the refs whose last event could not be applied, at most limit of
-// them. Each error says what repairs it.
+// Broken returns at most limit refs whose last event could not be applied. Each error
+// explains how to repair the ref.
 func (v *View) Broken(limit int) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	for _, part := range v.parts {

@@ -42,8 +42,8 @@ func forEachRow(r store.Reader, prefix []byte, f func(k, v []byte) error) error 
 	return it.Close()
 }
 
-// loadSegments opens the segments. It restores those that cannot be read, and returns
-// those of which the segment store has no intact copy.
+// loadSegments opens the segments. It restores unreadable ones, and returns those of
+// which the segment store has no intact copy.
 func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 	return lost, forEachRow(p.store, newKey(kindSegment, 0), func(k, v []byte) error {
 		part := p.ensurePartition(int32(binary.BigEndian.Uint32(k[2:])))
@@ -123,8 +123,8 @@ func (p *Places) findRepository(id code.RepositoryID) *Repository {
 	return nil
 }
 
-// loadPlaces builds the columns of every segment from its places, which lie in
-// the order of (segment, document, repository, path).
+// loadPlaces builds the columns of every segment from its places, whose keys are ordered
+// by (segment, document, repository, path).
 func (p *Places) loadPlaces() error {
 	var current *handle
 	var builder *segment.PlacesBuilder
@@ -167,7 +167,7 @@ func (p *Places) loadUnheld() error {
 	})
 }
 
-// loadDoomed queues the objects that a former process did not come to delete.
+// loadDoomed queues the objects that a previous process did not delete.
 func (p *Places) loadDoomed() error {
 	return forEachRow(p.store, doomedPrefix(), func(k, v []byte) error {
 		h, err := doomedHandle(k, v)
@@ -193,7 +193,7 @@ func doomedHandle(k, v []byte) (*handle, error) {
 	return h, nil
 }
 
-// appendDoomed appends the value of a row 'x': the ID and, if there is one, the mark.
+// appendDoomed appends the value of a row 'x': the ID and the mark, if there is one.
 func (h *handle) appendDoomed(b []byte) []byte {
 	b = append(b, h.id[:]...)
 	if h.removedAt.IsZero() {
@@ -202,8 +202,8 @@ func (h *handle) appendDoomed(b []byte) []byte {
 	return appendMark(b, h.removedAt)
 }
 
-// exciseOrphans removes segments that were ingested for a record whose batch was
-// lost, and those that were dropped when no process was left to excise them.
+// exciseOrphans removes segments that were ingested for a record whose batch was lost,
+// and dropped segments that no earlier process excised.
 func (p *Places) exciseOrphans(ctx context.Context) error {
 	if p.keepSegments {
 		return nil
@@ -236,7 +236,7 @@ func (p *Places) exciseOrphans(ctx context.Context) error {
 	return nil
 }
 
-// indexOf returns the number of a repository, which it gets at first.
+// indexOf returns the number of a repository, and assigns one on the first call.
 func (p *Places) indexOf(id code.RepositoryID) uint32 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

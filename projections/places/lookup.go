@@ -18,13 +18,13 @@ type Place struct {
 	Path      string
 	Flags     code.Flags
 	SizeBytes int64
-	// Skipped says why the file is not searchable; then there is no document.
+	// Skipped is the reason why the file is not searchable; if set, there is no document.
 	Skipped code.SkipReason
-	// PartialSymbols says why symbols of a searchable file are missing; View.Skipped
-	// alone fills it in.
+	// PartialSymbols is the reason why symbols of a searchable file are missing. Only
+	// View.Skipped fills it in.
 	PartialSymbols code.PartialReason
-	// Document is its content. Reader and Number are its location; Reader is nil if
-	// no segment has it.
+	// Document is the content of the file. Reader and Number are its location; Reader is
+	// nil if no segment holds it.
 	Document code.DocumentKey
 	Reader   *segment.Reader
 	Number   segment.DocID
@@ -34,15 +34,15 @@ type Place struct {
 type Entry struct {
 	Name      string
 	Directory bool
-	// Of a file:
+	// For a file:
 	SizeBytes int64
 	Flags     code.Flags
 	Language  code.Language
 	Skipped   code.SkipReason
 }
 
-// refLevels returns the partition and levels of a ref; an empty ref is the default
-// branch. code.ErrNotFound if there is none.
+// refLevels returns the partition and levels of a ref, or code.ErrNotFound if there is
+// none. An empty ref is the default branch.
 func (v *View) refLevels(id code.RepositoryID, ref code.Ref) (*partitionView, levels, error) {
 	repo := v.Repository(id)
 	if repo == nil {
@@ -56,8 +56,8 @@ func (v *View) refLevels(id code.RepositoryID, ref code.Ref) (*partitionView, le
 	return part, l, err
 }
 
-// Lookup returns the file at a path of a ref; an empty ref is the default
-// branch. It fails with code.ErrNotFound if there is none.
+// Lookup returns the file at a path of a ref, or code.ErrNotFound if there is none. An
+// empty ref is the default branch.
 func (v *View) Lookup(id code.RepositoryID, ref code.Ref, path string) (Place, error) {
 	part, l, err := v.refLevels(id, ref)
 	if err != nil {
@@ -105,7 +105,7 @@ func (pv *partitionView) locateDocument(place *Place) error {
 // List returns the names in a directory of a ref, in byte order; "" is the root. It
 // returns at most limit entries (MaxListed if limit is 0 or above it), and
 // code.ErrNotFound if there is nothing below the directory. It skips the content of
-// subdirectories, so it costs the number of names it returns.
+// subdirectories, so its cost is proportional to the number of returned names.
 func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, directory string, limit int) ([]Entry, error) {
 	part, l, err := v.refLevels(id, ref)
 	if err != nil {
@@ -147,10 +147,10 @@ func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, dir
 	return entries, nil
 }
 
-// Skipped returns the files of a ref that are not searchable, and those whose symbols
-// are partial, in the order of their paths, from the first after the path after, at most
-// limit (MaxListed if limit is 0 or above it). It walks the manifest: about half a
-// microsecond for each file passed.
+// Skipped returns at most limit (MaxListed if limit is 0 or above it) files of a ref that
+// are not searchable or whose symbols are partial, in the order of their paths, starting
+// after the path after. It walks the manifest, which takes about half a microsecond for
+// each file passed.
 func (v *View) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, limit int) ([]Place, error) {
 	if limit <= 0 || limit > MaxListed {
 		limit = MaxListed
@@ -183,8 +183,8 @@ func (v *View) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, 
 	return skipped, err
 }
 
-// Files calls f for the files of a ref, in the order of their paths, from the first
-// after the path after, until f returns false. Places have no Reader.
+// Files calls f for the files of a ref, in the order of their paths, starting after the
+// path after, until f returns false. Places have no Reader.
 func (v *View) Files(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, f func(Place) bool) error {
 	return v.eachFile(ctx, id, ref, after, func(path, value []byte) (bool, error) {
 		place, err := placeOf(string(path), value)
@@ -192,7 +192,7 @@ func (v *View) Files(ctx context.Context, id code.RepositoryID, ref code.Ref, af
 	})
 }
 
-// checkEvery is how many rows are read between two looks at the context.
+// checkEvery is the number of rows between two checks of the context.
 const checkEvery = 1024
 
 func (v *View) eachFile(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, f func(path, value []byte) (bool, error)) error {

@@ -10,13 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// MaxDepth bounds the ancestors of a manifest. A ref derived from a manifest at
-// the bound copies that manifest's own entries, few for a branch, and hangs on
+// MaxDepth bounds the ancestors of a manifest. A ref derived from a manifest at the bound
+// copies that manifest's own entries, of which a branch has few, and becomes a child of
 // its parent.
 const MaxDepth = 8
 
 // neverSuperseded is the version that supersedes the newest entries of a deleted
-// manifest: they stay as long as a pin needs them.
+// manifest: they exist as long as a pin needs them.
 const neverSuperseded = math.MaxUint32
 
 // target is the manifest that an event writes to.
@@ -26,18 +26,18 @@ type target struct {
 	row      manifestRow
 	isNew    bool
 	ancestor levels
-	// before is what the ref's levels show before the event's changes.
+	// before holds the levels of the ref before the event's changes.
 	before levels
-	// copied holds the entries that a new manifest took from its base.
+	// copied holds the entries that a new manifest copied from its base.
 	copied map[string][]byte
-	// newestPin is the highest version of the manifest that is pinned; 0 if none.
+	// newestPin is the highest pinned version of the manifest; 0 if none.
 	newestPin uint32
 	files     int
 	skipped   map[code.SkipReason]int
 	isDefault bool
 }
 
-// extendManifest makes the next version of a ref's manifest.
+// extendManifest creates the next version of a ref's manifest.
 func (c *change) extendManifest(id code.RepositoryID, ref *refRow) (*target, error) {
 	t := &target{id: id, number: ref.Manifest, files: ref.Files, skipped: cloneCounts(ref.Skipped)}
 	chain, row, err := readLevels(c.b, id, ref.Manifest)
@@ -52,8 +52,8 @@ func (c *change) extendManifest(id code.RepositoryID, ref *refRow) (*target, err
 	return t, nil
 }
 
-// deriveManifest makes a new manifest on top of another ref's, or an empty one if base
-// is nil.
+// deriveManifest creates a new manifest that is derived from another ref's, or an empty
+// one if base is nil.
 func (c *change) deriveManifest(id code.RepositoryID, repo *repositoryRow, base *refRow) (*target, error) {
 	repo.NextManifest++
 	t := &target{id: id, number: repo.NextManifest, isNew: true, row: manifestRow{Version: 1}, skipped: map[code.SkipReason]int{}}
@@ -78,7 +78,8 @@ func (c *change) deriveManifest(id code.RepositoryID, repo *repositoryRow, base 
 	return t, c.b.Set(pinKey(id, c.pinned[len(c.pinned)-1]), nil)
 }
 
-// copyEntries gives a new manifest what one level shows, tombstones included.
+// copyEntries copies the entries that one level shows, including tombstones, to a new
+// manifest.
 func (c *change) copyEntries(t *target, from level) error {
 	t.copied = map[string][]byte{}
 	prefix := manifestPrefix(kindEntry, t.id, from.manifest)
@@ -118,14 +119,14 @@ func (c *change) editManifest(t *target, changes []event.Change) error {
 	return f.close()
 }
 
-// editPath makes value what path holds from the target's version on.
+// editPath sets the value of a path from the target's version on.
 func (c *change) editPath(t *target, f *finder, path, value []byte) error {
 	var above []byte
 	if len(t.ancestor) > 0 {
 		above = bytes.Clone(f.visibleValue(t.ancestor, path))
 	}
 	own, version, found := t.ownEntry(f, path)
-	// An entry that a pin keeps would show again under a path that is removed.
+	// Without a tombstone, an older entry that a pin keeps would become visible again.
 	hides := above != nil || found && !t.isNew && f.hasOlder()
 	before := above
 	if found {
@@ -154,7 +155,7 @@ func (c *change) editPath(t *target, f *finder, path, value []byte) error {
 
 func isNothing(value []byte) bool { return len(value) == 0 || value[0] == entryTombstone }
 
-// ownEntry returns a copy of the target's own entry for path, as of before the event.
+// ownEntry returns a copy of the target's own entry for path before the event.
 func (t *target) ownEntry(f *finder, path []byte) (value []byte, version uint32, found bool) {
 	if t.isNew {
 		value, found = t.copied[string(path)]
@@ -164,8 +165,8 @@ func (t *target) ownEntry(f *finder, path []byte) (value []byte, version uint32,
 	return bytes.Clone(value), version, found
 }
 
-// supersedeEntry removes an entry that a newer version replaces, unless a pin needs
-// it: then it is kept.
+// supersedeEntry removes an entry that a newer version replaces, unless a pin needs it.
+// In that case it marks the entry as kept.
 func (c *change) supersedeEntry(t *target, path, value []byte, version uint32) (kept bool, err error) {
 	if t.newestPin >= version {
 		k := entryKey(kindKept, t.id, t.number, path, version)
@@ -177,7 +178,7 @@ func (c *change) supersedeEntry(t *target, path, value []byte, version uint32) (
 	return false, c.b.Delete(entryKey(kindEntry, t.id, t.number, path, version))
 }
 
-// tallyFile counts files and skipped files, and notes places if the target is the
+// tallyFile counts files and skipped files, and records places if the target is the
 // default branch.
 func (c *change) tallyFile(t *target, path, before, after []byte) error {
 	for _, side := range []struct {
@@ -207,9 +208,9 @@ func (c *change) tallyFile(t *target, path, before, after []byte) error {
 	return nil
 }
 
-// changesTo returns the changes that make the target show exactly the files of
-// whole, which is ordered by path. It recounts the files that are there, because a
-// full manifest may be the repair of a damaged row.
+// changesTo returns the changes after which the target shows exactly the files of whole,
+// which is ordered by path. It recounts the existing files, because a full manifest may
+// be the repair of a damaged row.
 func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, error) {
 	w, err := newWalk(c.b, t.id, t.before)
 	if err != nil {
@@ -239,8 +240,8 @@ func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, err
 	return changes, w.Close()
 }
 
-// countFile counts one file that the target shows. What does not decode counts as
-// nothing; the edit that follows fails on it if it is in the way.
+// countFile counts one file that the target shows. It ignores a value that cannot be
+// decoded; the edit that follows fails on it if it is affected.
 func (t *target) countFile(value []byte) bool {
 	switch e, err := decodeEntry(value); {
 	case err != nil:

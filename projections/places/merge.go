@@ -14,20 +14,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The outcomes of a merge that changes nothing, as label values.
+// The outcomes of a merge that has no effect, as label values.
 const (
 	outcomePartition = "merge_of_other_partition"
 	outcomeRepeated  = "merge_repeated"
 	outcomeLost      = "merge_refused"
 )
 
-// applyMerge applies a SegmentsMerged: the output takes the place of the inputs. It
-// is refused, and changes nothing, if a document that manifests name would be
-// held by no segment afterwards: one that came to life after the compactor
-// looked. The compactor tries again.
+// applyMerge applies a SegmentsMerged: the output replaces the inputs. The merge is
+// refused, without a change, if no segment would hold a document that manifests name,
+// which happens if the document became live after the compactor read its state. The
+// compactor then tries again.
 //
-// A merge whose output is not there, because it was merged further and deleted
-// before this store read the event, is not refused: see mergedFurther.
+// A merge whose output is missing because it was merged further and deleted before this
+// store read the event is not refused; see mergedFurther.
 func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
 		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
@@ -42,7 +42,7 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 		return nil
 	}
 	if len(inputs) < len(ev.Inputs) {
-		c.removedAt = ev.At // of what the others had, nothing is known
+		c.removedAt = ev.At // which of their documents were dead is unknown
 	}
 	var output *handle
 	if ev.Output != nil {
@@ -72,13 +72,13 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	return c.markDoomed(inputs)
 }
 
-// mergedFurther reports whether another process has applied the merge, merged its
-// output further and deleted it. In that case the output is missing and so is an input,
-// because objects are deleted in the order in which their segments were dropped. A
-// refused merge deletes nothing, so a missing input proves that it was not refused. Its
-// documents are unheld here until the later merge brings them, as in a store that is
-// rebuilt from the log now. If the merge were refused here, later merges would not find
-// its output, and its inputs would never be replaced.
+// mergedFurther reports whether another process has applied the merge, merged its output
+// further and deleted it. In that case the output is missing and so is an input, because
+// objects are deleted in the order in which their segments were dropped. A refused merge
+// deletes nothing, so a missing input proves that it was not refused. Its documents are
+// unheld here until the later merge adds them, as in a store that is rebuilt from the log
+// now. If the merge were refused here, later merges would not find its output, and its
+// inputs would never be replaced.
 func (c *change) mergedFurther(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
 	if output == nil || output.reader != nil {
 		return false, nil
@@ -99,8 +99,8 @@ func (c *change) mergedFurther(ctx context.Context, output *handle, inputs []*ha
 	return false, nil
 }
 
-// liveInputs returns the inputs that are there and go, in the order they came. An output that has the ID of
-// an input is that input, and stays.
+// liveInputs returns the inputs that are live and will be removed, in the order in which
+// they were added. An output with the ID of an input is that input, and stays.
 func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	var inputs []*handle
 	seen := map[segment.ID]bool{}
@@ -119,7 +119,7 @@ func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 }
 
 // refuseMerge drops the change. The objects of the inputs and of the output are held
-// forever, because a rebuild must refuse the merge as well.
+// forever, because a rebuild must also refuse the merge.
 func (c *change) refuseMerge(inputs []*handle) error {
 	for _, h := range append(inputs, c.added...) {
 		if err := c.b.Set(segmentIDKey(kindHeld, c.at.Partition, h.id), nil); err != nil {
@@ -130,7 +130,7 @@ func (c *change) refuseMerge(inputs []*handle) error {
 	return nil
 }
 
-// markDoomed notes the objects that go once no view needs them.
+// markDoomed records the objects to delete once no view needs them.
 func (c *change) markDoomed(inputs []*handle) error {
 	for _, h := range inputs {
 		h.doomedRow = doomedKey(c.at, c.doomedCount)
@@ -145,7 +145,7 @@ func (c *change) markDoomed(inputs []*handle) error {
 	return nil
 }
 
-// isHeld reports whether the object of a segment must stay.
+// isHeld reports whether the object of a segment must be kept.
 func isHeld(r store.Reader, partition int32, id segment.ID) (bool, error) {
 	_, held, err := r.Read(segmentIDKey(kindHeld, partition, id))
 	return held, err

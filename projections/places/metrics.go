@@ -8,27 +8,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// outcomeAbsent is the label value of a segment that the segment store does not
-// have.
+// outcomeAbsent is the label value for a segment that is missing in the segment store.
 const outcomeAbsent = "segment_absent"
 
 // metrics are:
 //
 //	quarry_places_broken_total{reason}           events that did not apply: duplicate, unregistered, wrong_base, changes_absent,
 //	                                             merge_repeated, merge_refused, merge_of_other_partition, segment_absent
-//	quarry_places_broken_refs                    refs whose last event did not apply, until they are indexed again
+//	quarry_places_broken_refs                    refs whose last event did not apply, until they are re-indexed
 //	quarry_places_segments                       live segments
 //	quarry_places_documents, …_live_documents    documents in them, and those that a manifest names
 //	quarry_places_text_bytes, …_live_text_bytes  their text
 //	quarry_places_unheld_documents               documents that a manifest names and no segment holds
 //	quarry_places_views_total                    publications
-//	quarry_places_doomed_segments                merged segments that wait for their last view
+//	quarry_places_doomed_segments                merged segments that a view still references
 //	quarry_places_removed_text_bytes             dead text in segments with text of removed repositories and branches
 //	quarry_places_removed_text_age_seconds       time since the oldest removal whose text is still on disk
 //	quarry_places_excised_total                  segments removed
 //	quarry_places_revision_hits_total, …_misses_total, …_cache_bytes
 //
-// and those of the cache of frames, segment.Cache.
+// and the metrics of the frame cache, segment.Cache.
 type metrics struct {
 	reg                                   prometheus.Registerer
 	broken                                *prometheus.CounterVec
@@ -83,7 +82,7 @@ func newCounter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-// stateCollector reads its figures from the current View.
+// stateCollector reads its values from the current View.
 type stateCollector struct {
 	p      *Places
 	gauges []stateGauge

@@ -9,25 +9,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxBrokenCounted bounds what Missing counts: a row is read for each.
+// maxBrokenCounted bounds the refs that Missing counts, because it reads a row for each.
 const maxBrokenCounted = 100_000
 
-// Missing is what searches lack because it was lost.
+// Missing counts lost documents and refs that searches do not find.
 type Missing struct {
-	// Documents are named by a manifest, and no segment holds them.
+	// Documents counts the documents that a manifest names but no segment holds.
 	Documents int
-	// Refs are those whose last event could not be applied.
+	// Refs counts the refs whose last event could not be applied.
 	Refs int
 }
 
-// Missing counts what is missing.
+// Missing counts the missing documents and refs.
 func (v *View) Missing() (Missing, error) {
 	broken, err := v.Broken(maxBrokenCounted)
 	return Missing{Documents: v.UnheldCount(), Refs: len(broken)}, err
 }
 
-// LacksText reports whether a ref names a document that no segment holds. It costs a
-// lookup for each entry up to the first, about 2 µs.
+// LacksText reports whether a ref names a document that no segment holds. It looks up
+// each entry until it finds one, which takes about 2 µs per entry.
 func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref) (bool, error) {
 	part, _, err := v.refLevels(id, ref)
 	if err != nil || part.unheld == 0 {
@@ -39,10 +39,10 @@ func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref
 	})
 }
 
-// NamesAny reports whether a document is wanted that a ref names: in its manifest or
-// in those that it is derived from, at any of their versions. So it may be one that
-// the ref does not show: an entry that a manifest keeps for another one counts as
-// well, until both are written again.
+// NamesAny reports whether a ref names a document for which wanted returns true, in its
+// manifest or an ancestor, at any of their versions. The ref does not necessarily show
+// that document: entries that a manifest keeps for another one also count, until both are
+// rewritten.
 func (v *View) NamesAny(ctx context.Context, id code.RepositoryID, ref code.Ref, wanted func(code.DocumentKey) (bool, error)) (bool, error) {
 	part, l, err := v.refLevels(id, ref)
 	if err != nil {
@@ -76,7 +76,7 @@ func (pv *partitionView) namesAny(ctx context.Context, prefix []byte, wanted fun
 	return found, err
 }
 
-// SegmentKeys returns the documents of a live segment; none if it is not live or is
+// SegmentKeys returns the documents of a live segment, or none if it is not live or is
 // absent.
 func (v *View) SegmentKeys(id segment.ID) ([]code.DocumentKey, error) {
 	h := v.findHandle(id)
@@ -86,8 +86,8 @@ func (v *View) SegmentKeys(id segment.ID) ([]code.DocumentKey, error) {
 	return h.reader.Keys()
 }
 
-// CopySegment writes a live segment to a file, as it is in the segment store. It
-// fails with segment.ErrCorrupt if the copy cannot be what was sealed.
+// CopySegment writes a live segment to a file in the format of the segment store. It
+// returns segment.ErrCorrupt if the copy differs from the sealed segment.
 func (v *View) CopySegment(id segment.ID, path string) (err error) {
 	h := v.findHandle(id)
 	if h == nil || h.reader == nil {
@@ -109,7 +109,7 @@ func (v *View) CopySegment(id segment.ID, path string) (err error) {
 	return nil
 }
 
-// findHandle returns the segment with that ID, nil if it is not live.
+// findHandle returns the segment with that ID, or nil if it is not live.
 func (v *View) findHandle(id segment.ID) *handle {
 	for _, part := range v.parts {
 		for _, h := range part.handles {

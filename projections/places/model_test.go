@@ -24,8 +24,8 @@ var (
 	steps = flag.Int("steps", 120, "steps of a random history")
 )
 
-// history runs a random world against a live projection, and checks what the
-// projection shows against the model after every step.
+// history runs a random world against a live projection, and compares the projection with
+// the model after every step.
 type history struct {
 	*bench
 	w       *projectiontest.World
@@ -33,7 +33,7 @@ type history struct {
 	refused int
 	merged  int
 	stale   *places.View
-	// faithful histories merge by what is alive now, and forget nothing.
+	// faithful histories merge with the current liveness, and forget no documents.
 	faithful bool
 	removals removals
 }
@@ -109,8 +109,8 @@ func (h *history) step(i int) {
 	}
 }
 
-// mergeSome compacts some segments, by what a View of now or of some steps ago says
-// is alive, and at times forgets a document.
+// mergeSome compacts some segments, with the liveness in a View of now or of some steps
+// ago, and sometimes forgets a document.
 func (h *history) mergeSome() string {
 	v := h.places.Acquire()
 	if h.stale == nil || h.faithful || h.w.Rand.IntN(3) == 0 {
@@ -250,12 +250,12 @@ func (h *history) checkRef(v *places.View, repo *projectiontest.Repository, ref 
 	return nil
 }
 
-// formatPlace is a place as text, for comparing sets.
+// formatPlace formats a place for the comparison of sets.
 func formatPlace(repo code.RepositoryID, ref code.Ref, path string, k code.DocumentKey, flags code.Flags) string {
 	return fmt.Sprintf("%s %s %q %s %s %d", repo, ref, path, k.Blob, k.Language, flags)
 }
 
-// expectedPlaces returns the places that queries should see of the refs that match.
+// expectedPlaces returns the places that queries should see in the refs that match.
 func (h *history) expectedPlaces(match func(r *projectiontest.Repository, ref code.Ref) bool) []string {
 	var want []string
 	for _, r := range h.w.Repositories {
@@ -274,7 +274,7 @@ func (h *history) expectedPlaces(match func(r *projectiontest.Repository, ref co
 	return want
 }
 
-// listPlaces returns the places in columns, checked for their order.
+// listPlaces returns the places in columns, and checks their order.
 func listPlaces(v *places.View, segments []places.Segment, refs []code.Ref) ([]string, error) {
 	var got []string
 	for _, s := range segments {
@@ -315,8 +315,8 @@ func (h *history) checkDefaults(v *places.View) error {
 	return nil
 }
 
-// checkLiveness checks that every document that some ref shows is alive in
-// exactly one segment, or unheld.
+// checkLiveness checks that every document that a ref shows is live in exactly one
+// segment, or unheld.
 func (h *history) checkLiveness(v *places.View) error {
 	alive := map[string]int{}
 	for _, info := range v.SegmentInfos() {
@@ -350,7 +350,7 @@ func (h *history) checkLiveness(v *places.View) error {
 			}
 		}
 	}
-	// Entries that only a deleted manifest keeps count too.
+	// Entries that only a deleted manifest keeps also count.
 	if v.UnheldCount() < len(unheld) {
 		return fmt.Errorf("%d documents unheld, want at least %d", v.UnheldCount(), len(unheld))
 	}
@@ -412,7 +412,7 @@ func (h *history) checkLookups(v *places.View) error {
 	return nil
 }
 
-// checkList compares the listing of a directory, and of those below it.
+// checkList compares the listings of a directory and its subdirectories.
 func (h *history) checkList(v *places.View, id code.RepositoryID, ref code.Ref, dir string, files map[string]projectiontest.File) error {
 	prefix := dir
 	if dir != "" {

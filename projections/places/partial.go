@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// partialDocuments returns the documents of the partition whose symbols are partial; nil
-// if there are none, which is the usual case. It looks at one byte of memory for each
+// partialDocuments returns the documents of the partition whose symbols are partial. It
+// usually returns nil, because there are none. It checks one byte of memory for each
 // document, and reads the keys of the segments that have some.
 func (pv *partitionView) partialDocuments() (map[code.DocumentKey]code.PartialReason, error) {
 	var found map[code.DocumentKey]code.PartialReason

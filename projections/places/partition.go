@@ -10,34 +10,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/erasure"
 )
 
-// partition is the state of one partition as of the last record committed. It
-// belongs to the goroutine that applies the partition.
+// partition is the state of one partition after the last committed record. It belongs to
+// the goroutine that applies the partition.
 type partition struct {
 	number       int32
 	repositories map[code.RepositoryID]*Repository
 	byID         map[segment.ID]*handle
 	bySequence   map[uint32]*handle
 	tables       map[uint32]*segment.Places
-	// generation changes when a document moves or a segment goes: what was
-	// resolved before may name what is gone.
+	// generation changes when a document moves or a segment is removed, because cached
+	// results may then reference the old location.
 	generation uint64
 	unheld     int
 
-	// eraseUntil is the time of the latest erasure: text of removals until then is to go
-	// at once. erased has the time at which repositories were erased.
+	// eraseUntil is the time of the latest erasure: text of removals until then must be
+	// deleted immediately. erased holds the times at which repositories were erased.
 	eraseUntil time.Time
 	erased     map[code.RepositoryID]time.Time
 
-	// applied is what the last Apply did, until it is committed or discarded.
+	// applied is the change of the last Apply, until it is committed or discarded.
 	applied *staged
-	// What was committed since the last publication.
+	// Changes committed since the last publication.
 	changed map[code.RepositoryID]bool
 	pending map[uint32][]locatedChange
 	removed []*handle
 	dirty   bool
 }
 
-// staged is what a record does to the state in memory.
+// staged holds the changes of a record to the state in memory.
 type staged struct {
 	number         int32
 	claims         []segment.ID
@@ -83,7 +83,7 @@ func (s *staged) addPlace(at location, p placeChange) {
 	s.places[at.sequence] = append(s.places[at.sequence], locatedChange{at.document, p})
 }
 
-// stageRepository returns the repository as the record leaves it, for changing.
+// stageRepository returns a copy of the repository that the record may change.
 func (s *staged) stageRepository(part *partition, row *repositoryRow) *Repository {
 	id := row.Repository.ID
 	if s.repositories == nil {
@@ -103,7 +103,7 @@ func (s *staged) setRepository(part *partition, row *repositoryRow) {
 	s.stageRepository(part, row).findDefault()
 }
 
-// setRef gives a ref its new state; a nil target deletes it.
+// setRef sets the new state of a ref, or deletes it if target is nil.
 func (s *staged) setRef(part *partition, row *repositoryRow, ref code.Ref, next *refRow, t *target) error {
 	repo := s.stageRepository(part, row)
 	i, found := repo.findRef(ref)
@@ -161,7 +161,8 @@ func (p *Places) Discarded(number int32) {
 	part.applied = nil
 }
 
-// releaseClaims releases the keys that a record claimed, and deletes segments that it ingested in vain.
+// releaseClaims releases the keys that a record claimed, and deletes segments that it
+// ingested but does not use.
 func (p *Places) releaseClaims(s *staged) {
 	for _, id := range s.claims {
 		p.sweep.releaseKeys(id)
@@ -189,12 +190,12 @@ func (p *Places) reportOutcome(s *staged) {
 	}
 }
 
-// applyStaged makes the staged state the partition's.
+// applyStaged applies the staged changes to the partition.
 func (part *partition) applyStaged(s *staged) {
 	part.dirty = true
 	for _, h := range s.added {
 		if old := part.bySequence[h.sequence]; old != nil {
-			// It was absent; its claim goes with it.
+			// The old handle was absent; its claim is released with it.
 			s.claims = append(s.claims, old.id)
 		}
 		part.byID[h.id], part.bySequence[h.sequence] = h, h

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// versionsPinned returns the versions of a manifest that children read, in
-// ascending order, as of this record.
+// versionsPinned returns the versions of a manifest that children read at this record, in
+// ascending order.
 func (c *change) versionsPinned(id code.RepositoryID, manifest uint32) ([]uint32, error) {
 	prefix := manifestPrefix(kindPin, id, manifest)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
@@ -32,7 +32,7 @@ func (c *change) versionsPinned(id code.RepositoryID, manifest uint32) ([]uint32
 	return slices.Compact(versions), it.Close()
 }
 
-// newestPin returns the highest pinned version of a manifest, 0 if none is.
+// newestPin returns the highest pinned version of a manifest, or 0 if none is pinned.
 func (c *change) newestPin(id code.RepositoryID, manifest uint32) (uint32, error) {
 	prefix := manifestPrefix(kindPin, id, manifest)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
@@ -46,14 +46,15 @@ func (c *change) newestPin(id code.RepositoryID, manifest uint32) (uint32, error
 	return version, it.Close()
 }
 
-// isPinnedBetween reports whether one of the versions, ascending, is in [from, to).
+// isPinnedBetween reports whether one of the versions, which are in ascending order, is
+// in [from, to).
 func isPinnedBetween(versions []uint32, from, to uint32) bool {
 	i, _ := slices.BinarySearch(versions, from)
 	return i < len(versions) && versions[i] < to
 }
 
-// discardManifest ends a manifest that no ref has any more. Children keep of it what
-// they read.
+// discardManifest deletes a manifest that no ref uses any more, except for the entries
+// that children read.
 func (c *change) discardManifest(id code.RepositoryID, manifest uint32) error {
 	row := new(manifestRow)
 	if err := readManifest(c.b, id, manifest, row); err != nil {
@@ -80,8 +81,8 @@ func (c *change) discardManifest(id code.RepositoryID, manifest uint32) error {
 	return c.removePin(id, pin{row.Parent, row.ParentVersion, manifest})
 }
 
-// pruneEntries removes the entries of a manifest without a ref that none of the pinned
-// versions shows, and notes the others as kept.
+// pruneEntries removes the entries of a manifest without a ref that no pinned version
+// shows, and marks the others as kept.
 func (c *change) pruneEntries(id code.RepositoryID, manifest uint32, versions []uint32) error {
 	prefix := manifestPrefix(kindEntry, id, manifest)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
@@ -116,7 +117,7 @@ func (c *change) deleteEntry(id code.RepositoryID, manifest uint32, path []byte,
 		c.b.Delete(entryKey(kindKept, id, manifest, path, version)))
 }
 
-// removePin removes a pin, and with it what only that pin kept.
+// removePin removes a pin, and the entries that were kept only for it.
 func (c *change) removePin(id code.RepositoryID, p pin) error {
 	c.unpinned[p] = true
 	if err := c.b.Delete(pinKey(id, p)); err != nil {
@@ -136,8 +137,8 @@ func (c *change) removePin(id code.RepositoryID, p pin) error {
 	return c.deleteKeptEntries(id, p, versions)
 }
 
-// deleteKeptEntries forgets the kept entries that only p needed; versions are those still
-// pinned.
+// deleteKeptEntries deletes the kept entries that only p needed; versions are those that
+// are still pinned.
 func (c *change) deleteKeptEntries(id code.RepositoryID, p pin, versions []uint32) error {
 	prefix := manifestPrefix(kindKept, id, p.parent)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))

@@ -23,10 +23,10 @@ const SchemaVersion = 1
 
 // Defaults of Options.
 const (
-	// DefaultRevisionCacheBytes bounds the places kept of refs that are no default
-	// branch. A ref of 80,000 files takes about 6 MB.
+	// DefaultRevisionCacheBytes bounds the cached places of refs other than default
+	// branches. A ref of 80,000 files takes about 6 MB.
 	DefaultRevisionCacheBytes = 64 << 20
-	// DefaultMaxRevisionPlaces bounds what one query may ask for: about 250 MB.
+	// DefaultMaxRevisionPlaces bounds the places of one query: about 250 MB.
 	DefaultMaxRevisionPlaces = 4 << 20
 )
 
@@ -36,18 +36,18 @@ type Options struct {
 	Decoder *projections.Decoder
 	// Objects holds the segments that events name.
 	Objects segmentstore.Store
-	// DeleteObjects says that this process deletes the objects of segments that
-	// were merged away. Exactly one process of an installation does, and not one
-	// that rebuilds; see TakeOver.
+	// DeleteObjects makes this process delete the objects of segments that were merged
+	// away. Exactly one process of an installation must do this, and not one that
+	// rebuilds; see TakeOver.
 	DeleteObjects bool
-	// BeforePurge is called before a segment with text of a removed repository or
-	// branch is deleted, for owners of copies of it. If it fails, the segment stays
-	// and the deletion is retried. Nil: there are no copies.
+	// BeforePurge is called before a segment with text of a removed repository or branch
+	// is deleted, so that owners of copies can delete them. If it fails, the segment
+	// stays and the deletion is retried. It may be nil if there are no copies.
 	BeforePurge func() error
-	// KeepSegments leaves segments in the store that no row names: a rebuild whose
+	// KeepSegments keeps segments in the store that no row names, for a rebuild whose
 	// records will name them.
 	KeepSegments bool
-	// Cache holds decompressed text for all readers; nil keeps none.
+	// Cache holds decompressed text for all readers; nil disables caching.
 	Cache *segment.Cache
 	// RevisionCacheBytes bounds the cache of View.Revisions. Default:
 	// DefaultRevisionCacheBytes; negative disables the cache.
@@ -55,9 +55,9 @@ type Options struct {
 	// MaxRevisionPlaces bounds the places that one call of View.Revisions returns.
 	// Default: DefaultMaxRevisionPlaces.
 	MaxRevisionPlaces int
-	// Logger defaults to none.
+	// Logger is optional.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
@@ -80,10 +80,10 @@ type Places struct {
 	mu struct {
 		sync.Mutex
 		partitions map[int32]*partition
-		// index numbers the repositories in the order in which this process met
-		// them; a number is never used again.
+		// index numbers the repositories in the order in which this process first saw
+		// them; numbers are never reused.
 		index map[code.RepositoryID]uint32
-		// erasures are those requested in the log.
+		// erasures are the erasures requested in the log.
 		erasures map[event.Position]*erasure.Erasure
 	}
 }
@@ -93,9 +93,9 @@ var (
 	_ projections.Owner    = (*Places)(nil)
 )
 
-// Open reads the state of the store: segments, repositories, refs and the
-// places of default branches. It excises segments that nothing names. The
-// caller calls Run to have merged segments removed, and Close at the end.
+// Open reads the state of the store: segments, repositories, refs and the places of
+// default branches. It excises segments that no row names. The caller must call Run to
+// have merged segments removed, and Close at the end.
 func Open(ctx context.Context, o Options) (*Places, error) {
 	if o.Store == nil || o.Decoder == nil || o.Objects == nil {
 		return nil, errors.New("places: want a store, a decoder and a segment store")
@@ -129,8 +129,8 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	return p, nil
 }
 
-// Close releases the current View and takes the metrics out. Views that were
-// acquired must have been released, and Run must have returned.
+// Close releases the current View and unregisters the metrics. The caller must have
+// released all Views, and Run must have returned.
 func (p *Places) Close() {
 	p.metrics.unregisterAll()
 	p.view.Load().Release()
@@ -174,7 +174,7 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 	return nil
 }
 
-// ensurePartition returns the state of a partition, which it makes at first.
+// ensurePartition returns the state of a partition, and creates it on the first call.
 func (p *Places) ensurePartition(number int32) *partition {
 	p.mu.Lock()
 	defer p.mu.Unlock()

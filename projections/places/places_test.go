@@ -23,7 +23,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// bench is a store with places over it.
+// bench is a store with places on top.
 type bench struct {
 	t       testing.TB
 	store   *store.Store
@@ -77,7 +77,7 @@ func (b *bench) dump() []projectiontest.Row {
 	return rows
 }
 
-// openPlaces is the projection for the conformance suite.
+// openPlaces opens the projection for the conformance suite.
 func openPlaces(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
 	p, err := places.Open(context.Background(), places.Options{Store: s, Decoder: d, Objects: objects})
 	must(t, err)

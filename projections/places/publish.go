@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// Publish implements projections.Stateful: it makes a new View with what the
-// partition has committed. It costs the columns of the segments that changed,
-// and a few slices of pointers.
+// Publish implements projections.Stateful. It creates a new View with the committed
+// changes of the partition. It rebuilds the columns of the changed segments and copies a
+// few slices of pointers.
 func (p *Places) Publish(number int32) {
 	part := p.ensurePartition(number)
 	if !part.dirty {
@@ -25,7 +25,7 @@ func (p *Places) Publish(number int32) {
 	p.sweep.enqueueSegments(removed...)
 }
 
-// publishAll makes the first View.
+// publishAll creates the first View.
 func (p *Places) publishAll() {
 	first := &View{p: p, generation: 1}
 	first.refs.Store(1)
@@ -40,7 +40,7 @@ func (p *Places) publishAll() {
 	p.view.Store(first)
 }
 
-// rebuildTables brings the columns of the segments up to date.
+// rebuildTables updates the columns of the segments.
 func (p *Places) rebuildTables(part *partition) {
 	for sequence, list := range part.pending {
 		h := part.bySequence[sequence]
@@ -59,7 +59,8 @@ func (p *Places) rebuildTables(part *partition) {
 	clear(part.pending)
 }
 
-// newPartitionView returns the partition as readers will see it. It holds the segments.
+// newPartitionView returns the state of the partition for readers. It holds references to
+// the segments.
 func (p *Places) newPartitionView(part *partition) *partitionView {
 	pv := &partitionView{
 		number: part.number, generation: part.generation, unheld: part.unheld,
@@ -85,7 +86,7 @@ func (p *Places) newPartitionView(part *partition) *partitionView {
 	return pv
 }
 
-// swapView makes next the view of its partition, in a View that replaces the
+// swapView installs next as the view of its partition, in a View that replaces the
 // current one.
 func (p *Places) swapView(part *partition, next *partitionView) {
 	p.mu.Lock()
@@ -114,7 +115,7 @@ func (p *Places) swapView(part *partition, next *partitionView) {
 	old.Release()
 }
 
-// updateRepositories returns the list with what changed in the partition.
+// updateRepositories returns the list with the changes of the partition.
 func (p *Places) updateRepositories(old []*Repository, part *partition) []*Repository {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +123,7 @@ func (p *Places) updateRepositories(old []*Repository, part *partition) []*Repos
 }
 
 func (p *Places) updateRepositoriesLocked(old []*Repository, part *partition) []*Repository {
-	for _, id := range slices.Sorted(maps.Keys(part.changed)) { // a log yields the same numbers each time
+	for _, id := range slices.Sorted(maps.Keys(part.changed)) { // the same log must yield the same numbers
 		p.indexLocked(id)
 	}
 	next := make([]*Repository, max(len(p.mu.index), len(old)))

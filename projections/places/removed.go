@@ -9,23 +9,24 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Text of a removed repository or branch is dead at once: no search finds it. It
-// stays in its segments until these are rewritten. To bound that time, a segment is
-// marked with the time of the removal that left such text in it; the compactor
-// rewrites it in time, and the sweeper deletes the replaced segment.
+// Text of a removed repository or branch is dead immediately: no search finds it. It
+// stays in its segments until they are rewritten. To bound that time, a segment is marked
+// with the time of the removal that left such text in it. The compactor rewrites it in
+// time, and the sweeper deletes the replaced segment.
 //
 // A removed branch marks the segments with documents that only the branch named. A
-// removed repository marks every segment of its partition that has dead documents: what
-// pushes had removed from the repository before is among them, and nothing says where.
-// Text that a push removes from a branch marks nothing; it goes with a later merge.
+// removed repository marks every segment of its partition that has dead documents,
+// because text that earlier pushes removed from the repository is in one of them, and it
+// is unknown in which. Text that a push removes from a branch marks no segment; a later
+// merge drops it.
 //
-// Marks are facts of this directory: a store that is built from the log does not know
-// which documents an absent segment had, and marks it where another would not. The
-// output of a merge inherits the marks of its inputs while documents in it are dead.
+// Marks are local to this directory: a store that is built from the log does not know
+// which documents an absent segment had, and may mark other segments. The output of a
+// merge inherits the marks of its inputs as long as it contains dead documents.
 
 // writeMarks stages the marks that the record sets and clears.
 func (w *writer) writeMarks() error {
-	oldest := time.Time{} // mark of the inputs of a merge
+	oldest := time.Time{} // oldest mark of the inputs of a merge
 	for sequence := range w.dropped {
 		oldest = earlierTime(oldest, w.part.bySequence[sequence].removedAt)
 	}
@@ -56,8 +57,8 @@ func (w *writer) writeMarks() error {
 	return nil
 }
 
-// setMark stages the mark of a segment that has so many live documents; where nothing
-// is dead, there is none.
+// setMark stages the mark of a segment with that many live documents. It sets no mark if
+// all documents are live.
 func (w *writer) setMark(h *handle, at time.Time, live int) error {
 	if h.reader != nil && live >= h.row.Documents {
 		at = time.Time{}
@@ -84,15 +85,15 @@ func parseMark(b []byte) time.Time {
 	return time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
 }
 
-// takeMarks makes the staged marks the partition's.
+// takeMarks applies the staged marks to the partition.
 func (part *partition) takeMarks(s *staged) {
 	for _, sequence := range slices.Sorted(maps.Keys(s.marks)) {
 		part.bySequence[sequence].removedAt = s.marks[sequence]
 	}
 }
 
-// loadMarks reads the marks. One of a segment that is not there is left over from rows
-// that were built again.
+// loadMarks reads the marks. It ignores marks of segments that do not exist, which are
+// left over from rows that were rebuilt.
 func (p *Places) loadMarks() error {
 	return forEachRow(p.store, []byte{byte(store.FamilyLocal), kindMark}, func(k, v []byte) error {
 		if len(k) != partitionPrefixLen+4 || len(v) != 8 {
@@ -106,7 +107,7 @@ func (p *Places) loadMarks() error {
 	})
 }
 
-// earlierTime returns the earlier of two times; zero is none.
+// earlierTime returns the earlier of two times; zero means no time.
 func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -114,13 +115,15 @@ func earlierTime(a, b time.Time) time.Time {
 	return a
 }
 
-// PendingRemoval is text of removed repositories and branches that is still on disk.
+// PendingRemoval describes text of removed repositories and branches that is still on
+// disk.
 type PendingRemoval struct {
-	// Segments hold such text, or are to be deleted for it.
+	// Segments counts the segments that contain such text, or will be deleted because of
+	// it.
 	Segments int
-	// TextBytes is the dead text in them, of removals or not.
+	// TextBytes is the size of all dead text in them.
 	TextBytes int64
-	// Oldest is the time of the oldest removal; zero if nothing waits.
+	// Oldest is the time of the oldest removal; zero if none is pending.
 	Oldest time.Time
 }
 
@@ -133,7 +136,7 @@ func (w *PendingRemoval) add(removedAt time.Time, textBytes int64) {
 	w.Oldest = earlierTime(w.Oldest, removedAt)
 }
 
-// PendingRemoval returns the text of removals that is still on disk.
+// PendingRemoval returns the removed text that is still on disk.
 func (p *Places) PendingRemoval() PendingRemoval {
 	v := p.Acquire()
 	defer v.Release()
@@ -146,13 +149,13 @@ func (p *Places) PendingRemoval() PendingRemoval {
 	return w
 }
 
-// purgeSummary counts the segments deleted since none was pending.
+// purgeSummary counts the segments deleted since the last time that none was pending.
 type purgeSummary struct {
 	segments int
 	oldest   time.Time
 }
 
-// notePurge logs, after the last segment with removed text was deleted, that it is gone.
+// notePurge logs that removed text is gone once the last segment with it is deleted.
 func (p *Places) notePurge(h *handle) {
 	if h.removedAt.IsZero() {
 		return

@@ -12,20 +12,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// removals is what a history knows of text that only removed repositories and branches
-// had.
+// removals tracks the text of a history that only removed repositories and branches
+// contained.
 type removals struct {
-	// before are the documents that were shown before the last step, removes whether it
-	// removes a repository or a branch.
+	// before holds the documents that were shown before the last step. removes reports
+	// whether the step removes a repository or a branch.
 	before  map[string]bool
 	removes bool
-	// gone are documents that the removals left dead, and that have been dead since.
+	// gone holds documents that removals left dead and that have been dead since then.
 	gone map[string]bool
-	// seen counts the documents that were checked.
+	// seen counts the checked documents.
 	seen int
 }
 
-// shownBy returns the documents that some ref shows.
+// shownBy returns the documents that at least one ref shows.
 func shownBy(w *projectiontest.World) map[string]bool {
 	shown := map[string]bool{}
 	for _, r := range w.Repositories {
@@ -53,8 +53,8 @@ func hasRemoval(t testing.TB, records []event.Record) bool {
 	return false
 }
 
-// checkMarks checks that every segment with text that a removal left is marked, and
-// none in which all is alive.
+// checkMarks checks that every segment with text that a removal left is marked, and that
+// no segment is marked whose documents are all live.
 func (h *history) checkMarks(v *places.View) error {
 	alive := map[string]bool{}
 	for _, info := range v.SegmentInfos() {
@@ -99,7 +99,7 @@ func (h *history) checkMarks(v *places.View) error {
 	return nil
 }
 
-// TestMarksOfRemovals checks the marks of random histories, also after a restart.
+// TestMarksOfRemovals checks the marks of random histories, including after a restart.
 func TestMarksOfRemovals(t *testing.T) {
 	list, marks := seeds(3), 0
 	for _, seed := range list {
@@ -118,7 +118,7 @@ func TestMarksOfRemovals(t *testing.T) {
 		marks += len(before)
 		h.close()
 	}
-	if marks == 0 && len(list) > 1 { // one history may end when merges have dropped all of them
+	if marks == 0 && len(list) > 1 { // merges may have dropped all marks at the end of a single history
 		t.Errorf("seeds %v: no history ends with a mark", list)
 	}
 }
@@ -137,7 +137,7 @@ func removalMarks(p *places.Places) map[string]time.Time {
 }
 
 // TestMarkOfALateSegment has a worker announce a revision of a repository that was
-// removed meanwhile: its text comes in dead, and marked.
+// removed in the meantime: its text is dead on arrival, and must be marked.
 func TestMarkOfALateSegment(t *testing.T) {
 	h := newHistory(t, 1, places.Options{})
 	h.apply(h.w.Register(0))
@@ -155,8 +155,8 @@ func TestMarkOfALateSegment(t *testing.T) {
 }
 
 // TestErasureOfALateSegment has a worker announce a revision of a repository that was
-// erased meanwhile: its text is to go at once as well, whatever its clock says. The
-// erasure counts it until it is gone, and is there after a restart.
+// erased in the meantime: its text must also be deleted immediately, whatever its clock
+// shows. The erasure counts it until it is deleted, and is still known after a restart.
 func TestErasureOfALateSegment(t *testing.T) {
 	m, objects := store.NewMemory(), newObjects(t)
 	h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, 1, 1, objects), faithful: true}

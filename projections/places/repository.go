@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// registerRepository brings a repository in, or gives a registered one its new state. An
-// event of a repository that only changes does nothing if it is not registered.
+// registerRepository registers a repository, or updates a registered one. An event that
+// only changes a repository has no effect if it is not registered.
 func (c *change) registerRepository(next code.Repository, bringsIn bool) error {
 	k := repositoryPrefix(kindRepository, next.ID)
 	row := repositoryRow{Since: c.at}
@@ -37,7 +37,7 @@ func (c *change) registerRepository(next code.Repository, bringsIn bool) error {
 	return firstError(writeRow(c.b, k, &row), c.flush())
 }
 
-// removeRepository takes a repository out, with everything of it, at a time.
+// removeRepository removes a repository and everything that belongs to it.
 func (c *change) removeRepository(id code.RepositoryID, at time.Time) error {
 	c.removedAt, c.wholeRepository = at, true
 	var row repositoryRow
@@ -59,12 +59,12 @@ func (c *change) removeRepository(id code.RepositoryID, at time.Time) error {
 		}
 	}
 	c.stage.removeRepository(id)
-	// Should it be registered again, its manifests are numbered from 1 again.
+	// If it is registered again, its manifests are numbered from 1 again.
 	c.stage.moved = true
 	return firstError(c.b.Delete(repositoryPrefix(kindRepository, id)), c.flush())
 }
 
-// subtractCounts takes the entries of a repository out of the counts.
+// subtractCounts subtracts the entries of a repository from the counts.
 func (c *change) subtractCounts(id code.RepositoryID) error {
 	prefix := repositoryPrefix(kindEntry, id)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))

@@ -11,27 +11,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// BrokenError says that a revision could not be applied, because the one it builds
-// on is not the one that is there, or because its changes were lost from the segment
-// store. The ref stays as it was.
+// BrokenError reports that a revision could not be applied, because its base is not the
+// current revision, or because its changes are missing in the segment store. The ref
+// keeps its old state.
 type BrokenError struct {
 	Repository code.RepositoryID `json:"repository"`
 	Ref        code.Ref          `json:"ref"`
 	// Commit is the revision that was not applied.
 	Commit code.CommitID `json:"commit"`
-	// BaseRef and Want name the revision it builds on; Have is the one that is
-	// there, empty for none.
+	// BaseRef and Want name the base revision; Have is the current one, empty if there is
+	// none.
 	BaseRef code.Ref      `json:"baseRef"`
 	Want    code.CommitID `json:"want"`
 	Have    code.CommitID `json:"have,omitempty"`
-	// Object is the object with the changes, if the segment store does not have it.
+	// Object is the name of the object with the changes if it is missing in the segment
+	// store.
 	Object string `json:"object,omitempty"`
 	// Position is the event's position in the log.
 	Position  event.Position `json:"position"`
 	IndexedAt time.Time      `json:"indexedAt"`
 }
 
-// Error says what happened and what repairs it.
+// Error explains what happened and how to repair it.
 func (e *BrokenError) Error() string {
 	if e.Object != "" {
 		return fmt.Sprintf("%s of repository %s cannot move to %s: the segment store lacks %s, the changes of event %s; append a Push with action %q for the ref to index it again",
@@ -41,8 +42,8 @@ func (e *BrokenError) Error() string {
 		e.Ref, e.Repository, e.Commit, e.Position, e.BaseRef, e.Want, e.Have, event.ActionRefresh)
 }
 
-// applyRevision applies a RevisionIndexed. Its segments come in whatever happens to
-// the rest: later events may count on their documents.
+// applyRevision applies a RevisionIndexed. It adds the segments even if the rest cannot
+// be applied, because later events may rely on their documents.
 func (c *change) applyRevision(ctx context.Context, rec event.Record, ev *event.RevisionIndexed) error {
 	var repo repositoryRow
 	var ref, base refRow
@@ -86,7 +87,7 @@ func (c *change) applyRevision(ctx context.Context, rec event.Record, ev *event.
 // outcomeChangesAbsent is the label value of an event whose changes are lost.
 const outcomeChangesAbsent accept.Verdict = "changes_absent"
 
-// noteBroken notes an event that cannot be applied.
+// noteBroken records an event that cannot be applied.
 func (c *change) noteBroken(ev *event.RevisionIndexed, base *refRow, why accept.Verdict, object string) error {
 	broken := &BrokenError{
 		Repository: ev.Repository, Ref: ev.Ref, Commit: ev.Commit, BaseRef: ev.BaseRef,
@@ -131,11 +132,11 @@ func (c *change) moveRef(ctx context.Context, rec event.Record, ev *event.Revisi
 		c.stage.setRef(c.part, repo, ev.Ref, next, t))
 }
 
-// errNoChanges says that the segment store does not have the changes of an event.
+// errNoChanges reports that the changes of an event are missing in the segment store.
 var errNoChanges = errors.New("the changes are lost")
 
-// prepareTarget returns the manifest that the event writes to and the changes to
-// make; nil if the ref is deleted.
+// prepareTarget returns the manifest to which the event writes and the changes to make,
+// or nil if the ref is deleted.
 func (c *change) prepareTarget(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
 	if ev.Commit == "" {
 		c.removedAt = ev.IndexedAt
@@ -164,8 +165,8 @@ func (c *change) prepareTarget(ctx context.Context, rec event.Record, ev *event.
 	return t, changes, err
 }
 
-// followDefault moves the places of the repository to the default branch that
-// holds after the event, as it is before the event's changes.
+// followDefault moves the places of the repository to the default branch after the event,
+// in the state before the event's changes.
 func (c *change) followDefault(ev *event.RevisionIndexed, repo *repositoryRow, t *target) error {
 	before, err := c.levelsOf(ev.Repository, repo.Repository.DefaultBranch)
 	if err != nil {
@@ -184,8 +185,7 @@ func (c *change) followDefault(ev *event.RevisionIndexed, repo *repositoryRow, t
 	return c.replacePlaces(ev.Repository, before, after)
 }
 
-// levelsOf returns what a branch shows before the record; nil if it is not
-// indexed.
+// levelsOf returns the levels of a branch before the record, or nil if it is not indexed.
 func (c *change) levelsOf(id code.RepositoryID, branch string) (levels, error) {
 	if branch == "" {
 		return nil, nil

@@ -16,8 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
-// ErrTooMany says that the requested refs have more files than one query may look
-// at.
+// ErrTooMany reports that the requested refs have more files than one query may read.
 var ErrTooMany = errors.New("too many files in the requested refs; name fewer repositories or refs")
 
 // revision is a ref to resolve.
@@ -27,15 +26,14 @@ type revision struct {
 	ref        *Ref
 }
 
-// Revisions returns the segments with the places of all refs that match, default
-// branches included, in the order of Segments; segments without a place are left
-// out. Places.Ref is an index into the refs returned, which are ordered by name:
-// equal names of different repositories are one. match is called for each
-// registered repository and ref, on this goroutine.
+// Revisions returns the segments with the places of all refs that match, including
+// default branches, in the order of Segments; segments without a place are omitted.
+// Places.Ref is an index into the returned refs, which are ordered by name; equal names
+// of different repositories share one element. match is called for each registered
+// repository and ref, on this goroutine.
 //
-// It reads manifests, about 2 µs a file, and keeps the result, within the bound
-// of Options, until the refs move. It fails with ErrTooMany beyond
-// MaxRevisionPlaces.
+// It reads manifests, at about 2 µs per file, and caches the result, within the bound of
+// Options, until the refs move. It returns ErrTooMany beyond MaxRevisionPlaces.
 func (v *View) Revisions(ctx context.Context, match func(r *Repository, ref code.Ref) bool) ([]Segment, []code.Ref, error) {
 	revisions, names, files := v.matchRefs(match)
 	if files > v.p.maxPlaces {
@@ -59,8 +57,7 @@ func (v *View) Revisions(ctx context.Context, match func(r *Repository, ref code
 	return segments, names, nil
 }
 
-// matchRefs returns the refs that match, their names, and how many files they
-// have.
+// matchRefs returns the refs that match, their names, and the number of their files.
 func (v *View) matchRefs(match func(r *Repository, ref code.Ref) bool) (revisions []revision, names []code.Ref, files int) {
 	for i, repo := range v.repos {
 		if repo == nil {
@@ -78,7 +75,8 @@ func (v *View) matchRefs(match func(r *Repository, ref code.Ref) bool) (revision
 	return revisions, slices.Compact(names), files
 }
 
-// cacheKey names the refs as they are, and where their documents lie.
+// cacheKey returns a key for the current state of the refs and the locations of their
+// documents.
 func (v *View) cacheKey(revisions []revision) string {
 	var k []byte
 	for _, r := range revisions {
@@ -144,8 +142,8 @@ func (pv *partitionView) appendFiles(ctx context.Context, files []file, r revisi
 	return files, w.Close()
 }
 
-// locateAll fills in where the documents lie, walking them in the order of
-// their keys.
+// locateAll fills in the locations of the documents, reading them in the order of their
+// keys.
 func (pv *partitionView) locateAll(ctx context.Context, files []file) error {
 	slices.SortFunc(files, func(a, b file) int { return compareDocuments(a.document, b.document) })
 	prefix := partitionPrefix(kindDocument, pv.number)
@@ -199,7 +197,7 @@ func (pv *partitionView) buildColumns(files []file) []Segment {
 	return segments
 }
 
-// revisionCache keeps resolved refs, the least recently used going first.
+// revisionCache caches resolved refs and evicts the least recently used ones first.
 type revisionCache struct {
 	mu struct {
 		sync.Mutex
@@ -229,7 +227,7 @@ func (c *revisionCache) put(key string, segments []Segment) {
 	c.mu.segments.Put(key, segments, size)
 }
 
-// sizeBytes returns what the cache holds.
+// sizeBytes returns the size of the cached data.
 func (c *revisionCache) sizeBytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,21 +14,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrCorrupt says that a row is not what was written: the store must be rebuilt.
+// ErrCorrupt reports that a row is corrupted. The store must be rebuilt.
 var ErrCorrupt = errors.New("corrupt row; rebuild with quarry replay")
 
 // repositoryRow is the value of p R.
 type repositoryRow struct {
 	Repository code.Repository `json:"repository"`
-	// Since is the position of the registration that brought it in; its partition
-	// is the repository's.
+	// Since is the position of the registration; its partition is that of the repository.
 	Since event.Position `json:"since"`
 	// NextManifest is the number of the next manifest, from 1.
 	NextManifest uint32 `json:"nextManifest"`
 }
 
-// refRow is the value of p r. It stays, with an empty commit, when the ref is
-// deleted.
+// refRow is the value of p r. It stays, with an empty commit, after the ref is deleted.
 type refRow struct {
 	accept.Ref
 	Manifest   uint32                  `json:"manifest,omitempty"`
@@ -42,13 +40,13 @@ type refRow struct {
 // manifestRow is the value of p m.
 type manifestRow struct {
 	Version uint32 `json:"version"`
-	// Parent and ParentVersion say what is read where there is no entry; Parent 0
-	// is none.
+	// Parent and ParentVersion name the manifest to read if there is no entry; Parent is
+	// 0 if there is none.
 	Parent        uint32 `json:"parent,omitempty"`
 	ParentVersion uint32 `json:"parentVersion,omitempty"`
 	// Depth is the number of ancestors, at most MaxDepth.
 	Depth int `json:"depth,omitempty"`
-	// Deleted manifests belong to no ref and live as long as they are pinned.
+	// Deleted manifests belong to no ref and exist as long as they are pinned.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
@@ -58,24 +56,24 @@ type segmentRow struct {
 	SizeBytes int64  `json:"sizeBytes"`
 	TextBytes int64  `json:"textBytes"`
 	Documents int    `json:"documents"`
-	// Live counts the documents that are located here and have a count.
+	// Live counts the documents that are located here and whose count is above zero.
 	Live      int   `json:"live"`
 	LiveBytes int64 `json:"liveBytes"`
-	// Absent segments were not in the segment store when their event came.
+	// Absent segments were not in the segment store when their event was applied.
 	Absent bool `json:"absent,omitempty"`
 }
 
-// pin says that manifest child reads parent as of version.
+// pin records that the manifest child reads parent at version.
 type pin struct{ parent, version, child uint32 }
 
-// location is the location of a document: sequence 0 is none.
+// location is the location of a document. Sequence 0 means none.
 type location struct {
 	sequence uint32
 	document segment.DocID
 }
 
-// documentRow is the value of p d: count, number of holders, and for each holder
-// sequence and document number, all uvarints, ordered by sequence.
+// documentRow is the value of p d: count, number of holders, and for each holder its
+// sequence and document number, all as uvarints, ordered by sequence.
 type documentRow struct {
 	count   uint64
 	holders []location
@@ -117,7 +115,7 @@ func decodeDocumentRow(b []byte) (d documentRow, err error) {
 	return d, nil
 }
 
-// readUvarints fills fields from b and returns the rest.
+// readUvarints decodes fields from b and returns the rest.
 func readUvarints(b []byte, fields []uint64) ([]byte, error) {
 	for i := range fields {
 		v, n := binary.Uvarint(b)
@@ -129,14 +127,14 @@ func readUvarints(b []byte, fields []uint64) ([]byte, error) {
 	return b, nil
 }
 
-// The kinds of entry: the first byte of its value.
+// The kinds of entries: the first byte of the value.
 const (
 	entryTombstone = 0
 	entryDocument  = 1
 	entrySkipped   = 2
 )
 
-// entry is the value of p e: what a path holds.
+// entry is the value of p e: the content of a path.
 //
 //	tombstone   00
 //	document    01 flags(1) size(uvarint) blob(20) language

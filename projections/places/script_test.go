@@ -41,7 +41,7 @@ type script struct {
 	*history
 	repo  *projectiontest.Repository
 	names map[code.DocumentKey]string
-	// segments are all there were, by sequence.
+	// segments holds all segments so far, by sequence.
 	segments map[string]segment.ID
 }
 

@@ -10,24 +10,24 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
-// sweepRetry is how long the sweeper waits when the segment store does not
-// delete an object.
+// sweepRetry is the pause after the segment store failed to delete an object.
 const sweepRetry = 30 * time.Second
 
-// sweeper removes segments that nothing names any more: their keys from the
-// store, their objects from the segment store.
+// sweeper removes segments that are no longer referenced: their keys from the store,
+// their objects from the segment store.
 type sweeper struct {
-	// wake has room for one signal: there may be something to do.
+	// wake signals that there may be segments to remove. Its buffer has room for one
+	// signal.
 	wake chan struct{}
-	// purged are the segments with removed text that were deleted since none waited. It
-	// belongs to Run.
+	// purged counts the segments with removed text that were deleted since the last time
+	// that none was pending. It belongs to Run.
 	purged purgeSummary
 	mu     struct {
 		sync.Mutex
-		// queue holds what was dropped, in the order it was dropped.
+		// queue holds the dropped segments, in the order in which they were dropped.
 		queue []*handle
-		// live counts the partitions in which a segment is live or in flight: its
-		// keys must stay even if it was dropped before.
+		// live counts the partitions in which a segment is live or in flight: its keys
+		// must be kept even if it was dropped before.
 		live map[segment.ID]int
 	}
 }
@@ -38,7 +38,8 @@ func newSweeper() *sweeper {
 	return s
 }
 
-// claimKeys keeps the keys of a segment until as many releases.
+// claimKeys prevents the deletion of a segment's keys until it was released as often as
+// claimed.
 func (s *sweeper) claimKeys(id segment.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,7 @@ func (s *sweeper) releaseKeys(id segment.ID) {
 	}
 }
 
-// enqueueSegments hands dropped segments over.
+// enqueueSegments adds dropped segments to the queue.
 func (s *sweeper) enqueueSegments(handles ...*handle) {
 	s.mu.Lock()
 	s.mu.queue = append(s.mu.queue, handles...)
@@ -68,8 +69,8 @@ func (s *sweeper) signalWork() {
 	}
 }
 
-// pendingRemoval returns the segments with removed text that are to be deleted, their text
-// and the oldest removal.
+// pendingRemoval returns the number of queued segments with removed text, the size of
+// their text and the time of the oldest removal.
 func (s *sweeper) pendingRemoval() (w PendingRemoval) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,15 +80,15 @@ func (s *sweeper) pendingRemoval() (w PendingRemoval) {
 	return w
 }
 
-// len returns how many segments wait.
+// len returns the number of queued segments.
 func (s *sweeper) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.mu.queue)
 }
 
-// Run excises segments, and deletes their objects, once no view needs them. It
-// returns nil when ctx ends, or the error of the store.
+// Run excises segments and deletes their objects once no view needs them. It returns nil
+// when ctx ends, or the error of the store.
 func (p *Places) Run(ctx context.Context) error {
 	retry := time.NewTicker(sweepRetry)
 	defer retry.Stop()
@@ -104,7 +105,7 @@ func (p *Places) Run(ctx context.Context) error {
 	}
 }
 
-// sweepAll removes from the head of the queue what no view names.
+// sweepAll removes segments from the head of the queue that no view references.
 func (p *Places) sweepAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p.sweep.mu.Lock()
@@ -128,8 +129,8 @@ func (p *Places) sweepAll(ctx context.Context) error {
 	return nil
 }
 
-// sweepOne removes one segment. It reports false if the segment store did not
-// delete the object; the error is that of the store.
+// sweepOne removes one segment. It returns false if the segment store did not delete the
+// object; the returned error is that of the store.
 func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	if !h.removedAt.IsZero() && p.beforePurge != nil {
 		if err := p.beforePurge(); err != nil {
@@ -137,8 +138,8 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 			return false, nil
 		}
 	}
-	// A claim of the segment waits until its keys are gone, or comes first and
-	// keeps them.
+	// A concurrent claim of the segment either waits until its keys are deleted, or comes
+	// first and keeps them.
 	p.sweep.mu.Lock()
 	revived := p.sweep.mu.live[h.id] > 0
 	var err error

@@ -56,8 +56,8 @@ func (h *history) inDatabase(id segment.ID) bool {
 	return found
 }
 
-// TestSegmentsGoWithTheirLastView shows that a merged segment stays readable
-// for as long as a view names it, and that both its keys and its object go then.
+// TestSegmentsGoWithTheirLastView checks that a merged segment stays readable as long as
+// a view references it, and that its keys and its object are deleted then.
 func TestSegmentsGoWithTheirLastView(t *testing.T) {
 	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100)}
 	h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, 3, 1, objects)}
@@ -109,8 +109,8 @@ func TestSegmentsGoWithTheirLastView(t *testing.T) {
 	h.finish()
 }
 
-// TestDeletionGoesOnAfterRestart shows that an object whose deletion failed, or
-// was not come to, is deleted by the next process.
+// TestDeletionGoesOnAfterRestart checks that an object whose deletion failed or did not
+// start is deleted by the next process.
 func TestDeletionGoesOnAfterRestart(t *testing.T) {
 	m := store.NewMemory()
 	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100), fail: errors.New("no route to host")}
@@ -140,9 +140,9 @@ func TestDeletionGoesOnAfterRestart(t *testing.T) {
 	h.finish()
 }
 
-// TestRebuildWithoutDeletedObjects is the reason for absent segments: a store
-// that is built from the log, after merged segments have left the segment store,
-// has the rows of one that saw them.
+// TestRebuildWithoutDeletedObjects shows why absent segments exist: a store that is built
+// from the log after merged segments have been deleted from the segment store has the
+// rows of a store that read those segments.
 func TestRebuildWithoutDeletedObjects(t *testing.T) {
 	for _, seed := range seeds(3) {
 		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}
@@ -174,8 +174,8 @@ func TestRebuildWithoutDeletedObjects(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks deletes every ref, then every repository, and looks for rows
-// that should have gone with them.
+// TestNothingLeaks deletes every ref, then every repository, and checks for leftover
+// rows.
 func TestNothingLeaks(t *testing.T) {
 	for _, seed := range seeds(2) {
 		h := newHistory(t, seed, places.Options{})
@@ -213,8 +213,8 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// TestReadersWhileApplying takes views on several goroutines while records are
-// applied and segments merged away: each view must stay consistent with itself.
+// TestReadersWhileApplying acquires views on several goroutines while records are applied
+// and segments are merged: each view must be consistent.
 func TestReadersWhileApplying(t *testing.T) {
 	h := newHistory(t, 77, places.Options{})
 	stop := h.run()

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// tableChange is a place that comes or goes, with its repository's number and
-// its rank among the changes.
+// tableChange is an added or removed place, with its repository's number and its rank
+// among the changes.
 type tableChange struct {
 	locatedChange
 	number uint32
@@ -22,10 +22,10 @@ func (c *tableChange) comparePlace(d *tableChange) int {
 	return cmp.Or(cmp.Compare(c.document, d.document), cmp.Compare(c.number, d.number), cmp.Compare(c.path, d.path))
 }
 
-// applyTableChanges returns the columns of default-branch places after the changes, of
-// which a later one to the same place wins. The rows between two changes are
-// copied as blocks: a push pays for the memory of the segments it touches, not
-// for their rows.
+// applyTableChanges returns the columns of default-branch places after the changes; of
+// several changes to the same place, the last wins. It copies the rows between two
+// changes as blocks, so the cost of a push is a memory copy of the segments that it
+// touches, not work per row.
 func applyTableChanges(old *segment.Places, documents int, changes []tableChange) *segment.Places {
 	slices.SortFunc(changes, func(a, b tableChange) int { return cmp.Or(a.comparePlace(&b), cmp.Compare(a.rank, b.rank)) })
 	if old == nil {
@@ -76,7 +76,7 @@ func (t *table) copyRows(old *segment.Places, from, to int) {
 	if from > 0 {
 		start = old.PathEnd[from-1]
 	}
-	shift := uint32(len(t.p.Paths)) - start // modulo 2^32: it may go down
+	shift := uint32(len(t.p.Paths)) - start // modulo 2^32, because it may be negative
 	t.p.Doc = append(t.p.Doc, old.Doc[from:to]...)
 	t.p.Repo = append(t.p.Repo, old.Repo[from:to]...)
 	t.p.Flags = append(t.p.Flags, old.Flags[from:to]...)
@@ -94,7 +94,7 @@ func (t *table) add(c *tableChange) {
 	t.p.Stem = append(t.p.Stem, segment.StemHash(c.path))
 	at := len(t.p.Paths)
 	t.p.Paths = append(t.p.Paths, c.path...)
-	// Columns hold a line feed in a path as a NUL byte, which no path has.
+	// Columns store a line feed in a path as a NUL byte, which no path contains.
 	for i := at; i < len(t.p.Paths); i++ {
 		if t.p.Paths[i] == '\n' {
 			t.p.Paths[i] = 0
@@ -104,7 +104,7 @@ func (t *table) add(c *tableChange) {
 	t.p.PathEnd = append(t.p.PathEnd, uint32(len(t.p.Paths)))
 }
 
-// finishTable fills in what follows from the documents of the rows.
+// finishTable fills in the columns derived from the documents of the rows.
 func (t *table) finishTable(documents int) *segment.Places {
 	p := &t.p
 	p.First = make([]uint32, documents+1)
@@ -122,7 +122,7 @@ func (t *table) finishTable(documents int) *segment.Places {
 	return p
 }
 
-// compareRow orders a row against a change as changes are ordered.
+// compareRow compares a row with a change, in the order of changes.
 func compareRow(p *segment.Places, row int, c *tableChange) int {
 	if d := cmp.Or(cmp.Compare(p.Doc[row], c.document), cmp.Compare(p.Repo[row], c.number)); d != 0 {
 		return d

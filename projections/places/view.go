@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Repository is a registered repository as a View knows it. It never changes.
+// Repository is a registered repository in a View. It is immutable.
 type Repository struct {
 	code.Repository
 	Partition int32
@@ -21,20 +21,20 @@ type Repository struct {
 	Default *Ref
 }
 
-// Ref is an indexed ref. It never changes.
+// Ref is an indexed ref. It is immutable.
 type Ref struct {
 	Ref        code.Ref
 	Commit     code.CommitID
 	CommitTime time.Time
 	IndexedAt  time.Time
-	// PushedAt is when the first push that led here was received.
+	// PushedAt is the time when the first push that led to this commit was received.
 	PushedAt time.Time
 	// Files counts the searchable files, Skipped the others by reason.
 	Files    int
 	Skipped  map[code.SkipReason]int
 	manifest uint32
-	// version is the manifest's, or 0 if the ref is as it was when the process
-	// began: it only distinguishes the states of a ref within a process.
+	// version is the version of the manifest, or 0 if the ref has not changed since the
+	// process began. It only distinguishes the states of a ref within a process.
 	version uint32
 }
 
@@ -42,8 +42,8 @@ func (r *Repository) findRef(ref code.Ref) (int, bool) {
 	return slices.BinarySearchFunc(r.Refs, ref, func(a *Ref, ref code.Ref) int { return cmp.Compare(a.Ref, ref) })
 }
 
-// Ref returns the ref with that full name, nil if it is not indexed. An empty
-// name is the default branch.
+// Ref returns the ref with that full name, or nil if it is not indexed. An empty name is
+// the default branch.
 func (r *Repository) Ref(ref code.Ref) *Ref {
 	if ref == "" {
 		return r.Default
@@ -67,30 +67,30 @@ type Segment struct {
 	Places *segment.Places
 }
 
-// SegmentInfo says how much of a segment is alive, for the compactor.
+// SegmentInfo describes the live part of a segment, for the compactor.
 type SegmentInfo struct {
 	ID        segment.ID
 	Partition int32
-	// Sequence orders the segments of a partition by the time they came.
+	// Sequence orders the segments of a partition by the time they were added.
 	Sequence  uint32
 	SizeBytes int64
 	TextBytes int64
 	Documents int
-	// LiveDocuments and LiveBytes count what some manifest names and is not held
-	// by an older segment.
+	// LiveDocuments and LiveBytes count the documents, and their bytes, that some
+	// manifest names and no older segment holds.
 	LiveDocuments int
 	LiveBytes     int64
 	// RemovedAt is the time of the oldest removal of a repository or branch that left
 	// text here; zero if there is none.
 	RemovedAt time.Time
-	// Erase says that such text is to go at once.
+	// Erase reports that such text must be deleted immediately.
 	Erase bool
-	// Absent segments are known by name only.
+	// Absent segments are only known by name.
 	Absent bool
 }
 
-// View is everything as of one moment. It never changes; its holder releases
-// it. All methods are safe for concurrent use.
+// View is a consistent, immutable snapshot of all partitions. The caller must release it.
+// All methods are safe for concurrent use.
 type View struct {
 	p          *Places
 	refs       atomic.Int64
@@ -100,7 +100,7 @@ type View struct {
 	segments   []Segment
 }
 
-// partitionView is a partition between two records. Views share it.
+// partitionView is the state of a partition between two records. Views share it.
 type partitionView struct {
 	refs       atomic.Int64
 	number     int32
@@ -109,12 +109,12 @@ type partitionView struct {
 	handles    []*handle
 	infos      []SegmentInfo
 	segments   []Segment
-	// bySequence finds a segment in segments and handles.
+	// bySequence maps a sequence to an index of segments and handles.
 	bySequence map[uint32]int
 	unheld     int
 }
 
-// Acquire returns the current View. The caller releases it.
+// Acquire returns the current View. The caller must release it.
 func (p *Places) Acquire() *View {
 	for {
 		v := p.view.Load()
@@ -124,7 +124,7 @@ func (p *Places) Acquire() *View {
 	}
 }
 
-// Release gives the View back. It must not be used afterwards.
+// Release releases the View, which must not be used afterwards.
 func (v *View) Release() {
 	if v.refs.Add(-1) > 0 {
 		return
@@ -149,19 +149,19 @@ func (pv *partitionView) releasePartition(p *Places) {
 	}
 }
 
-// Generation identifies a View: it rises with each publication.
+// Generation returns the number of the View, which increases with each publication.
 func (v *View) Generation() uint64 { return v.generation }
 
-// Segments returns the segments with the places of the default branches, in the
-// order of (partition, sequence). The caller does not change the slice.
+// Segments returns the segments with the places of the default branches, in the order of
+// (partition, sequence). The caller must not modify the slice.
 func (v *View) Segments() []Segment { return v.segments }
 
-// Repositories returns the repositories by the number that segment.Places.Repo
-// holds; nil where there is none any more. A number means the same repository
-// as long as the process lives. The caller does not change the slice.
+// Repositories returns the repositories indexed by the number in segment.Places.Repo, nil
+// for removed ones. A number identifies the same repository during the life of the
+// process. The caller must not modify the slice.
 func (v *View) Repositories() []*Repository { return v.repos }
 
-// Repository returns a repository, nil if it is not registered.
+// Repository returns a repository, or nil if it is not registered.
 func (v *View) Repository(id code.RepositoryID) *Repository {
 	v.p.mu.Lock()
 	i, ok := v.p.mu.index[id]
@@ -172,8 +172,8 @@ func (v *View) Repository(id code.RepositoryID) *Repository {
 	return v.repos[i]
 }
 
-// SegmentInfos returns what the compactor chooses from, in the order of
-// (partition, sequence), absent segments included.
+// SegmentInfos returns the segments from which the compactor chooses, in the order of
+// (partition, sequence), including absent ones.
 func (v *View) SegmentInfos() []SegmentInfo {
 	var infos []SegmentInfo
 	for _, part := range v.parts {
@@ -182,8 +182,8 @@ func (v *View) SegmentInfos() []SegmentInfo {
 	return infos
 }
 
-// UnheldCount returns the number of documents that manifests name and no segment
-// holds: promises broken, until their revision is indexed again.
+// UnheldCount returns the number of documents that manifests name and no segment holds.
+// Searches miss them until their revision is re-indexed.
 func (v *View) UnheldCount() int {
 	n := 0
 	for _, part := range v.parts {
@@ -192,7 +192,7 @@ func (v *View) UnheldCount() int {
 	return n
 }
 
-// findPartition returns the view of a partition, nil if there is none.
+// findPartition returns the view of a partition, or nil if there is none.
 func (v *View) findPartition(number int32) *partitionView {
 	i, ok := slices.BinarySearchFunc(v.parts, number, func(p *partitionView, n int32) int { return cmp.Compare(p.number, n) })
 	if !ok {

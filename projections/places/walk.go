@@ -9,14 +9,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// level is a manifest as of a version.
+// level is a manifest at a version.
 type level struct{ manifest, version uint32 }
 
-// levels are what a ref reads: its own manifest, then its ancestors, each as of
-// the version pinned. The first level that has an entry for a path decides.
+// levels is the chain of manifests that a ref reads: its own manifest, then its
+// ancestors, each at the pinned version. The first level with an entry for a path
+// determines the result.
 type levels []level
 
-// readLevels returns the levels of a manifest as of its newest version.
+// readLevels returns the levels of a manifest at its newest version.
 func readLevels(r store.Reader, id code.RepositoryID, manifest uint32) (levels, *manifestRow, error) {
 	if manifest == 0 {
 		return nil, nil, nil
@@ -54,7 +55,7 @@ func readManifest(r store.Reader, id code.RepositoryID, manifest uint32, row *ma
 	return err
 }
 
-// walk goes through the files that levels show, in the order of their paths.
+// walk iterates over the files that levels show, in the order of their paths.
 type walk struct {
 	cursors []cursor
 	path    []byte // of the current file; a copy
@@ -83,8 +84,8 @@ func newWalk(r store.Reader, id code.RepositoryID, l levels) (*walk, error) {
 	return w, nil
 }
 
-// seekVisible moves to the first entry, from the iterator's position, that the version
-// shows.
+// seekVisible moves from the iterator's position to the first entry that is visible at
+// the version.
 func (c *cursor) seekVisible(ok bool) {
 	for ; ok; ok = c.it.Next() {
 		path, version := parseEntry(c.it.Key())
@@ -128,7 +129,8 @@ func (w *walk) Next() bool {
 	}
 }
 
-// lowestCursor returns the first cursor with the lowest path, -1 if all are at the end.
+// lowestCursor returns the first cursor with the lowest path, or -1 if all are at the
+// end.
 func (w *walk) lowestCursor() int {
 	first := -1
 	for i := range w.cursors {
@@ -147,8 +149,8 @@ func (w *walk) Seek(id code.RepositoryID, l levels, path []byte) {
 	}
 }
 
-// Close releases the iterators and returns the error that ended the walk. A
-// second call does nothing.
+// Close releases the iterators and returns the error that ended the walk. Further calls
+// do nothing.
 func (w *walk) Close() error {
 	var err error
 	for i := range w.cursors {
@@ -158,7 +160,7 @@ func (w *walk) Close() error {
 	return err
 }
 
-// finder looks single paths up in manifests of one repository.
+// finder looks up single paths in manifests of one repository.
 type finder struct {
 	id  code.RepositoryID
 	it  *store.Iterator
@@ -186,15 +188,15 @@ func (f *finder) ownEntry(l level, path []byte) (value []byte, version uint32, f
 	return f.it.Value(), version, true
 }
 
-// hasOlder reports whether the manifest has an older entry for the path that own
-// has just found. It may be called once, and ends the validity of the value.
+// hasOlder reports whether the manifest has an older entry for the path that ownEntry has
+// just found. It may be called once, and invalidates the value.
 func (f *finder) hasOlder() bool {
 	n := len(f.key) - versionSuffixLen + 1
 	return f.it.Next() && len(f.it.Key()) == len(f.key) && bytes.Equal(f.it.Key()[:n], f.key[:n])
 }
 
-// visibleValue returns what the levels show for path: nil for nothing. The value is
-// valid until the next call.
+// visibleValue returns the value of path in the levels, or nil if there is none. The
+// value is valid until the next call.
 func (f *finder) visibleValue(l levels, path []byte) []byte {
 	for _, level := range l {
 		if value, _, found := f.ownEntry(level, path); found {
