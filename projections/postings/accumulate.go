@@ -7,18 +7,17 @@ import (
 	"slices"
 )
 
-// Chunks of a posting list under construction: the first holds firstChunk
-// blocks, each next one twice as many up to maxChunk. A chunk is followed by two
-// words that link the next one.
+// Chunks of a posting list under construction. The first holds firstChunk blocks, each
+// further one twice as many, up to maxChunk. Two words after each chunk link the next
+// one.
 const (
 	firstChunk = 2
 	maxChunk   = 512
 	slabWords  = 1 << 20
 )
 
-// An Accumulator collects the postings of one segment while its text goes by.
-// It needs two bytes for each posting, the rest of the last chunk of each list,
-// and 4 MiB besides.
+// Accumulator collects the postings of one segment while its text is added. It needs two
+// bytes for each posting, the unused part of the last chunk of each list, and 4 MiB.
 type Accumulator struct {
 	extract *extractor
 	lists   []listState // by dense number
@@ -30,7 +29,7 @@ type Accumulator struct {
 type listState struct {
 	count      uint32
 	head       uint32 // first word of the first chunk
-	next, room uint32 // where the next block goes, and how many more fit there
+	next, room uint32 // position of the next block, and room left in the chunk
 }
 
 // NewAccumulator returns an empty Accumulator.
@@ -51,9 +50,9 @@ func (a *Accumulator) Reset() {
 // Blocks returns the number of blocks added.
 func (a *Accumulator) Blocks() int { return int(a.blocks) }
 
-// AddBlock adds the next block: the first block bytes of window, which goes on
-// with the text after the block (up to WindowBytes in all are used). It panics
-// beyond MaxBlocks: the caller bounds the text.
+// AddBlock adds the next block: the first block bytes of window. The rest of window is
+// the text after the block, up to WindowBytes in total. It panics beyond MaxBlocks, so
+// the caller must bound the text.
 func (a *Accumulator) AddBlock(window []byte, block int) {
 	if a.blocks == MaxBlocks {
 		panic(fmt.Sprintf("postings: more than %d blocks", MaxBlocks))
@@ -78,7 +77,7 @@ func (a *Accumulator) AddBlock(window []byte, block int) {
 // chunkAfter returns the size of the chunk that follows count blocks.
 func chunkAfter(count uint32) uint32 { return min(max(firstChunk, count), maxChunk) }
 
-// addChunk gives l another chunk and links it.
+// addChunk adds another chunk to l and links it.
 func (a *Accumulator) addChunk(l *listState) {
 	size := chunkAfter(l.count)
 	at := a.allocWords(size + 2)

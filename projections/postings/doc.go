@@ -1,8 +1,8 @@
-// Package postings holds the pure parts of the trigram index: folding of text,
-// extraction of trigrams, posting lists and their algebra.
+// Package postings implements the pure parts of the trigram index: folding of text,
+// extraction of trigrams, posting lists and set operations on them.
 //
-// It answers the question "which blocks of text may contain this literal?".
-// It does no I/O and knows nothing of documents, segments or Pebble.
+// It answers the question "which blocks of text may contain this literal?". It does no
+// I/O and does not depend on documents, segments or Pebble.
 //
 // # Terms
 //
@@ -16,23 +16,22 @@
 //	          under Unicode simple case folding: the lower-case ASCII letter if
 //	          there is one, else the smallest rune. One list serves both cases;
 //	          the exact case is checked on the text.
-//	List      an encoded posting list; the encoding is drawn in
+//	List      an encoded posting list; the encoding is described in
 //	          docs/format/postings.md.
 //	Run       successive bytes of one class; the longest of each block are kept, so
 //	          that a pattern without literals can be looked up.
-//	Gram      six folded letters or underscores; a filter of those of a segment says
-//	          that a word is not there without looking at any list.
+//	Gram      six folded letters or underscores; a filter of a segment's grams shows
+//	          that it lacks a word, without reading any list.
 //	Set       a decoded set of blocks, sparse or as a bitmap.
 //
 // # Invariants
 //
-//  1. Two texts that are equal under Unicode simple case folding fold to the
-//     same bytes. Bytes that are no UTF-8 fold to themselves.
-//  2. If a literal of at most OverhangBytes folded bytes occurs in the text and
-//     starts in block b, every trigram of the folded literal has b in its list.
-//  3. A List decodes to strictly ascending block numbers below MaxBlocks.
-//     Parse and the decoders take hostile bytes and return ErrCorrupt.
+//  1. Two texts that are equal under Unicode simple case folding fold to the same bytes.
+//     Bytes that are not UTF-8 fold to themselves.
+//  2. If a literal of at most OverhangBytes folded bytes occurs in the text and starts in
+//     block b, the list of every trigram of the folded literal contains b.
+//  3. A List decodes to strictly ascending block numbers below MaxBlocks. ParseList and
+//     the decoders accept hostile bytes and return ErrCorrupt.
 //
-// Values of List and the functions are safe for concurrent use; Extractor,
-// Accumulator and Set belong to one goroutine.
+// Lists and the functions are safe for concurrent use; an Accumulator or Set is not.
 package postings

@@ -1,17 +1,17 @@
 package postings
 
-// Dense numbers of trigrams. A trigram of three common bytes has the number
-// made of three 6-bit codes, so that the set of those seen in a block is a
-// bitmap of 32 KiB that stays in the first-level cache. The others are numbered
-// as they come.
+// Dense numbers of trigrams. A trigram of three common bytes has the number made of three
+// 6-bit codes, so that the set of trigrams seen in a block is a bitmap of 32 KiB that
+// stays in the first-level cache. Other trigrams are numbered in the order of their first
+// occurrence.
 const (
 	codeBits    = 6
 	codeRare    = 1 << codeBits // marks a byte that has no code
 	commonDense = 1 << (3 * codeBits)
 )
 
-// commonBytes are the 64 bytes that have a code: what source code consists of,
-// after folding. The rest of ASCII (^ ` ~ ? @ \ |) is rarer.
+// commonBytes are the 64 bytes that have a code: the most common ones in folded source
+// code. The rest of ASCII (^ ` ~ ? @ \ |) is rarer.
 const commonBytes = "abcdefghijklmnopqrstuvwxyz0123456789_ \n\t()[]{}<>.,;:=-+*/&%!'\"#$"
 
 var byteCode, codeByte = newCodeTables()
@@ -33,8 +33,7 @@ func newCodeTables() (code [256]uint32, back [codeRare]byte) {
 	return code, back
 }
 
-// An extractor finds the distinct trigrams of one block after the other, as
-// dense numbers.
+// extractor finds the distinct trigrams of successive blocks, as dense numbers.
 type extractor struct {
 	seen  [commonDense / 64]uint64
 	dense []uint32 // the distinct numbers of the current block
@@ -52,9 +51,9 @@ func (x *extractor) reset() {
 	x.rare.reset()
 }
 
-// next returns the distinct trigrams of a block. window is the block's text
-// followed by what comes after it; block is the length of the block itself.
-// The result is valid until the next call.
+// next returns the distinct trigrams of a block. window is the block's text followed by
+// the text after it; block is the length of the block itself. The result is valid until
+// the next call.
 func (x *extractor) next(window []byte, block int) []uint32 {
 	x.block++
 	ascii := window[:min(len(window), block+OverhangBytes)]
@@ -69,13 +68,12 @@ func (x *extractor) next(window []byte, block int) []uint32 {
 	return x.scanText(x.fold)
 }
 
-// scanText collects the distinct trigrams of text, which may have upper-case ASCII
-// letters but is folded otherwise.
+// scanText collects the distinct trigrams of text, which may contain upper-case ASCII
+// letters but is otherwise folded.
 //
-// The codes of the last three bytes are kept in 7-bit fields of y: the highest
-// bit of a field says that the byte is rare, and only then is the slow way
-// taken. Whether a trigram is new is added to the length instead of being
-// branched on: the branch would be mispredicted every fourth time.
+// The codes of the last three bytes are in 7-bit fields of y. The highest bit of a field
+// indicates a rare byte; only then is the slow path taken. Whether a trigram is new is
+// added to the length, because a branch would be mispredicted every fourth time.
 func (x *extractor) scanText(text []byte) []uint32 {
 	const rareMask = codeRare | codeRare<<7 | codeRare<<14
 	if len(text) < 3 {
@@ -115,14 +113,14 @@ func (x *extractor) trigramOf(id uint32) Trigram {
 	return MakeTrigram(codeByte[id>>12], codeByte[id>>6&0x3f], codeByte[id&0x3f])
 }
 
-// denseLimit returns one more than the largest dense number in use.
+// denseLimit returns the largest dense number in use, plus one.
 func (x *extractor) denseLimit() int { return commonDense + len(x.rare.trigrams) }
 
-// A rareTable numbers trigrams that have a rare byte, by open addressing.
+// rareTable numbers trigrams that contain a rare byte, with open addressing.
 type rareTable struct {
 	slots    []uint32 // index into trigrams, plus one
 	trigrams []Trigram
-	last     []uint32 // block in which the trigram was seen last
+	last     []uint32 // block in which the trigram was last seen
 }
 
 const rareTableSlots = 1 << 14
@@ -134,7 +132,8 @@ func (t *rareTable) reset() {
 	t.trigrams, t.last = t.trigrams[:0], t.last[:0]
 }
 
-// markSeen returns the dense number of a trigram and whether it is new in block.
+// markSeen returns the dense number of a trigram, and reports whether it is new in the
+// block.
 func (t *rareTable) markSeen(tri Trigram, block uint32) (id uint32, fresh bool) {
 	slot := t.findSlot(tri)
 	if t.slots[slot] == 0 {

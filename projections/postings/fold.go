@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldTableRunes bounds the table of folded runes: it covers the Latin, Greek
-// and Cyrillic blocks, where nearly all letters with case live.
+// foldTableRunes bounds the table of folded runes: it covers the Latin, Greek and
+// Cyrillic blocks, which contain nearly all letters with case.
 const foldTableRunes = 0x600
 
 var (
@@ -56,8 +56,8 @@ func foldSlow(r rune) rune {
 	return least
 }
 
-// IndexForeign returns the place of the first byte outside ASCII at or after at;
-// len(text) if there is none.
+// IndexForeign returns the index of the first non-ASCII byte at or after at, or len(text)
+// if there is none.
 func IndexForeign(text []byte, at int) int {
 	rest := text[at:]
 	for len(rest) >= 8 {

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// GramBytes is the length of a Gram. Most words that people look up have two or
-// more; words of fewer letters are in every large segment anyway.
+// GramBytes is the length of a Gram. Most words that people search for contain two or
+// more grams; shorter words occur in every large segment anyway.
 const GramBytes = 6
 
-// Gram is a row of GramBytes folded ASCII letters or underscores, five bits each.
-// Digits are left out: tables of numbers have endless rows of them, and they say
+// Gram is a sequence of GramBytes folded ASCII letters or underscores, five bits each.
+// Digits are excluded: tables of numbers contain endless sequences of them, which reveal
 // little about names.
 type Gram uint32
 
@@ -20,11 +20,12 @@ const (
 	// gramLows and gramHighs are the lowest and the highest bit of each field.
 	gramLows  = 1 | 1<<5 | 1<<10 | 1<<15 | 1<<20 | 1<<25
 	gramHighs = gramLows << 4
-	// gramOverhang is how much text after its first byte a gram can cover.
+	// gramOverhang is the maximum length of the text that a gram covers after its first
+	// byte.
 	gramOverhang = (GramBytes - 1) * maxFoldShrink
 )
 
-// gramCode is 0 for bytes that are in no gram.
+// gramCode is 0 for bytes that cannot be in a gram.
 var gramCode = newGramCodes()
 
 func newGramCodes() (t [256]byte) {
@@ -36,7 +37,7 @@ func newGramCodes() (t [256]byte) {
 	return t
 }
 
-// next adds one more byte. The result is a gram if isGram reports so.
+// next appends one byte. The result is a gram if isGram returns true.
 func (g Gram) next(c byte) Gram { return (g<<gramBits | Gram(gramCode[c])) & gramMask }
 
 // isGram reports whether no field of g is zero.
@@ -53,29 +54,29 @@ func AppendGrams(dst []Gram, folded []byte) []Gram {
 	return dst
 }
 
-// Bounds of filters, in bits. A full one is 0.8 % of the text of a full segment.
-// A quarter of a smaller one is set at most: that is how often a gram seems to be
-// there that is not. Of a longer word each gram has to be.
+// Bounds of filters, in bits. The largest filter takes 0.8 % of the text of a full
+// segment. At most a quarter of the bits of a smaller one are set, which is the rate of
+// false positives. For a longer word, each of its grams must be found.
 const (
 	maxFilterBits = 1 << 23
 	minFilterBits = 1 << 9
 	filterFill    = 4
 )
 
-// filterPosition is that of a gram in the largest filter; in a smaller one it is that
-// modulo its size.
+// filterPosition returns the position of a gram in the largest filter. In a smaller one,
+// the position is taken modulo its size.
 func (g Gram) filterPosition() uint32 { return uint32(g) * 0x9E3779B1 >> 9 }
 
-// maxGramList bounds the grams that are kept as a list: a small segment must not
+// maxGramList bounds the grams that are kept as a list, so that a small segment does not
 // pay for the memory of a large filter.
 const maxGramList = 1 << 15
 
-// A GramSet collects the grams of a text. The zero value is empty.
+// GramSet collects the grams of a text. The zero value is empty.
 type GramSet struct {
-	// recent leaves out grams that were added just before: most words repeat soon.
+	// recent filters out grams that were added recently, because most words repeat soon.
 	recent [1024]Gram
-	list   []uint32 // places, as long as they are few
-	bits   []uint64 // of maxFilterBits, once they are not
+	list   []uint32 // positions, while there are few
+	bits   []uint64 // maxFilterBits bits, once there are many
 	full   bool     // bits is in use
 	fold   []byte
 }
@@ -93,7 +94,7 @@ func (s *GramSet) Add(window []byte, n int) {
 			continue
 		}
 		if r := &s.recent[(g^g>>12)%Gram(len(s.recent))]; *r != g {
-			*r = g // no gram is 0
+			*r = g // a gram is never 0
 			s.addPosition(g.filterPosition())
 		}
 	}
@@ -115,8 +116,8 @@ func (s *GramSet) addPosition(place uint32) {
 	}
 }
 
-// AppendFilter appends the filter of the set to dst: the smallest that is not too
-// full.
+// AppendFilter appends the filter of the set to dst. It chooses the smallest size that is
+// not too full.
 func (s *GramSet) AppendFilter(dst []byte) []byte {
 	filter := s.bits
 	if !s.full {
@@ -146,7 +147,7 @@ func (s *GramSet) AppendFilter(dst []byte) []byte {
 	return dst
 }
 
-// halveFilter returns a filter of half the size, nil if that would be too full.
+// halveFilter returns a filter of half the size, or nil if that would be too full.
 func halveFilter(filter []uint64) []uint64 {
 	n := len(filter) / 2
 	if n*64 < minFilterBits {
@@ -163,12 +164,12 @@ func halveFilter(filter []uint64) []uint64 {
 	return half
 }
 
-// A GramFilter says which grams a text does not have. The zero value says nothing.
+// GramFilter determines which grams a text lacks. The zero value excludes none.
 type GramFilter struct{ b []byte }
 
 var errFilter = errors.New("a filter has 2^n bytes")
 
-// ParseGramFilter parses the output of AppendFilter; it keeps b.
+// ParseGramFilter parses the output of AppendFilter. It retains b.
 func ParseGramFilter(b []byte) (GramFilter, error) {
 	if n := len(b) * 8; n < minFilterBits || n > maxFilterBits || n&(n-1) != 0 {
 		return GramFilter{}, errFilter
@@ -176,8 +177,8 @@ func ParseGramFilter(b []byte) (GramFilter, error) {
 	return GramFilter{b}, nil
 }
 
-// MayHave reports whether the text may have all of the grams. It never says no of
-// a text that has.
+// MayHave reports whether the text may contain all of the grams. It has no false
+// negatives.
 func (f GramFilter) MayHave(grams []Gram) bool {
 	if f.b == nil {
 		return true
@@ -191,5 +192,5 @@ func (f GramFilter) MayHave(grams []Gram) bool {
 	return true
 }
 
-// SizeBytes returns the memory the filter takes.
+// SizeBytes returns the size of the filter in memory.
 func (f GramFilter) SizeBytes() int { return len(f.b) }

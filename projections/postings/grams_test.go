@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// filterOf adds a text in pieces of a size, as a builder does, and returns its
-// filter.
+// filterOf adds a text in pieces of a given size, like a builder, and returns its filter.
 func filterOf(t testing.TB, text []byte, piece int) GramFilter {
 	t.Helper()
 	var s GramSet
@@ -25,8 +24,8 @@ func filterOf(t testing.TB, text []byte, piece int) GramFilter {
 
 func gramsOf(literal string) []Gram { return AppendGrams(nil, AppendFold(nil, []byte(literal))) }
 
-// FuzzGramsAreNeverTooNarrow checks that a text has every gram of its content,
-// whatever the case, the pieces and the bytes.
+// FuzzGramsAreNeverTooNarrow checks that the filter of a text contains every gram of its
+// content, for any case, pieces and bytes.
 func FuzzGramsAreNeverTooNarrow(f *testing.F) {
 	f.Add([]byte("func ParseHeader(r *Reader) error"), 3, 5, 16)
 	f.Add([]byte("tic\u212Aets of the \u212Aelvin\u017F and the \xffrest_of_it"), 1, 0, 40)
@@ -38,7 +37,7 @@ func FuzzGramsAreNeverTooNarrow(f *testing.F) {
 		from = abs(from) % len(text)
 		literal := string(text[from:min(len(text), from+abs(size)%200)])
 		for _, s := range []string{literal, strings.ToLower(literal), strings.ToUpper(literal)} {
-			// Changing the case may change more than folding does: ß becomes SS.
+			// A change of case may differ from folding: ß becomes SS.
 			if bytes.Equal(AppendFold(nil, []byte(s)), AppendFold(nil, []byte(literal))) && !filter.MayHave(gramsOf(s)) {
 				t.Fatalf("%q is said not to be in %q", s, text)
 			}
@@ -72,7 +71,7 @@ func TestGramFilterExcludes(t *testing.T) {
 	}
 }
 
-// randomWord returns 12 letters: seven grams.
+// randomWord returns 12 letters, which contain seven grams.
 func randomWord(rng *rand.Rand) string {
 	b := make([]byte, 12)
 	for i := range b {

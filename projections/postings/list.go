@@ -7,11 +7,11 @@ import (
 	"math/bits"
 )
 
-// ErrCorrupt says that an encoded list breaks the format.
+// ErrCorrupt reports that an encoded list is malformed.
 var ErrCorrupt = errors.New("corrupt posting list")
 
-// The first byte of an encoded list: up to maxDeltas it is the number of
-// delta-coded blocks that follow; otherwise one of these.
+// The first byte of an encoded list: a value up to maxDeltas is the number of delta-coded
+// blocks that follow; otherwise it is one of these constants.
 const (
 	maxDeltas   = 0x7f
 	kindElias   = 0x80
@@ -19,7 +19,7 @@ const (
 	wordPadding = 8 // Elias–Fano words are read 64 bits at a time
 )
 
-// A List is an encoded posting list. It aliases the bytes it was parsed from.
+// List is an encoded posting list. It aliases the parsed bytes.
 type List struct {
 	kind  byte
 	count uint32
@@ -34,8 +34,8 @@ type List struct {
 // Len returns the number of blocks.
 func (l *List) Len() int { return int(l.count) }
 
-// eliasLowBits is the number of low bits that makes an Elias–Fano list of n
-// numbers below u smallest (Vigna, "Quasi-succinct indices", 2013).
+// eliasLowBits returns the number of low bits that minimizes the size of an Elias–Fano
+// list of n numbers below u (Vigna, "Quasi-succinct indices", 2013).
 func eliasLowBits(n, u uint32) uint8 {
 	if u <= n {
 		return 0
@@ -51,8 +51,8 @@ func eliasLowBytes(n uint32, low uint8) int { return int((uint64(n)*uint64(low) 
 
 func bitmapBytes(u uint32) int { return int((u + 63) / 64 * 8) }
 
-// AppendList appends the smallest encoding of ascending blocks to dst. An empty
-// list has no encoding: it is left out of an index.
+// AppendList appends the smallest encoding of ascending blocks to dst. An empty list has
+// no encoding; an index omits it.
 func AppendList(dst []byte, blocks []uint32) []byte {
 	n := uint32(len(blocks))
 	universe := blocks[n-1] + 1
@@ -121,8 +121,8 @@ func appendElias(dst []byte, blocks []uint32, universe uint32, low uint8) []byte
 	return dst
 }
 
-// ParseList reads the frame of an encoded list. The blocks themselves are
-// checked as they are decoded.
+// ParseList parses the frame of an encoded list. The blocks themselves are checked when
+// they are decoded.
 func ParseList(b []byte) (List, error) {
 	if len(b) == 0 {
 		return List{}, fmt.Errorf("%w: empty", ErrCorrupt)
@@ -254,8 +254,8 @@ func (l *List) AppendBlocks(dst []uint32) ([]uint32, error) {
 	return dst, err
 }
 
-// intersectBlocks keeps the members of ascending candidates that are in the list, in
-// place, in one pass over both.
+// intersectBlocks keeps those ascending candidates that are in the list, in place, in one
+// pass over both.
 func (l *List) intersectBlocks(candidates []uint32) ([]uint32, error) {
 	if l.kind == kindBitmap {
 		return l.intersectBitmap(candidates), nil
@@ -286,8 +286,8 @@ func (l *List) intersectBitmap(candidates []uint32) []uint32 {
 	return kept
 }
 
-// intersectElias walks the high bits once: the bucket of a candidate c begins
-// after the c>>lowBits'th zero, so whole words are skipped by counting bits.
+// intersectElias walks the high bits once. The bucket of a candidate c begins after zero
+// number c>>lowBits, so whole words are skipped by counting bits.
 func (l *List) intersectElias(candidates []uint32) []uint32 {
 	kept := candidates[:0]
 	low, mask := uint64(l.lowBits), uint64(1)<<l.lowBits-1
@@ -304,7 +304,7 @@ func (l *List) intersectElias(candidates []uint32) []uint32 {
 		for p := position; p < end && l.high[p/8]>>(p%8)&1 != 0; p++ {
 			bit := (p - zeros) * low
 			if bit/8+wordPadding > uint64(len(l.low)) {
-				return kept // more high bits than the count allows: nothing there
+				return kept // more high bits than the count allows: no blocks there
 			}
 			lows := binary.LittleEndian.Uint64(l.low[bit/8:]) >> (bit % 8) & mask
 			if lows == uint64(c)&mask {
@@ -319,13 +319,13 @@ func (l *List) intersectElias(candidates []uint32) []uint32 {
 	return kept
 }
 
-// skipZeros moves from position towards the bit after the target'th zero: by the
-// rest of a word at once while that holds too few zeros.
+// skipZeros moves from position towards the bit after zero number target. It skips the
+// rest of a word if that contains too few zeros.
 func (l *List) skipZeros(position, zeros, target uint64) (uint64, uint64) {
 	word := ^binary.LittleEndian.Uint64(l.high[position/64*8:]) >> (position % 64)
 	here := uint64(bits.OnesCount64(word))
 	if position%64 != 0 {
-		// The shift brought in zeros at the top: they count as ones of the list.
+		// The shift added zeros at the top, which must not be counted.
 		here = uint64(bits.OnesCount64(word & (1<<(64-position%64) - 1)))
 	}
 	if zeros+here < target {

@@ -112,8 +112,8 @@ func TestFoldIsUnicodeSimpleFolding(t *testing.T) {
 	}
 }
 
-// TestEveryLiteralIsIndexed holds invariant 2: whatever literal is cut from a
-// text, its trigrams have the block where it starts.
+// TestEveryLiteralIsIndexed checks invariant 2: the trigrams of any literal that is cut
+// from a text have the block in which it starts.
 func TestEveryLiteralIsIndexed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	alphabet := []rune("abcXYZ01 \n\t(){}^~@|?$kKſKéÉßẞσΣς世界\u00ff")
@@ -145,7 +145,7 @@ func TestEveryLiteralIsIndexed(t *testing.T) {
 	}
 }
 
-// trimPartialRune drops a rune cut at the end, which folds differently.
+// trimPartialRune drops a truncated rune at the end, which folds differently.
 func trimPartialRune(b []byte) []byte {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		if c := b[len(b)-n]; c >= 0xc0 {

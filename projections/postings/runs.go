@@ -1,7 +1,7 @@
 package postings
 
-// A RunClass is a class of bytes whose longest run is kept for each block: so a
-// pattern such as [0-9]{16}, which has no literal, can be looked up.
+// RunClass is a class of bytes whose longest run is recorded for each block, so that a
+// pattern without a literal, such as [0-9]{16}, can be looked up.
 type RunClass uint8
 
 // The classes, from the rarest bytes to the most common.
@@ -12,20 +12,20 @@ const (
 	RunUpper                   // A-Z 0-9 _
 	RunWord                    // A-Z a-z 0-9 _ and bytes outside ASCII
 	RunBase64                  // A-Z a-z 0-9 _ - + / =
-	RunClasses                 // how many there are
+	RunClasses                 // number of classes
 )
 
-// MaxRun is the length from which on runs are not distinguished: a block sees no
-// more of the bytes that follow it.
+// MaxRun is the length from which runs are not distinguished, because a block sees only
+// that many of the bytes that follow it.
 const MaxRun = OverhangBytes
 
-// runLevels are the lengths that are distinguished: level i means at least that
-// many bytes, and fewer than level i+1.
+// runLevels are the distinguished lengths: level i means at least runLevels[i] bytes, and
+// fewer than those of level i+1.
 var runLevels = [16]int{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, MaxRun}
 
-// runMinimum is the length below which a run of a class is everywhere, and not
-// recorded. The common classes begin late: to find a run of n bytes, every n'th
-// is looked at.
+// runMinimum is the length below which runs of a class occur everywhere and are not
+// recorded. It is high for common classes, because a search for a run of n bytes checks
+// every n-th byte.
 var runMinimum = [RunClasses]int{4, 8, 8, 12, 24, 32}
 
 var runTable = newRunTable()
@@ -45,15 +45,15 @@ func newRunTable() (table [RunClasses][256]bool) {
 	return table
 }
 
-// Runs returns the level of the longest run of each class among those that start
-// in a block: the first block bytes of window, of which MaxRun more are looked at.
+// Runs returns the level of the longest run of each class that starts in a block, which
+// is the first block bytes of window. It reads up to MaxRun more bytes of window.
 func Runs(window []byte, block int) (levels [RunClasses]byte) {
 	window = window[:min(len(window), block+MaxRun)]
 	for c := RunHex; c < RunClasses; c++ {
 		levels[c] = runLevel(longestRun(window, 0, block, runMinimum[c], &runTable[c]))
 	}
-	// Most text has no byte outside ASCII, which is quickly seen; and a long run of
-	// digits is one of hexadecimal digits.
+	// Most text has no byte outside ASCII, which is quick to check, and a long run of
+	// digits is also a run of hexadecimal digits.
 	first := min(IndexForeign(window, 0), block)
 	levels[RunForeign] = runLevel(longestRun(window, first, block, runMinimum[RunForeign], &runTable[RunForeign]))
 	if levels[RunHex] > 0 {
@@ -62,8 +62,8 @@ func Runs(window []byte, block int) (levels [RunClasses]byte) {
 	return levels
 }
 
-// longestRun returns the length of the longest run of class that starts at or after
-// from and before block and has at least least bytes, or 0. It need not distinguish lengths
+// longestRun returns the length of the longest run of class that starts at or after from
+// and before block, or 0 if it is shorter than least. It need not distinguish lengths
 // beyond MaxRun.
 func longestRun(text []byte, from, block, least int, class *[256]bool) int {
 	longest := 0
@@ -89,9 +89,9 @@ func runLevel(n int) byte {
 	return byte(level)
 }
 
-// NextRun returns the start of the first run of n successive bytes of class at or
-// after from, or -1. It looks at every n'th byte, and goes back only from one that
-// is in the class (Boyer and Moore's idea, on a class).
+// NextRun returns the start of the first run of n successive bytes of class at or after
+// from, or -1. It checks every n-th byte, and goes back only from a byte in the class
+// (the idea of Boyer and Moore, applied to a class).
 func NextRun(text []byte, from, n int, class *[256]bool) int {
 	for at := from + n - 1; at < len(text); {
 		if !class[text[at]] {
@@ -116,15 +116,15 @@ func NextRun(text []byte, from, n int, class *[256]bool) int {
 	return -1
 }
 
-// RunQuery says which blocks can start a run: those with at least a level of a
-// class.
+// RunQuery selects the blocks in which a run can start: those with at least a given level
+// of a class.
 type RunQuery struct {
 	Class RunClass
 	level byte
 }
 
-// FindRun returns the lookup for a run of n bytes of class; ok is false if no class
-// narrows it.
+// FindRun returns the query for a run of n bytes of class. ok is false if no recorded
+// class narrows the search.
 func FindRun(class *[256]bool, n int) (q RunQuery, ok bool) {
 	for c := range RunClasses {
 		if n >= runMinimum[c] && containsAll(&runTable[c], class) {
@@ -143,8 +143,8 @@ func containsAll(all, some *[256]bool) bool {
 	return true
 }
 
-// AppendRunLevel appends the level of the next block, the n'th, to a column of
-// them: four bits each, the first in the low ones.
+// AppendRunLevel appends the level of block n, the next one, to a column of levels with
+// four bits each, the first in the low bits.
 func AppendRunLevel(column []byte, n int, level byte) []byte {
 	if n%2 == 0 {
 		return append(column, level)
@@ -156,8 +156,8 @@ func AppendRunLevel(column []byte, n int, level byte) []byte {
 // RunBytes returns the size of a column of levels.
 func RunBytes(blocks int) int { return (blocks + 1) / 2 }
 
-// Blocks returns the blocks that can start the run, by the column of its class,
-// which has RunBytes(blocks) bytes.
+// Blocks returns the blocks in which the run can start, according to the column of its
+// class, which has RunBytes(blocks) bytes.
 func (q RunQuery) Blocks(column []byte, blocks int) Set {
 	s := Set{blocks: blocks}
 	for i, pair := range column {
@@ -171,7 +171,7 @@ func (q RunQuery) Blocks(column []byte, blocks int) Set {
 	return s.chooseForm()
 }
 
-// chooseForm returns the set in the form for its size.
+// chooseForm returns the set in the representation for its size.
 func (s *Set) chooseForm() Set {
 	if len(s.sparse) <= s.blocks/sparseShare {
 		return *s

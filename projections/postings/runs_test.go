@@ -30,8 +30,8 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
-// TestRunsAreNeverTooNarrow checks the levels of blocks against a plain look at
-// every byte: a block that starts a run is among those found for it.
+// TestRunsAreNeverTooNarrow compares the levels of blocks with a byte-by-byte search: a
+// block in which a run starts must be among those found for it.
 func TestRunsAreNeverTooNarrow(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -63,7 +63,7 @@ func TestRunsAreNeverTooNarrow(t *testing.T) {
 	}
 }
 
-// randomRuns returns pieces of one class after the other, some long.
+// randomRuns returns pieces of different classes, some of them long.
 func randomRuns(rng *rand.Rand, n int) []byte {
 	pieces := []string{"0", "f", "G", "_", "ü", "+", " ", "\n", "x", "."}
 	var text []byte

@@ -2,12 +2,12 @@ package postings
 
 import "math/bits"
 
-// sparseShare is the share of a segment's blocks up to which a set is kept as
-// numbers: beyond it a bitmap is smaller and quicker to intersect.
+// sparseShare determines the share of a segment's blocks, 1/sparseShare, up to which a
+// set is stored as numbers. Beyond it, a bitmap is smaller and faster to intersect.
 const sparseShare = 32
 
-// A Set is a set of blocks below a bound, as numbers while it is sparse and as
-// a bitmap when it is dense. The zero Set is empty.
+// Set is a set of blocks below a bound, stored as numbers if it is sparse and as a bitmap
+// if it is dense. The zero Set is empty.
 type Set struct {
 	sparse []uint32 // ascending; meaningful if dense is nil
 	dense  []uint64
@@ -26,7 +26,7 @@ func SetOf(l *List, blocks int) (Set, error) {
 	return s, err
 }
 
-// dropOutOfBounds drops numbers at or above the bound: only a corrupt list has them.
+// dropOutOfBounds drops numbers at or above the bound, which occur only in corrupt lists.
 func (s *Set) dropOutOfBounds() {
 	for len(s.sparse) > 0 && int(s.sparse[len(s.sparse)-1]) >= s.blocks {
 		s.sparse = s.sparse[:len(s.sparse)-1]
@@ -93,7 +93,7 @@ func (s *Set) cloneSparse() Set {
 	return Set{sparse: append([]uint32(nil), s.sparse...), blocks: s.blocks}
 }
 
-// shrinkToSparse turns a bitmap that has become sparse into numbers.
+// shrinkToSparse converts a bitmap that has become sparse to numbers.
 func (s *Set) shrinkToSparse() {
 	if n := s.Len(); n <= s.blocks/sparseShare {
 		s.sparse = s.AppendBlocks(make([]uint32, 0, n))

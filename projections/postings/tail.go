@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Tail returns the members of a list at or above from and below blocks: what it
-// says of the end of a segment's text space, where the symbols are. It skips what
-// comes before without decoding it.
+// Tail returns the members of a list at or above from and below blocks, such as those at
+// the end of a segment's text space, where the symbols are. It skips earlier members
+// without decoding them.
 func Tail(l *List, from, blocks int) (Set, error) {
 	s := Set{blocks: blocks}
 	var err error
@@ -73,7 +73,7 @@ func (l *List) appendEliasFrom(dst []uint32, from uint32) ([]uint32, error) {
 	return dst, nil
 }
 
-// Intersection returns the members of both, which are left as they are.
+// Intersection returns the members of both sets, without modifying them.
 func Intersection(a, b Set) Set {
 	if b.dense == nil {
 		a, b = b, a

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The tail of a list is what decoding all of it leaves above the bound.
+// TestTailAndCommon compares the tail of a list with the members of the decoded list at
+// or above the bound.
 func TestTailAndCommon(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	random := func() []uint32 {

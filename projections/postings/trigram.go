@@ -13,14 +13,14 @@ func MakeTrigram(a, b, c byte) Trigram {
 	return Trigram(a)<<16 | Trigram(b)<<8 | Trigram(c)
 }
 
-// String returns the trigram quoted.
+// String returns the quoted trigram.
 func (t Trigram) String() string {
 	return fmt.Sprintf("%q", []byte{byte(t >> 16), byte(t >> 8), byte(t)})
 }
 
-// AppendTrigrams appends the trigrams of a folded literal to dst, in order,
-// repetitions included. Only the first OverhangBytes of the literal count:
-// what follows need not lie in the block where the literal starts.
+// AppendTrigrams appends the trigrams of a folded literal to dst, in order, including
+// repetitions. It uses only the first OverhangBytes of the literal, because the rest need
+// not be in the block in which the literal starts.
 func AppendTrigrams(dst []Trigram, folded []byte) []Trigram {
 	folded = folded[:min(len(folded), OverhangBytes)]
 	for i := 0; i+3 <= len(folded); i++ {
@@ -29,20 +29,20 @@ func AppendTrigrams(dst []Trigram, folded []byte) []Trigram {
 	return dst
 }
 
-// Bounds of blocks. BlockBytes is measured in docs/performance.md: 4 KiB halves
-// the postings of 1 KiB and doubles the text a candidate makes us look at.
+// Bounds of blocks. BlockBytes was determined by measurement (docs/performance.md): 4 KiB
+// halves the postings of 1 KiB, but doubles the text to read for a candidate.
 const (
 	BlockBytes    = 4 << 10
 	OverhangBytes = 64
-	// MaxBlocks bounds the blocks of a segment, so that a block fits 16 bits
+	// MaxBlocks bounds the blocks of a segment, so that a block number fits into 16 bits
 	// while an index is built.
 	MaxBlocks = 1 << 16
 )
 
-// maxFoldShrink is how many bytes of text one folded byte can represent: the Kelvin
-// sign, three bytes, folds to k.
+// maxFoldShrink is the maximum number of bytes of text that one folded byte represents:
+// the Kelvin sign, three bytes, folds to k.
 const maxFoldShrink = 3
 
-// WindowBytes is how much text an Extractor wants to see: a block and the bytes
-// after it that its overhang may need.
+// WindowBytes is the length of the text that an extractor needs: a block and the bytes
+// after it that its overhang may cover.
 const WindowBytes = BlockBytes + OverhangBytes*maxFoldShrink

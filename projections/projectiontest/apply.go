@@ -9,15 +9,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Applier applies records on the caller's goroutine, as a Runner does.
+// Applier applies records on the caller's goroutine, in the same way as a Runner.
 type Applier struct {
 	Store       *store.Store
 	Decoder     *projections.Decoder
 	Projections []projections.Projection
 }
 
-// Apply applies a record in one batch with its checkpoint, and publishes it. A
-// record below the checkpoint is dropped; one that is poison is skipped.
+// Apply applies a record in one batch with its checkpoint, and publishes it. It drops
+// records below the checkpoint and skips poison records.
 func (a *Applier) Apply(ctx context.Context, rec event.Record) error {
 	partition := rec.Position.Partition
 	next, err := a.Store.TopicCheckpoint(rec.Position.Topic, partition)

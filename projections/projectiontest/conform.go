@@ -14,8 +14,8 @@ import (
 // the store is closed.
 type Open func(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) (p []projections.Projection, close func())
 
-// Conform runs the suite: it applies the records, whose objects are all in
-// objects, in several ways and compares every row that comes out.
+// Conform runs the suite: it applies the records, whose objects must all be in objects,
+// in several ways and compares all resulting rows.
 func Conform(t *testing.T, records []event.Record, objects segmentstore.Store, open Open) {
 	c := &conformer{records: records, objects: objects, open: open}
 	want := c.run(t, store.NewMemory(), records)
@@ -33,7 +33,7 @@ type conformer struct {
 	open    Open
 }
 
-// withStore opens a store, and f does something with it.
+// withStore opens a store and calls f with an Applier for it.
 func (c *conformer) withStore(t *testing.T, m *store.Memory, f func(a *Applier)) {
 	t.Helper()
 	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
@@ -70,8 +70,7 @@ func (c *conformer) mustDump(t *testing.T, a *Applier) []Row {
 	return rows
 }
 
-// run applies records to a store and returns what is in it when it is opened
-// again.
+// run applies records to a store and returns its rows after it is opened again.
 func (c *conformer) run(t *testing.T, m *store.Memory, records []event.Record) (rows []Row) {
 	t.Helper()
 	c.withStore(t, m, func(a *Applier) { c.apply(t, a, records) })
@@ -135,7 +134,8 @@ func (c *conformer) crashEverywhere(t *testing.T, want []Row) {
 	}
 }
 
-// applyReordered applies one partition after the other: their rows do not meet.
+// applyReordered applies one partition after the other, because their rows must be
+// independent.
 func (c *conformer) applyReordered(t *testing.T, want []Row) {
 	var sorted []event.Record
 	for partition := int32(8); partition >= 0; partition-- {

@@ -10,7 +10,7 @@ import (
 // Row is a key and its value.
 type Row struct{ Key, Value []byte }
 
-// Dump returns all rows of a store but those of the local family.
+// Dump returns all rows of a store except those of the local family.
 func Dump(r store.Reader) ([]Row, error) {
 	it, err := r.Iter(nil, nil)
 	if err != nil {
@@ -25,7 +25,7 @@ func Dump(r store.Reader) ([]Row, error) {
 	return rows, it.Close()
 }
 
-// Difference returns the first row in which two dumps differ, "" if they are
+// Difference describes the first row in which two dumps differ, or returns "" if they are
 // equal.
 func Difference(a, b []Row) string {
 	for i := range max(len(a), len(b)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The sizes of a random world: small, so that everything collides.
+// The sizes of a random world. They are small, so that names collide often.
 const (
 	maxRepositories = 4
 	maxDocuments    = 50
@@ -18,13 +18,14 @@ const (
 )
 
 // paths are chosen for their order as keys: prefixes of each other, names that sort
-// between a directory and its content, bytes that need care.
+// between a directory and its content, special bytes.
 var paths = []string{
 	"a", "a-b/c", "a.go", "a/b", "a/b/c", "dir-x", "dir/sub/deep/z.c", "dir/sub/y", "dir/x", "dir0",
 	"line\nfeed", "readme", "readme.md", "src/main.go", "src/\x01", "tête", "z\xff",
 }
 
-// Step changes the world at random and returns what it did, and the records.
+// Step changes the world at random, and returns a description of the change and the
+// records.
 func (w *World) Step() (string, []event.Record) {
 	repositories := slices.Sorted(maps.Keys(w.Repositories))
 	if len(repositories) == 0 || w.Rand.IntN(25) == 0 {
@@ -63,7 +64,7 @@ func (w *World) Step() (string, []event.Record) {
 	return "remove " + r.Name, []event.Record{w.Remove(r)}
 }
 
-// pushBranch makes a new ref from another, or moves onto it one that is there.
+// pushBranch creates a new ref from another, or moves an existing one onto it.
 func (w *World) pushBranch(r *Repository, from code.Ref) (string, []event.Record) {
 	ref := code.BranchRef(fmt.Sprint("branch-", w.Rand.IntN(maxRefs)))
 	if w.Rand.IntN(4) == 0 {
@@ -109,8 +110,9 @@ func (w *World) editFile(files map[string]File) {
 	}
 }
 
-// isKnown returns what a worker believes to be held: it forgets at times, and
-// at times, unless the world is faithful, it believes what is not so.
+// isKnown returns a function that reports which documents a worker believes to be held.
+// The worker sometimes forgets one and, unless the world is faithful, sometimes believes
+// that a missing one is held.
 func (w *World) isKnown(r *Repository) func(code.DocumentKey) bool {
 	return func(k code.DocumentKey) bool {
 		if w.Held[r.Partition][k] > 0 {
@@ -120,9 +122,9 @@ func (w *World) isKnown(r *Repository) func(code.DocumentKey) bool {
 	}
 }
 
-// Merge returns the event of a compactor that replaces segments of a partition by
-// one with the given documents. The caller reports with Merged whether it took
-// effect, and so which segments exist afterwards.
+// Merge returns the event of a compactor that replaces segments of a partition with one
+// that contains the given documents. The caller must call Merged if the merge took
+// effect, which determines the existing segments.
 func (w *World) Merge(partition int32, inputs []segment.ID, documents []code.DocumentKey) (*event.SegmentsMerged, event.Record) {
 	ev := &event.SegmentsMerged{Partition: partition, At: w.eventTime()}
 	for _, id := range inputs {
@@ -135,7 +137,7 @@ func (w *World) Merge(partition int32, inputs []segment.ID, documents []code.Doc
 	return ev, w.Append(partition, ev)
 }
 
-// Merged notes that a merge was applied.
+// Merged records that a merge was applied.
 func (w *World) Merged(ev *event.SegmentsMerged) {
 	for _, id := range ev.Inputs {
 		w.Hold(ev.Partition, id, -1)

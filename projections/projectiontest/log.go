@@ -21,7 +21,7 @@ type Log struct {
 		more chan struct{}
 		// fail is returned by Append, if set.
 		fail error
-		// failed gets a signal for each such failure.
+		// failed receives a signal for each such failure.
 		failed chan struct{}
 	}
 }
@@ -39,7 +39,7 @@ func NewLog(partitions int32) *Log {
 	return l
 }
 
-// Add adds records at the positions they carry.
+// Add adds records at their own positions.
 func (l *Log) Add(records ...event.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +74,8 @@ func (l *Log) Tail(_ context.Context, _ event.Topic, partition int32, from event
 	return &reader{log: l, partition: partition, from: from}, nil
 }
 
-// FailAppends makes Append fail with err; nil ends that. The channel gets a
-// signal for each failure, as far as it has room.
+// FailAppends makes Append fail with err, or succeed again if err is nil. The returned
+// channel receives a signal for each failure, as long as its buffer has room.
 func (l *Log) FailAppends(err error) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Log) FailAppends(err error) <-chan struct{} {
 	return l.mu.failed
 }
 
-// Append implements projections.Appender. It takes dead letters only.
+// Append implements projections.Appender. It accepts only dead letters.
 func (l *Log) Append(_ context.Context, topic event.Topic, _ int32, records ...event.Record) ([]event.Position, error) {
 	if topic != event.TopicDeadLetters {
 		return nil, fmt.Errorf("append to %s: only dead letters are taken", topic)

@@ -17,28 +17,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// World is a naive model of what code hosts hold, as maps, and the worker that
-// indexes it: each step changes the model and returns the records a worker would
-// append for it.
+// World is a naive model of the repositories on code hosts, held in maps, and of the
+// worker that indexes them: each step changes the model and returns the records that a
+// worker would append.
 type World struct {
 	Rand       *rand.Rand
 	Objects    segmentstore.Store
 	Partitions int32
-	// Repositories are those registered.
+	// Repositories are the registered repositories.
 	Repositories map[code.RepositoryID]*Repository
-	// Segments are the documents of each segment by name, Held how many live
-	// segments of a partition hold a document.
+	// Segments holds the documents of each segment. Held counts, by partition, the live
+	// segments that hold a document.
 	Segments map[segment.ID][]code.DocumentKey
 	Held     []map[code.DocumentKey]int
 	// Broken counts the appended events that cannot be applied.
 	Broken int
-	// Faithful says that every document of a revision comes with it or is there.
+	// Faithful guarantees that every document of a revision comes with it or is already
+	// held.
 	Faithful bool
 
 	t       testing.TB
 	dir     string
 	next    []event.Offset
-	last    []event.Record // of RevisionIndexed, for repetitions
+	last    []event.Record // RevisionIndexed events to repeat
 	texts   map[code.DocumentKey][]byte
 	serial  int
 	builder *segment.Builder
@@ -58,7 +59,7 @@ type Ref struct {
 	Files      map[string]File
 }
 
-// File is what a path holds.
+// File is the content of a path.
 type File struct {
 	Key     code.DocumentKey
 	Flags   code.Flags
@@ -66,7 +67,7 @@ type File struct {
 	Skipped code.SkipReason
 }
 
-// NewWorld returns an empty world that puts its objects into objects.
+// NewWorld returns an empty world that stores its objects in objects.
 func NewWorld(t testing.TB, seed uint64, partitions int32, objects segmentstore.Store) *World {
 	w := &World{
 		Rand: rand.New(rand.NewPCG(seed, 1)), Objects: objects, Partitions: partitions,
@@ -82,7 +83,8 @@ func NewWorld(t testing.TB, seed uint64, partitions int32, objects segmentstore.
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// eventTime is the time of the next event: a function of how many there were.
+// eventTime returns the time of the next event, which depends only on the number of
+// events so far.
 func (w *World) eventTime() time.Time { return start.Add(time.Duration(w.serial) * time.Second) }
 
 // Append returns the record of ev at the end of a partition.
@@ -96,7 +98,8 @@ func (w *World) Append(partition int32, ev event.Event) event.Record {
 	return w.placeRecord(partition, rec)
 }
 
-// placeRecord puts a record at the end of a partition; offsets need not be dense.
+// placeRecord puts a record at the end of a partition, sometimes after a gap in the
+// offsets.
 func (w *World) placeRecord(partition int32, rec event.Record) event.Record {
 	rec.Position = event.Position{Topic: event.TopicEvents, Partition: partition, Offset: w.next[partition]}
 	rec.Time = w.eventTime()
@@ -104,8 +107,7 @@ func (w *World) placeRecord(partition int32, rec event.Record) event.Record {
 	return rec
 }
 
-// Document returns the key of one of a few documents, whose text is derived from
-// n.
+// Document returns the key of document n, whose text is derived from n.
 func (w *World) Document(n int) code.DocumentKey {
 	text := fmt.Appendf(nil, "package p%d\n\nfunc f%d() int { return %d }\n", n, n, n*n)
 	k := code.DocumentKey{Blob: sha1.Sum(text), Language: []code.Language{"Go", "C", ""}[n%3]}
@@ -113,10 +115,10 @@ func (w *World) Document(n int) code.DocumentKey {
 	return k
 }
 
-// Text returns the text of a document that Document has made.
+// Text returns the text of a document that Document created.
 func (w *World) Text(k code.DocumentKey) []byte { return w.texts[k] }
 
-// Segment builds a segment of the documents and puts it into the segment store.
+// Segment builds a segment of the documents and stores it in the segment store.
 func (w *World) Segment(partition int32, documents []code.DocumentKey) event.SegmentRef {
 	w.t.Helper()
 	w.serial++
@@ -138,7 +140,7 @@ func (w *World) Segment(partition int32, documents []code.DocumentKey) event.Seg
 	return event.SegmentRef{ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents}
 }
 
-// Hold notes that a segment is live (1) or no more (-1).
+// Hold records that a segment became live (delta 1) or was dropped (delta -1).
 func (w *World) Hold(partition int32, id string, delta int) {
 	parsed, err := segment.ParseID(id)
 	if err != nil {
@@ -179,9 +181,9 @@ func (w *World) ChangeDefault(r *Repository, branch string) event.Record {
 	return w.Append(r.Partition, &event.RepositoryChanged{Repository: r.Repository, At: w.eventTime()})
 }
 
-// Index moves a ref to files and returns the Push and the RevisionIndexed. base
-// is the revision that the changes are relative to; nil for the whole. files nil
-// deletes the ref. known says of a document that no segment needs to bring it.
+// Index moves a ref to files and returns the Push and the RevisionIndexed. base is the
+// revision that the changes are relative to, or nil for a full manifest. If files is nil,
+// it deletes the ref. known reports whether a segment already holds a document.
 func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, known func(code.DocumentKey) bool) []event.Record {
 	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
 	ev := &event.RevisionIndexed{Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.eventTime(), IndexedAt: w.eventTime().Add(time.Millisecond)}
@@ -202,7 +204,7 @@ func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *
 	return w.finishIndex(r, push, ev, files)
 }
 
-// IndexWith is Index with the segments that the caller has made.
+// IndexWith is an Index with segments that the caller has built.
 func (w *World) IndexWith(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, segments []event.SegmentRef) []event.Record {
 	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
 	ev := &event.RevisionIndexed{
@@ -220,7 +222,7 @@ func (w *World) IndexWith(r *Repository, ref code.Ref, files map[string]File, ba
 	return w.finishIndex(r, push, ev, files)
 }
 
-// finishIndex writes the event and moves the ref of the model.
+// finishIndex appends the event and moves the ref of the model.
 func (w *World) finishIndex(r *Repository, push event.Record, ev *event.RevisionIndexed, files map[string]File) []event.Record {
 	w.offloadChanges(ev)
 	ref := ev.Ref
@@ -237,7 +239,7 @@ func (w *World) finishIndex(r *Repository, push event.Record, ev *event.Revision
 	return []event.Record{push, rec}
 }
 
-// Changes returns the changes from one state of a ref to another.
+// Changes returns the changes between two states of a ref.
 func Changes(before, after map[string]File) []event.Change {
 	var changes []event.Change
 	paths := maps.Clone(before)
@@ -258,7 +260,8 @@ func Changes(before, after map[string]File) []event.Change {
 	return changes
 }
 
-// addMissingSegments puts the documents of the changes that are not known into segments.
+// addMissingSegments builds segments with those documents of the changes that are not
+// known.
 func (w *World) addMissingSegments(r *Repository, ev *event.RevisionIndexed, known func(code.DocumentKey) bool) {
 	var documents []code.DocumentKey
 	for _, c := range ev.Changes {
@@ -276,7 +279,7 @@ func (w *World) addMissingSegments(r *Repository, ev *event.RevisionIndexed, kno
 	}
 }
 
-// offloadChanges moves the changes to an object, at times.
+// offloadChanges sometimes moves the changes to an object.
 func (w *World) offloadChanges(ev *event.RevisionIndexed) {
 	if len(ev.Changes) <= event.MaxInlineChanges && w.Rand.IntN(4) != 0 {
 		return
@@ -291,8 +294,8 @@ func (w *World) offloadChanges(ev *event.RevisionIndexed) {
 	ev.Changes, ev.ChangesObject = nil, name
 }
 
-// Repeat returns a RevisionIndexed of the past once more, as a worker that died
-// between appending and committing writes it; false if there is none.
+// Repeat returns an earlier RevisionIndexed again, as a worker writes it after a crash
+// between appending and committing. It returns false if there is none.
 func (w *World) Repeat() (event.Record, bool) {
 	if len(w.last) == 0 {
 		return event.Record{}, false
@@ -301,7 +304,7 @@ func (w *World) Repeat() (event.Record, bool) {
 	return w.placeRecord(rec.Position.Partition, rec), true
 }
 
-// WrongBase returns an event that builds on a revision which is not there.
+// WrongBase returns an event whose base revision does not exist.
 func (w *World) WrongBase(r *Repository, ref code.Ref) []event.Record {
 	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
 	w.Broken++

@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of encoded changes. A change is about 130 bytes of JSON: a gigabyte is
-// eight million files, twice the largest repository known to us.
+// Bounds of encoded changes. A change takes about 130 bytes of JSON, so a gigabyte holds
+// eight million files, twice as many as the largest known repository.
 const (
 	MaxChanges             = 8 << 20
 	MaxChangesBytes        = 1 << 30
@@ -24,15 +24,14 @@ const (
 const (
 	changesMagic   = "QC\x01"
 	changesSumSize = 8
-	// maxExpansion is above what minlz reaches on JSON with 40 hexadecimal
-	// characters in each row (about 5), so that a small hostile object cannot ask
-	// for a gigabyte.
+	// maxExpansion bounds the compression ratio, so that a small hostile object cannot
+	// make the decoder allocate a gigabyte. minlz reaches about 5 on JSON with 40
+	// hexadecimal characters in each row.
 	maxExpansion = 200
 )
 
-// EncodeChanges returns the changes as the bytes of an object, and the
-// object's name. The changes must be ordered by path without repetition. Equal
-// changes give equal bytes.
+// EncodeChanges returns the changes encoded as an object, and the name of the object. The
+// changes must be ordered by path without duplicates. Equal changes yield equal bytes.
 func EncodeChanges(changes []event.Change) (name string, b []byte, err error) {
 	if len(changes) > MaxChanges {
 		return "", nil, fmt.Errorf("encode changes: %d, at most %d", len(changes), MaxChanges)
@@ -57,8 +56,8 @@ func EncodeChanges(changes []event.Change) (name string, b []byte, err error) {
 	return ManifestName(hex.EncodeToString(sum[:])), b, nil
 }
 
-// appendBlocks appends text in blocks of minlz.MaxBlockSize at most, each preceded
-// by its length.
+// appendBlocks appends text in blocks of at most minlz.MaxBlockSize, each preceded by its
+// length.
 func appendBlocks(b, text []byte) ([]byte, error) {
 	for len(text) > 0 {
 		n := min(len(text), minlz.MaxBlockSize)
@@ -72,8 +71,8 @@ func appendBlocks(b, text []byte) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeChanges returns the changes that EncodeChanges wrote. It fails with
-// ErrCorrupt for anything else.
+// DecodeChanges decodes the output of EncodeChanges. It returns ErrCorrupt for anything
+// else.
 func DecodeChanges(b []byte) ([]event.Change, error) {
 	text, err := changesText(b)
 	if err != nil {
@@ -91,7 +90,7 @@ func DecodeChanges(b []byte) ([]event.Change, error) {
 	return changes, nil
 }
 
-// changesText checks the frame and returns the JSON in it.
+// changesText checks the frame and returns the JSON within it.
 func changesText(b []byte) ([]byte, error) {
 	if len(b) > MaxEncodedChangesBytes {
 		return nil, fmt.Errorf("%d bytes, at most %d", len(b), MaxEncodedChangesBytes)
@@ -144,7 +143,7 @@ func readBlock(text, b []byte) (_, rest []byte, err error) {
 	return text[:len(text)+size], rest, nil
 }
 
-// validateChanges checks what readers of a manifest rely on.
+// validateChanges checks the properties on which readers of a manifest rely.
 func validateChanges(changes []event.Change) error {
 	if len(changes) > MaxChanges {
 		return fmt.Errorf("%d changes, at most %d", len(changes), MaxChanges)

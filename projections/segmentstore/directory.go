@@ -17,28 +17,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Directory keeps objects as files of one directory. Several processes of one
-// user may share it, on one machine or over a network file system; other users
-// may not read its files.
+// Directory stores objects as files of one directory. Several processes of one user may
+// share it, on one machine or over a network file system. Other users cannot read its
+// files.
 type Directory struct {
 	dir   string
 	holds deletionHolds
-	// quarantined is called with what was moved to the quarantine.
+	// quarantined is called for each object that was moved to the quarantine.
 	quarantined func(name, path string, cause error)
 }
 
 var _ Store = (*Directory)(nil)
 
-// tempPrefix begins the names of files being written. No object has such a
-// name, since '~' is no byte of one.
+// tempPrefix begins the names of unfinished files. An object cannot have such a name,
+// because '~' is not allowed in one.
 const tempPrefix = "~"
 
-// tempAge is the age at which an unfinished file counts as left over by a process
-// that died. Another process may be writing a younger one.
+// tempAge is the age from which an unfinished file is assumed to belong to a crashed
+// process. Another process may still be writing a younger one.
 const tempAge = time.Hour
 
 // OpenDirectory opens the directory, creates it if it does not exist, and removes
-// the unfinished files of writers that died.
+// unfinished files of crashed writers.
 func OpenDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("segment store: %w", err)
@@ -73,7 +73,7 @@ func (d *Directory) removeLeftovers(before time.Time) error {
 	return nil
 }
 
-// Put implements Store. Within one file system it moves the file.
+// Put implements Store. Within one file system, it moves the file.
 func (d *Directory) Put(ctx context.Context, name, path string) error {
 	if err := d.put(ctx, name, path); err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)
@@ -109,12 +109,12 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	return os.Remove(path)
 }
 
-// ensureDirectory makes the directory again if it was removed while the process runs.
+// ensureDirectory creates the directory again if it was removed while the process runs.
 func (d *Directory) ensureDirectory() error { return os.MkdirAll(d.dir, 0o700) }
 
-// publishFile moves the synced file at path to target, durably, unless an object is
-// there. A rename would replace what another writer has put there meanwhile,
-// and a reader that is just linking the replaced file would find none.
+// publishFile durably moves the synced file at path to target, unless an object already
+// exists. A rename would replace an object that another writer stored in the meantime,
+// and a reader that is just linking the replaced file would fail.
 func (d *Directory) publishFile(path, target string) error {
 	err := os.Link(path, target)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
@@ -146,7 +146,7 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 	return nil
 }
 
-// write makes target a file with what r yields, at once and durably.
+// write atomically and durably writes the content of r to the file target.
 func (d *Directory) write(target string, r io.Reader) (err error) {
 	f, err := os.CreateTemp(d.dir, tempPrefix)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *Directory) write(target string, r io.Reader) (err error) {
 	return d.publishFile(f.Name(), target)
 }
 
-// Fetch implements Store. Within one file system it makes a hard link.
+// Fetch implements Store. Within one file system, it creates a hard link.
 func (d *Directory) Fetch(ctx context.Context, name, path string) error {
 	if err := d.fetchFile(ctx, name, path); err != nil {
 		return fmt.Errorf("segment store: fetch %s: %w", name, notFound(err))
@@ -257,7 +257,7 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		entries, err := os.ReadDir(d.dir)                  // sorted
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // removed: there are no objects
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // if the directory was removed, there are no objects
 			yield(Info{}, fmt.Errorf("segment store: list: %w", err))
 			return
 		}
@@ -267,7 +267,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 			}
 			info, err := e.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // deleted meanwhile
+				continue // deleted in the meantime
 			}
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				yield(Info{}, fmt.Errorf("segment store: list: %w", err))
@@ -299,7 +299,7 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// sealFile makes a file private, regardless of its writer, and durable.
+// sealFile makes a file private, whoever wrote it, and durable.
 func sealFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

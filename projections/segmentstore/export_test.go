@@ -1,7 +1,7 @@
 package segmentstore
 
-// ParseChanges is the short way of the parser, for its fuzz test.
+// ParseChanges is the fast path of the parser, for its fuzz test.
 var ParseChanges = parseChanges
 
-// QuarantinePath is where an object goes that is found damaged at a moment.
+// QuarantinePath returns the path for an object that is found damaged at a given time.
 var QuarantinePath = quarantinePath

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// ErrHeld says that an object cannot be deleted now because the store is being
-// copied. The caller retries later.
+// ErrHeld reports that an object cannot be deleted now because the store is being copied.
+// The caller should retry later.
 var ErrHeld = errors.New("objects are held for a backup")
 
-// deletionHolds keeps objects from being deleted.
+// deletionHolds blocks the deletion of objects.
 type deletionHolds struct {
 	sync.Mutex
 	n int
 }
 
-// Hold keeps every object until release is called: Delete fails with ErrHeld. It is
-// for the deletions of this process. Calling release again does nothing.
+// Hold blocks deletions by this process until release is called: Delete returns ErrHeld.
+// Further calls of release do nothing.
 func (d *Directory) Hold() (release func()) {
 	d.holds.Lock()
 	defer d.holds.Unlock()
@@ -28,7 +28,7 @@ func (d *Directory) Hold() (release func()) {
 	})
 }
 
-// unlessHeld calls remove unless objects are held. No hold begins meanwhile.
+// unlessHeld calls remove unless objects are held. No hold can begin during the call.
 func (h *deletionHolds) unlessHeld(remove func() error) error {
 	h.Lock()
 	defer h.Unlock()

@@ -25,16 +25,16 @@ import (
 // quarantineDir is the directory of damaged objects, below that of the store.
 const quarantineDir = "quarantine"
 
-// Bounds of the quarantine. What is beyond them is removed when another object
-// comes, and when the store is opened.
+// Bounds of the quarantine. Objects beyond them are removed when another object is added,
+// and when the store is opened.
 const (
 	MaxQuarantined = 128
 	QuarantineAge  = 30 * 24 * time.Hour
 )
 
-// NotifyQuarantine has f called with the name of each object that is moved to the
-// quarantine from now on, its path there, and what is wrong with it. It is called
-// before the store is used.
+// NotifyQuarantine sets a function to call for each object that is moved to the
+// quarantine, with its name, its path there and the damage. It must be called before the
+// store is used.
 func (d *Directory) NotifyQuarantine(f func(name, path string, cause error)) { d.quarantined = f }
 
 // Check implements Store.
@@ -60,7 +60,7 @@ func (d *Directory) IsObject(name, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// checkObject checks the file at path against what its name says.
+// checkObject verifies the file at path against its name.
 func checkObject(ctx context.Context, name, path string, p *integrity.Pace) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func checkObject(ctx context.Context, name, path string, p *integrity.Pace) erro
 	return nil
 }
 
-// checkSum checks a file, which may be large, against the checksum of its bytes.
+// checkSum verifies the checksum of a file, which may be large.
 func checkSum(ctx context.Context, sum, path string, p *integrity.Pace) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func checkSum(ctx context.Context, sum, path string, p *integrity.Pace) error {
 	buffer := make([]byte, 1<<20)
 	for {
 		n, err := f.Read(buffer)
-		_, _ = hash.Write(buffer[:n]) // never fails
+		_, _ = hash.Write(buffer[:n]) // never returns an error
 		if err == io.EOF {
 			break
 		}
@@ -164,8 +164,8 @@ func (d *Directory) Quarantine(ctx context.Context, name string) (bool, error) {
 	return moved != "", nil
 }
 
-// moveToQuarantine moves an object that was damaged a moment ago, and returns where it is:
-// "" if another process was there first.
+// moveToQuarantine moves an object that was just found damaged, and returns its new path,
+// or "" if another process was faster.
 func (d *Directory) moveToQuarantine(ctx context.Context, name string) (string, error) {
 	source, err := d.objectPath(name)
 	if err != nil {
@@ -183,19 +183,20 @@ func (d *Directory) moveToQuarantine(ctx context.Context, name string) (string, 
 		return "", err
 	}
 	if checkObject(ctx, name, target, nil) == nil {
-		// Another process had moved the damaged one, and a third put this one there.
+		// Another process had already moved the damaged object, and a third one stored
+		// this object.
 		return "", d.publishFile(target, source)
 	}
 	return target, errors.Join(syncDir(dir), syncDir(d.dir), d.pruneQuarantine(time.Now()))
 }
 
-// quarantinePath is where an object goes that is found damaged at a moment.
+// quarantinePath returns the path for an object that is found damaged at a given time.
 func quarantinePath(dir, name string, at time.Time) string {
 	return filepath.Join(dir, quarantineDir, name+"~"+strconv.FormatInt(at.UnixNano(), 36))
 }
 
-// emptyQuarantine removes the damaged copies of an object that is deleted: its text
-// may have to go from the disk.
+// emptyQuarantine removes the damaged copies of a deleted object, because its text may
+// have to be removed from the disk.
 func (d *Directory) emptyQuarantine(name string) error {
 	copies, err := filepath.Glob(filepath.Join(d.dir, quarantineDir, name+"~*"))
 	for _, path := range copies {
@@ -204,7 +205,7 @@ func (d *Directory) emptyQuarantine(name string) error {
 	return err
 }
 
-// EmptyQuarantine removes every damaged object and returns how many there were.
+// EmptyQuarantine removes all damaged objects and returns their number.
 func (d *Directory) EmptyQuarantine() (n int, err error) {
 	copies, err := filepath.Glob(filepath.Join(d.dir, quarantineDir, "*"))
 	for _, path := range copies {
@@ -217,7 +218,7 @@ func (d *Directory) EmptyQuarantine() (n int, err error) {
 	return n, err
 }
 
-// pruneQuarantine removes what is beyond the bounds, the oldest first.
+// pruneQuarantine removes objects beyond the bounds, oldest first.
 func (d *Directory) pruneQuarantine(now time.Time) error {
 	dir := filepath.Join(d.dir, quarantineDir)
 	entries, err := os.ReadDir(dir)
@@ -234,7 +235,7 @@ func (d *Directory) pruneQuarantine(now time.Time) error {
 	var items []item
 	for _, e := range entries {
 		_, at, _ := strings.Cut(e.Name(), "~")
-		n, _ := strconv.ParseInt(at, 36, 64) // 0 for a file of another name: the oldest
+		n, _ := strconv.ParseInt(at, 36, 64) // 0, the oldest, for a file with another name
 		items = append(items, item{filepath.Join(dir, e.Name()), n})
 	}
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.at, a.at) })

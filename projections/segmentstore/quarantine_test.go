@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestQuarantineOfSegments turns bits of a sealed segment: Check finds them, and
-// Quarantine keeps the damaged bytes apart.
+// TestQuarantineOfSegments flips bits of a sealed segment: Check must detect them, and
+// Quarantine must keep the damaged bytes separately.
 func TestQuarantineOfSegments(t *testing.T) {
 	dir := t.TempDir()
 	d, err := segmentstore.OpenDirectory(dir)
@@ -74,8 +74,8 @@ func TestQuarantineOfSegments(t *testing.T) {
 	}
 }
 
-// TestQuarantineIsBounded opens a store with a quarantine that is too large and too
-// old.
+// TestQuarantineIsBounded opens a store whose quarantine contains too many and too old
+// objects.
 func TestQuarantineIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	quarantine := filepath.Join(dir, "quarantine")
@@ -100,7 +100,8 @@ func TestQuarantineIsBounded(t *testing.T) {
 	}
 }
 
-// TestPreciseIndexIsChecked takes the checksum of a precise index from its name.
+// TestPreciseIndexIsChecked checks that the checksum of a precise index is taken from its
+// name.
 func TestPreciseIndexIsChecked(t *testing.T) {
 	d, err := segmentstore.OpenDirectory(t.TempDir())
 	if err != nil {

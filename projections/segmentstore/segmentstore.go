@@ -14,14 +14,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Errors of every driver, in addition to code.ErrNotFound. Any other error means
-// that the store cannot answer now: the caller retries.
+// Errors of every driver, in addition to code.ErrNotFound. Any other error means that the
+// store is unavailable, and that the caller should retry.
 var (
-	// ErrName says that a name is none an object can have.
+	// ErrName reports that a name is not valid for an object.
 	ErrName = errors.New("invalid object name")
-	// ErrTooLarge says that an object is larger than the caller takes.
+	// ErrTooLarge reports that an object exceeds the limit of the caller.
 	ErrTooLarge = errors.New("object is too large")
-	// ErrCorrupt says that an object's bytes are not what was encoded.
+	// ErrCorrupt reports that the bytes of an object are corrupted.
 	ErrCorrupt = errors.New("corrupt object")
 )
 
@@ -32,35 +32,35 @@ const MaxNameBytes = 128
 type Info struct {
 	Name      string
 	SizeBytes int64
-	// ModTime is when the object was put.
+	// ModTime is the time when the object was stored.
 	ModTime time.Time
 }
 
-// Store holds immutable objects by name.
+// Store stores immutable objects by name.
 type Store interface {
-	// Put stores the file at path under name and takes the file: it is gone
-	// afterwards. It returns when the object is durable. If the name is taken,
-	// the object there stays and the file is removed.
+	// Put stores the file at path under name, and removes the file. It returns when the
+	// object is durable. If the name exists, Put keeps the existing object and removes
+	// the file.
 	Put(ctx context.Context, name, path string) error
-	// PutBytes is Put for a small object in memory. It does not keep b.
+	// PutBytes is a Put for a small object in memory. It does not retain b.
 	PutBytes(ctx context.Context, name string, b []byte) error
-	// Fetch makes the object a file at path, which must not exist. The file may
-	// share its storage with the object: the caller must not write to it, and may
-	// remove it. code.ErrNotFound if there is no object of that name.
+	// Fetch copies the object to a file at path, which must not exist. The file may share
+	// its storage with the object, so the caller must not write to it, but may remove it.
+	// Fetch returns code.ErrNotFound if there is no object with that name.
 	Fetch(ctx context.Context, name, path string) error
-	// GetBytes returns an object of at most max bytes, ErrTooLarge for a larger
-	// one, code.ErrNotFound if there is none.
+	// GetBytes returns an object of at most max bytes, ErrTooLarge if it is larger, and
+	// code.ErrNotFound if there is none.
 	GetBytes(ctx context.Context, name string, max int64) ([]byte, error)
-	// Delete removes an object. Removing what is not there is no error.
+	// Delete removes an object. It is not an error if the object does not exist.
 	Delete(ctx context.Context, name string) error
-	// Check reads an object at a pace, all of it, and returns ErrCorrupt if it is not
-	// what was stored, code.ErrNotFound if there is none.
+	// Check reads the whole object at a limited pace. It returns ErrCorrupt if the object
+	// is damaged, and code.ErrNotFound if there is none.
 	Check(ctx context.Context, name string, p *integrity.Pace) error
-	// Quarantine checks an object and, if it is damaged, takes it out of the store: the
-	// name is then free for an intact copy. It reports whether it did so. The damaged
-	// bytes are kept apart for a while.
+	// Quarantine checks an object and, if it is damaged, removes it from the store, so
+	// that an intact copy can be stored under its name. It reports whether it did so. The
+	// damaged bytes are kept separately for a while.
 	Quarantine(ctx context.Context, name string) (bool, error)
-	// List yields the objects in the order of their names. An error ends it.
+	// List yields the objects in the order of their names. It ends after an error.
 	List(ctx context.Context) iter.Seq2[Info, error]
 }
 
@@ -73,8 +73,8 @@ const (
 // SegmentName returns the name of the segment with the given ID.
 func SegmentName(id segment.ID) string { return segmentPrefix + id.String() }
 
-// ParseSegmentName returns the ID of the segment stored under name, and whether
-// name is one of a segment.
+// ParseSegmentName returns the ID of the segment stored under name, and reports whether
+// name is the name of a segment.
 func ParseSegmentName(name string) (segment.ID, bool) {
 	s, found := strings.CutPrefix(name, segmentPrefix)
 	if !found {
@@ -94,14 +94,14 @@ func ScipName(id code.RepositoryID, sum string) string {
 	return fmt.Sprintf("%s%016x-%s", scipPrefix, uint64(id), sum)
 }
 
-// ParseScipName returns the repository of the precise index stored under name, and whether
-// name is one of such an index.
+// ParseScipName returns the repository of the precise index stored under name, and
+// reports whether name is the name of such an index.
 func ParseScipName(name string) (code.RepositoryID, bool) {
 	id, sum, ok := splitScipName(name)
 	return id, ok && len(sum) == sumBytes
 }
 
-// sumBytes are the characters of a checksum in a name.
+// sumBytes is the number of characters of a checksum in a name.
 const sumBytes = 32
 
 func splitScipName(name string) (id code.RepositoryID, sum string, ok bool) {
@@ -111,7 +111,7 @@ func splitScipName(name string) (id code.RepositoryID, sum string, ok bool) {
 	return code.RepositoryID(n), sum, found && cut && err == nil && len(number) == 16
 }
 
-// ValidateName returns ErrName if no object can have that name.
+// ValidateName returns ErrName if an object cannot have that name.
 func ValidateName(name string) error {
 	if name == "" || len(name) > MaxNameBytes || name[0] < 'a' || name[0] > 'z' {
 		return fmt.Errorf("%w: %.80q: want 1 to %d bytes, the first a letter", ErrName, name, MaxNameBytes)

@@ -183,7 +183,7 @@ func FuzzDecodeChanges(f *testing.F) {
 	})
 }
 
-// FuzzChangesJSON holds the short way of the parser to encoding/json.
+// FuzzChangesJSON compares the fast path of the parser with encoding/json.
 func FuzzChangesJSON(f *testing.F) {
 	for _, changes := range samples {
 		b, err := json.Marshal(changes)

@@ -1,10 +1,10 @@
-// Package segmentstoretest holds the conformance suite that every driver of the
-// segment store passes.
+// Package segmentstoretest contains the conformance suite that every driver of the
+// segment store must pass.
 //
-// It answers the question "does this driver keep the contract of
-// segmentstore.Store?". A driver's test calls Run with a function that opens an
-// empty store. The suite starts goroutines only inside a test and waits for them.
-// It does not test durability: that needs a crash of the driver's own medium.
+// It answers the question "does this driver fulfill the contract of segmentstore.Store?".
+// A driver's test calls Run with a function that opens an empty store. The suite starts
+// goroutines only inside a test and waits for them. It does not test durability, which
+// would require a crash of the driver's medium.
 package segmentstoretest
 
 import (
@@ -24,8 +24,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Run runs the suite. open returns an empty store, and is called once for each
-// test.
+// Run runs the suite. open returns an empty store, and is called once for each test.
 func Run(t *testing.T, open func(t *testing.T) segmentstore.Store) {
 	for _, c := range []struct {
 		name string
@@ -236,8 +235,8 @@ func testCanceled(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, "a", "1")
 }
 
-// testQuarantine damages a manifest, whose name is its checksum: it is taken out, and
-// an intact copy takes its name.
+// testQuarantine damages a manifest, whose name is its checksum. It must be removed, and
+// an intact copy can then be stored under its name.
 func testQuarantine(t *testing.T, s segmentstore.Store) {
 	name, good, err := segmentstore.EncodeChanges([]event.Change{{Path: "a.go", Language: "Go", SizeBytes: 3}})
 	must(t, err)
@@ -267,8 +266,8 @@ func testQuarantine(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, name, string(good))
 }
 
-// testConcurrent has writers of the same objects race with readers: an object is
-// either absent or complete.
+// testConcurrent runs writers of the same objects concurrently with readers: an object
+// must be either absent or complete.
 func testConcurrent(t *testing.T, s segmentstore.Store) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	dir := t.TempDir()
