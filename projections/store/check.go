@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// Files are the files of a store at one moment. They can be checked while the store
-// goes on, and after it was closed.
+// Files are the files of a store at one point in time. They can be checked while the
+// store is in use, and after it is closed.
 type Files struct {
 	dir, remedy string
 	tables      []tableFile
@@ -25,7 +25,7 @@ type tableFile struct {
 	first []byte
 }
 
-// Files returns the files that the store consists of now.
+// Files returns the current files of the store.
 func (s *Store) Files() (*Files, error) {
 	levels, err := s.db.SSTables()
 	if err != nil {
@@ -45,9 +45,10 @@ func (s *Store) Files() (*Files, error) {
 	return f, nil
 }
 
-// Check reads the files from the disk at a pace, and reports those that are damaged:
-// the manifest, the write-ahead logs, and every table but those of which skip is
-// true, which is called with the path and the first key. It goes on after damage, until ctx ends. A file that is gone was compacted.
+// Check reads the files from the disk at a limited pace, and reports damaged ones: the
+// manifest, the write-ahead logs, and every table except those for which skip, called
+// with the path and the first key, returns true. It continues after damage, until ctx
+// ends. It ignores missing files, which were compacted.
 func (f *Files) Check(ctx context.Context, p *integrity.Pace, skip func(path string, first []byte) bool, report func(*DamageError)) error {
 	if err := integrity.CheckRecords(f.dir); errors.Is(err, integrity.ErrDamaged) {
 		report(&DamageError{Path: f.dir, remedy: f.remedy, cause: err})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestCompactRows deletes rows and finds them in no file afterwards, neither in tables
-// nor in files of the write-ahead log that are kept to be used again.
+// TestCompactRows deletes rows and checks that no file contains them afterwards, neither
+// tables nor reusable files of the write-ahead log.
 func TestCompactRows(t *testing.T) {
 	const word = "rowcanaryqzjxkvwm"
 	dir := filepath.Join(t.TempDir(), "store")
@@ -23,7 +23,7 @@ func TestCompactRows(t *testing.T) {
 		change(b)
 		must(t, b.Commit())
 	}
-	for i := range 4 { // in a table, in logs that are kept, and in the one that is written
+	for i := range 4 { // in a table, in kept logs, and in the current one
 		put(func(b *Batch) { must(t, b.Set(fmt.Appendf(nil, "pe%d", i), fmt.Appendf(nil, "%s%d", word, i))) })
 		if i < 3 {
 			must(t, s.CompactRows(t.Context()))

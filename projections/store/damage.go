@@ -9,11 +9,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// DamageError describes a damaged file. It is integrity.ErrDamaged.
+// DamageError describes a damaged file. It wraps integrity.ErrDamaged.
 type DamageError struct {
-	// Path is the file, or the directory of the store if it is not known which.
+	// Path is the file, or the directory of the store if the file is unknown.
 	Path string
-	// First is the first key of the file, nil if it is not known.
+	// First is the first key of the file; nil if unknown.
 	First []byte
 
 	remedy string
@@ -26,7 +26,7 @@ func newDamageError(info *pebble.DataCorruptionInfo, remedy string) *DamageError
 
 // Error implements error.
 func (e *DamageError) Error() string {
-	// Pebble adds lines of details.
+	// Drop the lines of details that Pebble adds.
 	cause, _, _ := strings.Cut(fmt.Sprint(e.cause), "\n")
 	return fmt.Sprintf("%s is damaged: %s; %s", e.Path, cause, e.remedy)
 }
@@ -34,12 +34,12 @@ func (e *DamageError) Error() string {
 // Unwrap implements the interface of errors.Is.
 func (e *DamageError) Unwrap() []error { return []error{integrity.ErrDamaged, e.cause} }
 
-// InSegment reports whether the file holds a segment rather than rows.
+// InSegment reports whether the file contains a segment rather than rows.
 func (e *DamageError) InSegment() bool {
 	return len(e.First) > 0 && e.First[0] == byte(FamilySegments)
 }
 
-// explainDamage makes a DamageError of Pebble's errors about damaged files.
+// explainDamage converts Pebble's errors about damaged files to a DamageError.
 func (s *Store) explainDamage(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err

@@ -12,7 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Found by the chaos suite: a store whose files are damaged says what to do.
+// TestDamagedStoreNamesTheRemedy checks that the error of a damaged store explains what
+// to do. Found by the chaos suite.
 func TestDamagedStoreNamesTheRemedy(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.Open(dir, store.Options{})
@@ -36,7 +37,8 @@ func TestDamagedStoreNamesTheRemedy(t *testing.T) {
 	}
 }
 
-// Found by the chaos suite: who rebuilds looks at the damaged store, and lives.
+// TestDamagedTablesCanBeLookedAt checks that a damaged store can be read for a rebuild
+// without a crash of the process. Found by the chaos suite.
 func TestDamagedTablesCanBeLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.Open(dir, store.Options{})
@@ -52,7 +54,7 @@ func TestDamagedTablesCanBeLookedAt(t *testing.T) {
 	if err := errors.Join(b.Commit(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	// Open and Close again make tables of the log.
+	// Opening and closing the store again converts the log to tables.
 	if s, err = store.Open(dir, store.Options{}); err != nil {
 		t.Fatal(err)
 	}

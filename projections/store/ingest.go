@@ -13,12 +13,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// incomingDir holds files on their way to IngestSegment, in the directory of
-// the store so that Pebble can link them.
+// incomingDir contains files for IngestSegment. It is in the directory of the store so
+// that Pebble can link the files.
 const incomingDir = "incoming"
 
-// Incoming returns the path for a file with the given name that IngestSegment
-// will take. A file that a dead process left there is removed.
+// Incoming returns the path for a file with the given name to pass to IngestSegment. It
+// removes a file that a crashed process left there.
 func (s *Store) Incoming(name string) (string, error) {
 	dir := filepath.Join(os.TempDir(), "quarry-"+strconv.Itoa(os.Getpid()))
 	if s.onDisk {
@@ -34,7 +34,7 @@ func (s *Store) Incoming(name string) (string, error) {
 	return path, nil
 }
 
-// HasSegment reports whether the store holds keys from lo to hi.
+// HasSegment reports whether the store contains keys from lo to hi.
 func (s *Store) HasSegment(lo, hi []byte) (bool, error) {
 	it, err := s.Iter(lo, hi)
 	if err != nil {
@@ -44,10 +44,9 @@ func (s *Store) HasSegment(lo, hi []byte) (bool, error) {
 	return found, it.Close()
 }
 
-// IngestSegment adds the sstable in the file path, whose keys all lie between
-// lo and hi, and removes the file. It is durable when it returns. A segment
-// that is there already is left as it is. Two calls for one segment must not
-// run at once.
+// IngestSegment adds the sstable at path, whose keys must all be between lo and hi, and
+// removes the file. It is durable when it returns. If the segment already exists, it is
+// left unchanged. Concurrent calls for the same segment are not allowed.
 func (s *Store) IngestSegment(ctx context.Context, lo, hi []byte, path string) error {
 	found, err := s.HasSegment(lo, hi)
 	if err != nil {
@@ -67,19 +66,19 @@ func (s *Store) IngestSegment(ctx context.Context, lo, hi []byte, path string) e
 		}
 		return fmt.Errorf("store: ingest %s: %w", path, s.explainDamage(err))
 	}
-	// Pebble removes the file it has linked; it may have copied it across devices.
+	// Pebble removes the file if it linked it, but it may have copied it across devices.
 	if err := s.fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("store: ingest: remove %s: %w", path, err)
 	}
 	return nil
 }
 
-// ErrTable says that the file of a segment is damaged and was not taken.
+// ErrTable reports that the file of a segment is damaged and was not ingested.
 var ErrTable = errors.New("the file of the segment is damaged")
 
-// ReplaceSegment is IngestSegment for a segment whose keys in the store, if there are
-// any, cannot be read: those go and the file's come as one. A file that is damaged is
-// removed: ErrTable, and the store is as it was.
+// ReplaceSegment is an IngestSegment for a segment whose keys in the store, if there are
+// any, cannot be read: it atomically replaces them with those of the file. It removes a
+// damaged file, returns ErrTable and leaves the store unchanged.
 func (s *Store) ReplaceSegment(ctx context.Context, lo, hi []byte, path string) (err error) {
 	if !s.onDisk {
 		if path, err = s.copyIn(path); err != nil {
@@ -99,7 +98,7 @@ func (s *Store) ReplaceSegment(ctx context.Context, lo, hi []byte, path string) 
 	return nil
 }
 
-// copyIn moves a file of the disk into the file system of a test.
+// copyIn moves a file from the disk to the file system of a test.
 func (s *Store) copyIn(path string) (string, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -115,9 +114,8 @@ func (s *Store) copyIn(path string) (string, error) {
 	return name, errors.Join(err, out.Sync(), out.Close(), os.Remove(path))
 }
 
-// Excise removes everything from lo to hi at once, from snapshots too, without
-// writing tombstones. What dropped the segment must be durable: Excise syncs
-// before.
+// Excise immediately removes all keys from lo to hi, even from snapshots, without writing
+// tombstones. The change that dropped the segment must be durable, so Excise syncs first.
 func (s *Store) Excise(ctx context.Context, lo, hi []byte) error {
 	if err := s.Sync(); err != nil {
 		return err

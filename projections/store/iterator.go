@@ -6,9 +6,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Iterator walks keys in order, within the bounds it was made with. Its positioning
-// methods report whether it is at a key; when they return false the caller checks
-// Err. Key and Value are valid until the next move.
+// Iterator iterates over keys in order, within its bounds. Its positioning methods report
+// whether it is at a key; when they return false, the caller must check Err. Key and
+// Value are valid until the next move.
 type Iterator struct {
 	s  *Store
 	it *pebble.Iterator
@@ -31,11 +31,11 @@ func (i *Iterator) Last() bool { return i.it.Last() }
 // Next moves to the next key.
 func (i *Iterator) Next() bool { return i.it.Next() }
 
-// Prev moves to the key before.
+// Prev moves to the previous key.
 func (i *Iterator) Prev() bool { return i.it.Prev() }
 
-// SeekGE moves to the first key at or after key. A rising sequence of seeks is
-// cheap: each continues from the last.
+// SeekGE moves to the first key at or after key. An ascending sequence of seeks is cheap,
+// because each continues from the last.
 func (i *Iterator) SeekGE(key []byte) bool { return i.it.SeekGE(key) }
 
 // SeekLT moves to the last key before key.
@@ -47,9 +47,8 @@ func (i *Iterator) Key() []byte { return i.it.Key() }
 // Value returns the current value, or nil after an error.
 func (i *Iterator) Value() []byte { return i.it.Value() }
 
-// Err returns the error that ended the walk, if any.
+// Err returns the error that ended the iteration, if any.
 func (i *Iterator) Err() error { return i.s.explainDamage(i.it.Error()) }
 
-// Close releases the iterator and returns the error that ended the walk, if
-// any.
+// Close releases the iterator and returns the error that ended the iteration, if any.
 func (i *Iterator) Close() error { return i.s.explainDamage(i.it.Close()) }

@@ -9,15 +9,15 @@ import (
 // Family is the first byte of a key: the package that owns the row.
 type Family byte
 
-// The families of the store. See the table in the package documentation. The family
-// of the segments is the last one, so that a table of rows never spans it:
-// otherwise compactions of rows would rewrite the segments too.
+// The families of the store. See the table in the package documentation. The family of
+// the segments is the last one, so that tables of rows never span it; otherwise
+// compactions of rows would also rewrite segments.
 const (
 	FamilyMeta    Family = 'm'
 	FamilyCatalog Family = 'c'
-	// FamilyDeliveries is that of the ledger.
+	// FamilyDeliveries is the family of the ledger.
 	FamilyDeliveries Family = 'd'
-	// FamilyAccounts, FamilyNumbers and FamilyAudit share another store.
+	// FamilyAccounts, FamilyNumbers and FamilyAudit are in a separate store.
 	FamilyAccounts Family = 'a'
 	FamilyNumbers  Family = 'n'
 	FamilyAudit    Family = 'u'
@@ -54,8 +54,9 @@ func Successor(prefix []byte) []byte {
 
 func versionKey() []byte { return []byte{byte(FamilyMeta), metaVersion} }
 
-// checkpointKey is that of a partition of a topic. That of event.TopicEvents has
-// no topic in it, as stores had it before they followed others.
+// checkpointKey returns the key of the checkpoint of a partition of a topic. The key for
+// event.TopicEvents does not contain the topic, for compatibility with stores that
+// followed only that topic.
 func checkpointKey(topic event.Topic, partition int32) []byte {
 	if topic == event.TopicEvents {
 		return AppendUint32([]byte{byte(FamilyMeta), metaCheckpoint}, uint32(partition))

@@ -7,11 +7,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// Memory is a file system in memory for tests. It remembers what was synced, so
-// that a test can see the store as a crash would leave it.
+// Memory is an in-memory file system for tests. It tracks what was synced, so that a test
+// can see the store in the state after a crash.
 type Memory struct {
 	fs *vfs.MemFS
-	// hooked is fs, or fs with a function that is called before each write.
+	// hooked is fs, or fs wrapped with a function that is called before each write.
 	hooked vfs.FS
 }
 
@@ -20,9 +20,9 @@ func NewMemory() *Memory { return newMemory(vfs.NewCrashableMem()) }
 
 func newMemory(fs *vfs.MemFS) *Memory { return &Memory{fs, fs} }
 
-// BeforeWrites has f called before every operation that changes the file system,
-// syncs too, of stores that are opened from now on: on the goroutine that does
-// it, of which there are several. f may take a Crash.
+// BeforeWrites sets a function that is called before every operation that changes the
+// file system, including syncs, of stores that are opened from now on. It is called on
+// the goroutine of the operation, possibly concurrently. f may call Crash.
 func (m *Memory) BeforeWrites(f func()) {
 	m.hooked = errorfs.Wrap(m.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
@@ -32,9 +32,9 @@ func (m *Memory) BeforeWrites(f func()) {
 	}))
 }
 
-// Crash returns the file system as a power failure now would leave it: all that
-// was synced, and of the rest each block with a probability of keepPercent in
-// 100, drawn from seed. The receiver goes on unharmed.
+// Crash returns the file system in the state after a power failure now: all synced data
+// and, of the rest, each block with a probability of keepPercent in 100, drawn from seed.
+// The receiver is not affected.
 func (m *Memory) Crash(keepPercent int, seed uint64) *Memory {
 	cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: keepPercent}
 	if keepPercent > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics reads Pebble's own figures when it is scraped:
+// metrics reads Pebble's own metrics when it is scraped:
 //
 //	quarry_store_disk_bytes               files of the store
 //	quarry_store_cache_bytes              block cache in use
@@ -53,7 +53,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	add(g, "read_amplification", "Sorted runs that a read may touch.", func(m *pebble.Metrics) float64 { return float64(m.ReadAmp()) })
 	add(g, "memtable_bytes", "Bytes of rows not yet flushed.", func(m *pebble.Metrics) float64 { return float64(m.MemTable.Size) })
 	by("wal", func(m *pebble.Metrics) float64 { return float64(m.WAL.BytesWritten) })
-	// Total adds other bytes to the flushed ones; all flushes go to level 0.
+	// Total includes more than flushed bytes; all flushes go to level 0.
 	by("flush", func(m *pebble.Metrics) float64 {
 		l := &m.Levels[0]
 		return float64(l.TableBytesFlushed + l.BlobBytesFlushed)
@@ -76,8 +76,8 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	return m, nil
 }
 
-// diskBytes returns what the files of the store take. Pebble's own figure leaves out
-// what it allocates ahead; it serves for stores in memory.
+// diskBytes returns the disk space of the store's files. Pebble's own metric does not
+// include preallocated space; it is used for in-memory stores.
 func (s *Store) diskBytes(m *pebble.Metrics) float64 {
 	if n, err := DiskBytes(context.Background(), s.dir); err == nil && s.onDisk {
 		return float64(n)
@@ -85,7 +85,7 @@ func (s *Store) diskBytes(m *pebble.Metrics) float64 {
 	return float64(m.DiskSpaceUsage())
 }
 
-// unregisterAll takes the metrics out, so that a store can be opened again.
+// unregisterAll unregisters the metrics, so that a store can be opened again.
 func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m)

@@ -13,26 +13,26 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pebblelog"
 )
 
-// FormatVersion is the version of the layout of keys and values outside the
-// projections' own rows. A store of a newer version is refused.
+// FormatVersion is the version of the layout of keys and values outside the projections'
+// own rows. Stores with a newer version are refused.
 const FormatVersion = 1
 
 // Defaults and bounds of Options.
 const (
 	DefaultCacheBytes = 128 << 20
 	MinCacheBytes     = 8 << 20
-	// memTableBytes bounds what a flush writes and what a start replays from the
-	// write-ahead log. Rows of a push are a few kilobytes, so 16 MiB is minutes
-	// of pushes; a first import goes round it as one large batch.
+	// memTableBytes bounds the data that a flush writes and that a start replays from the
+	// write-ahead log. The rows of a push take a few kilobytes, so 16 MiB holds minutes
+	// of pushes; a first import bypasses it as one large batch.
 	memTableBytes = 16 << 20
 	// maxMemTables stops writers only when three flushes are pending.
 	maxMemTables = 4
-	// maxOpenFiles covers the hundreds of segments of a large store: opening a
-	// table costs a read of its footer and index.
+	// maxOpenFiles covers the hundreds of segments of a large store, because opening a
+	// table requires reading its footer and index.
 	maxOpenFiles = 4096
-	// blockBytes is the block size of rows: rows are short and read by seeks.
+	// blockBytes is the block size of rows, which are short and read by seeks.
 	blockBytes = 8 << 10
-	// bloomBitsPerKey keeps point reads of absent documents off the disk.
+	// bloomBitsPerKey avoids disk reads for absent documents.
 	bloomBitsPerKey = 10
 	maxCompactions  = 2
 	walBytesPerSync = 1 << 20
@@ -40,35 +40,36 @@ const (
 
 // Options configure a Store. The zero value works.
 type Options struct {
-	// CacheBytes bounds Pebble's block cache: rows and the compressed values of
-	// segments. Default 128 MiB: with Pebble's own 8 MiB no posting list and no
-	// frame stays.
+	// CacheBytes bounds Pebble's block cache: rows and the compressed values of segments.
+	// The default is 128 MiB; Pebble's default of 8 MiB would retain no posting lists or
+	// frames.
 	CacheBytes int64
-	// Cache is a block cache that several stores share, instead of one of
-	// CacheBytes. Its metrics are then those of all.
+	// Cache is a block cache that several stores share, in place of one of CacheBytes.
+	// The cache metrics then cover all of them.
 	Cache *Cache
 	// Memory replaces the disk in tests.
 	Memory *Memory
-	// ReadOnly opens a store to read what can be read of it, though its files may be
-	// damaged: nothing is written.
+	// ReadOnly opens a store without writing to it, to read as much as possible although
+	// its files may be damaged.
 	ReadOnly bool
-	// Remedy ends the message of an error about damaged files: what to do, as an
-	// imperative. Default: to rebuild with quarry replay.
+	// Remedy ends the message of an error about damaged files with an instruction, as an
+	// imperative. The default is to rebuild with quarry replay.
 	Remedy string
-	// OnDamage is called when a read or a compaction meets a damaged file, perhaps
-	// several times for one. It must return at once and not use the store. The
-	// default logs the damage.
+	// OnDamage is called when a read or a compaction finds a damaged file, possibly
+	// several times for the same file. It must not block or use the store. The default
+	// logs the damage.
 	OnDamage func(*DamageError)
-	// DiskFull is called when a write fails for want of space, which is then tried once
-	// more; other writes wait meanwhile. It may free space, or wait until there is some.
+	// DiskFull is called when a write fails because the disk is full. It may free space,
+	// or wait until there is some. Then the write is retried once; other writes wait
+	// until then.
 	DiskFull func()
-	// Logger takes what Pebble reports at levels above information. Default: none.
+	// Logger logs Pebble's messages at levels above info; optional.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics; optional.
 	Registerer prometheus.Registerer
 }
 
-// Validate reports what cannot work.
+// Validate returns an error if the options cannot work.
 func (o Options) Validate() error {
 	if o.CacheBytes != 0 && o.CacheBytes < MinCacheBytes {
 		return fmt.Errorf("store: cache of %d bytes: want at least %d", o.CacheBytes, int64(MinCacheBytes))
@@ -102,8 +103,8 @@ func (o *Options) fileSystem() vfs.FS {
 	return fs
 }
 
-// noRecycleFS is a file system in which a file of the write-ahead log that is used again
-// begins empty: the rest of it would hold rows that were deleted.
+// noRecycleFS is a file system in which a reused file of the write-ahead log is empty at
+// first, because its old content would include deleted rows.
 type noRecycleFS struct{ vfs.FS }
 
 // ReuseForWrite implements vfs.FS.
@@ -114,7 +115,7 @@ func (fs noRecycleFS) ReuseForWrite(old, name string, category vfs.DiskWriteCate
 	return fs.Create(name, category)
 }
 
-// pebbleOptions returns Pebble's options for these.
+// pebbleOptions converts the options to Pebble's.
 func (o *Options) pebbleOptions(dir string, fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
@@ -136,7 +137,7 @@ func (o *Options) pebbleOptions(dir string, fs vfs.FS, lock *pebble.Lock) *pebbl
 		ReadOnly:          o.ReadOnly,
 		DisableTableStats: o.ReadOnly,
 	}
-	// Pebble's own listener ends the process.
+	// Pebble's default listener exits the process.
 	p.EventListener = &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
 		o.OnDamage(newDamageError(&info, o.Remedy))
 	}}

@@ -2,9 +2,9 @@ package store
 
 import "github.com/cockroachdb/pebble/v2"
 
-// Snapshot is the store's rows at the time it was made. Segments are the exception:
-// an excise removes them from snapshots too, so a reader of a segment holds it by
-// other means.
+// Snapshot contains the store's rows at the time of its creation. Segments are the
+// exception: Excise also removes them from snapshots, so readers of a segment must
+// prevent that by other means.
 type Snapshot struct {
 	s  *Store
 	sn *pebble.Snapshot
@@ -12,8 +12,8 @@ type Snapshot struct {
 
 var _ Reader = (*Snapshot)(nil)
 
-// NewSnapshot returns a snapshot; the caller closes it. It costs microseconds,
-// and holds back the removal of overwritten rows while it is open.
+// NewSnapshot returns a snapshot, which the caller must close. Creating one takes
+// microseconds. While it is open, overwritten rows are not removed.
 func (s *Store) NewSnapshot() *Snapshot { return &Snapshot{s, s.db.NewSnapshot()} }
 
 // Read implements Reader.

@@ -23,27 +23,27 @@ import (
 
 // Errors of Open.
 var (
-	// ErrLocked says that another process, or another Store of this one, holds
-	// the directory.
+	// ErrLocked reports that another process, or another Store in this process, has the
+	// directory open.
 	ErrLocked = errors.New("directory is in use")
-	// ErrFormat says that the directory was written by a newer Quarry.
+	// ErrFormat reports that a newer version of Quarry wrote the directory.
 	ErrFormat = errors.New("format is not supported")
-	// ErrNoKey is the error of Get for a key that is not there.
+	// ErrNoKey is the error of Get for a key that does not exist.
 	ErrNoKey = pebble.ErrNotFound
 )
 
-// ownerFile holds the process ID of the store's owner, for the message of
-// ErrLocked only.
+// ownerFile contains the process ID of the store's owner. It is only used for the message
+// of ErrLocked.
 const ownerFile = "OWNER"
 
-// Reader is what rows are read from: a Store, a Snapshot, or a Batch, which
-// reads the store as it was before the batch.
+// Reader reads rows. It is a Store, a Snapshot, or a Batch, which reads the store as it
+// was before the batch.
 type Reader interface {
-	// Read returns the value of key, and whether there is one. The value belongs
-	// to the caller.
+	// Read returns the value of key, and reports whether there is one. The caller may
+	// modify the value.
 	Read(key []byte) (value []byte, ok bool, err error)
-	// Iter returns an iterator over the keys from lo (inclusive) to hi
-	// (exclusive; nil for no bound). The caller closes it.
+	// Iter returns an iterator over the keys from lo (inclusive) to hi (exclusive; nil
+	// for no bound). The caller must close it.
 	Iter(lo, hi []byte) (*Iterator, error)
 }
 
@@ -61,9 +61,9 @@ type Store struct {
 
 var _ Reader = (*Store)(nil)
 
-// Open opens the store in dir, which it creates if it does not exist. It fails with
-// ErrLocked if another process has it open and with ErrFormat if a newer version
-// wrote it. The caller closes the store.
+// Open opens the store in dir, and creates it if it does not exist. It returns ErrLocked
+// if another process has the store open, and ErrFormat if a newer version wrote it. The
+// caller must close the store.
 func Open(dir string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(o *Options) error {
-	// A store that is opened to read what can be read deletes nothing.
+	// A read-only store must not delete files.
 	if s.onDisk && !o.ReadOnly {
 		if err := integrity.CheckRecords(s.dir); err != nil {
 			return fmt.Errorf("store: open: %w; %s", err, s.remedy)
@@ -94,7 +94,7 @@ func (s *Store) open(o *Options) error {
 	case isMachineError(err):
 		return fmt.Errorf("store: open %s: %w", s.dir, err)
 	case err != nil:
-		// Whatever else keeps the rows from being read, they are not the truth.
+		// Treat any other failure to read the rows as damage.
 		return fmt.Errorf("store: open %s: %w: %w; %s", s.dir, integrity.ErrDamaged, err, s.remedy)
 	}
 	s.db = db
@@ -107,7 +107,7 @@ func (s *Store) open(o *Options) error {
 	return nil
 }
 
-// isMachineError reports whether an error is about the machine rather than the files
+// isMachineError reports whether an error is caused by the machine rather than the files
 // of the store.
 func isMachineError(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || slices.ContainsFunc(
@@ -115,7 +115,7 @@ func isMachineError(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// lockDirectory takes the directory's lock and writes this process' ID next to it.
+// lockDirectory locks the directory and writes this process's ID next to the lock.
 func (s *Store) lockDirectory() error {
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if err != nil {
@@ -124,13 +124,13 @@ func (s *Store) lockDirectory() error {
 	}
 	s.lock = lock
 	if s.onDisk {
-		// Best effort: the file only improves a message.
+		// Ignore errors: the file only improves a message.
 		_ = os.WriteFile(filepath.Join(s.dir, ownerFile), []byte(strconv.Itoa(os.Getpid())), 0o600)
 	}
 	return nil
 }
 
-// ownerSuffix returns " (pid N)" if the holder of the directory left its ID.
+// ownerSuffix returns " (pid N)" if the process that holds the lock wrote its ID.
 func (s *Store) ownerSuffix() string {
 	if !s.onDisk {
 		return ""
@@ -143,7 +143,8 @@ func (s *Store) ownerSuffix() string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// checkFormat stamps a new store and refuses one of a newer version.
+// checkFormat writes the format version to a new store, and refuses a store of a newer
+// version.
 func (s *Store) checkFormat() error {
 	value, ok, err := s.Read(versionKey())
 	if err != nil {
@@ -163,8 +164,8 @@ func (s *Store) checkFormat() error {
 	return nil
 }
 
-// Close flushes nothing but what Pebble must and releases the directory. All
-// iterators and snapshots must be closed before.
+// Close flushes only what Pebble must flush, and releases the directory. All iterators
+// and snapshots must be closed first.
 func (s *Store) Close() error {
 	s.metrics.unregisterAll()
 	err := s.db.Close()
@@ -177,9 +178,9 @@ func (s *Store) Close() error {
 // Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// Get returns the value of key without copying it; the caller closes closer
-// when done with value. It is the source that segments read from, and fails as
-// Pebble does when the key is not there.
+// Get returns the value of key without copying it; the caller must close closer when done
+// with the value. Segments are read through it. If the key does not exist, it returns
+// Pebble's error.
 func (s *Store) Get(key []byte) (value []byte, closer io.Closer, err error) {
 	value, closer, err = s.db.Get(key)
 	return value, closer, s.explainDamage(err)
@@ -199,13 +200,13 @@ func (s *Store) Sync() error {
 	return nil
 }
 
-// Checkpoint returns the next offset of a partition of event.TopicEvents that the
-// store has not applied: 0 if it has applied none.
+// Checkpoint returns the offset of the next record of a partition of event.TopicEvents to
+// apply; 0 if none is applied.
 func (s *Store) Checkpoint(partition int32) (event.Offset, error) {
 	return s.TopicCheckpoint(event.TopicEvents, partition)
 }
 
-// TopicCheckpoint is Checkpoint for any topic.
+// TopicCheckpoint is a Checkpoint for any topic.
 func (s *Store) TopicCheckpoint(topic event.Topic, partition int32) (event.Offset, error) {
 	value, ok, err := s.Read(checkpointKey(topic, partition))
 	if err != nil || !ok {
@@ -217,8 +218,8 @@ func (s *Store) TopicCheckpoint(topic event.Topic, partition int32) (event.Offse
 	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }
 
-// Schema returns the schema version that the rows of the projection were
-// written with: 0 if it has written none.
+// Schema returns the schema version of the projection's rows in the store; 0 if there are
+// none.
 func (s *Store) Schema(projection string) (int, error) {
 	value, ok, err := s.Read(schemaKey(projection))
 	if err != nil || !ok {
@@ -230,13 +231,13 @@ func (s *Store) Schema(projection string) (int, error) {
 	return int(binary.BigEndian.Uint32(value)), nil
 }
 
-// Snapshots returns how many snapshots are open.
+// Snapshots returns the number of open snapshots.
 func (s *Store) Snapshots() int { return s.db.Metrics().Snapshots.Count }
 
-// CompactRows writes the rows again, without those that were deleted or replaced and
-// that no snapshot sees, and begins a new write-ahead log. Segments are not touched.
+// CompactRows rewrites the rows without those that are deleted or replaced and that no
+// snapshot sees, and starts a new write-ahead log. It does not touch segments.
 func (s *Store) CompactRows(ctx context.Context) error {
-	// Pebble keeps files of the write-ahead log to use them again, one for each flush.
+	// Pebble keeps files of the write-ahead log for reuse, one for each flush.
 	for range maxMemTables + 2 {
 		if err := s.db.Flush(); err != nil {
 			return fmt.Errorf("store: flush: %w", s.explainDamage(err))
@@ -248,8 +249,8 @@ func (s *Store) CompactRows(ctx context.Context) error {
 	return nil
 }
 
-// Backup writes a copy of the store, as of now, to the directory dest, which
-// must not exist. It links the files where it can: milliseconds and no space.
+// Backup writes a copy of the current store to the directory dest, which must not exist.
+// It links files if possible, which takes milliseconds and no space.
 func (s *Store) Backup(dest string) error {
 	if err := s.db.Checkpoint(dest, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("store: backup of %s to %s: %w", s.dir, dest, err)
@@ -257,7 +258,7 @@ func (s *Store) Backup(dest string) error {
 	return nil
 }
 
-// getter is what Pebble's databases and snapshots have in common.
+// getter is the common interface of Pebble's databases and snapshots.
 type getter interface {
 	Get(key []byte) ([]byte, io.Closer, error)
 	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
@@ -275,8 +276,8 @@ func (s *Store) read(g getter, key []byte) ([]byte, bool, error) {
 	return own, true, closer.Close()
 }
 
-// Remove deletes the store in dir. It fails with ErrLocked if it is open.
-// Removing what is not there is no error.
+// Remove deletes the store in dir. It returns ErrLocked if the store is open. It is not
+// an error if the store does not exist.
 func Remove(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

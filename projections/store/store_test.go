@@ -33,7 +33,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// writeTable writes a sorted table with the given keys, each its own value.
+// writeTable writes a sorted table with the given keys. The value of each key is the key
+// itself.
 func writeTable(t *testing.T, keys ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "table")
@@ -67,7 +68,7 @@ func TestOpenNewerFormat(t *testing.T) {
 	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "version 2") {
 		t.Fatalf("open: %v", err)
 	}
-	// The refusal leaves the directory free.
+	// The refusal releases the directory.
 	if _, err = Open(dir, Options{}); !errors.Is(err, ErrFormat) {
 		t.Fatalf("open again: %v", err)
 	}
@@ -107,8 +108,8 @@ func TestCheckpointIsPartOfTheBatch(t *testing.T) {
 	}
 }
 
-// TestCrashKeepsAPrefix shows that a power failure loses a suffix of the
-// batches and nothing else, and that Sync bounds it.
+// TestCrashKeepsAPrefix checks that a power failure loses only a suffix of the batches,
+// and none before a Sync.
 func TestCrashKeepsAPrefix(t *testing.T) {
 	for seed := range uint64(20) {
 		mem := NewMemory()
@@ -173,7 +174,7 @@ func TestIngestAndExcise(t *testing.T) {
 	}
 }
 
-// TestIngestSurvivesCrash shows that an ingest is durable on return, whatever
+// TestIngestSurvivesCrash checks that an ingest is durable when it returns, whatever
 // happens to concurrent batches.
 func TestIngestSurvivesCrash(t *testing.T) {
 	mem := NewMemory()
@@ -268,8 +269,8 @@ func TestMetrics(t *testing.T) {
 
 func nextOffset(i int) event.Offset { return event.Offset(i + 1) }
 
-// TestRowsDoNotMoveSegments flushes rows of every family and compacts them: no
-// segment may lie in a table's range of keys, or it would be written again.
+// TestRowsDoNotMoveSegments flushes rows of every family and compacts them: no segment
+// may be within the key range of a table, because it would be rewritten.
 func TestRowsDoNotMoveSegments(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, filepath.Join(t.TempDir(), "d"), Options{})

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// DiskBytes returns what the files below a directory take on disk, as du counts: in
-// whole blocks, space that is allocated ahead included, and a file with several names
-// once. Files that are removed meanwhile are left out.
+// DiskBytes returns the disk space that the files below a directory use, as counted by
+// du: in whole blocks, including preallocated space, and counting a file with several
+// names once. It ignores files that are removed during the call.
 func DiskBytes(ctx context.Context, dir string) (total int64, err error) {
 	seen := map[fileID]bool{} // of files with several names
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
@@ -42,5 +42,5 @@ func DiskBytes(ctx context.Context, dir string) (total int64, err error) {
 	return total, err
 }
 
-// fileID is equal for the names of one file.
+// fileID identifies a file; all names of a file have the same ID.
 type fileID struct{ device, inode uint64 }

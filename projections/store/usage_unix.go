@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// blockBytesOfStat is the unit in which the system counts blocks, whatever theirs is.
+// blockBytesOfStat is the unit of block counts in stat, whatever the block size of the
+// file system.
 const blockBytesOfStat = 512
 
-// allocatedBytes returns what a file takes, which it is, and how many names it has.
+// allocatedBytes returns the disk space of a file, its ID and the number of its names.
 func allocatedBytes(info fs.FileInfo) (bytes int64, id fileID, names uint64) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
