@@ -325,7 +325,7 @@ func (l *List) skipZeros(position, zeros, target uint64) (uint64, uint64) {
 	word := ^binary.LittleEndian.Uint64(l.high[position/64*8:]) >> (position % 64)
 	here := uint64(bits.OnesCount64(word))
 	if position%64 != 0 {
-		// The shift added zeros at the top, which must not be counted.
+		// The shift adds zeros at the top of word, which stand for ones of the list.
 		here = uint64(bits.OnesCount64(word & (1<<(64-position%64) - 1)))
 	}
 	if zeros+here < target {

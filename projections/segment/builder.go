@@ -11,34 +11,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultMaxTextBytes is the bound on a segment's document text: large enough
-// that a query visits few segments, small enough that a build fits into
-// 200 MiB of memory and a merge takes seconds.
+// DefaultMaxTextBytes is the default bound of a segment's document text. It is large
+// enough that a query reads few segments, and small enough that a build fits into 200 MiB
+// of memory and a merge takes seconds.
 const DefaultMaxTextBytes = 128 << 20
 
-// maxTextSpace bounds text and symbol text together, by the number of blocks.
+// maxTextSpace bounds the text and symbol text together, because the number of blocks is
+// bounded.
 const maxTextSpace = postings.MaxBlocks * postings.BlockBytes
 
-// Document is what goes into a segment.
+// Document is one document to add to a segment.
 type Document struct {
 	Key   code.DocumentKey
 	Flags code.Flags
-	// Text is UTF-8 for the most part; it may be reused once Add has returned.
+	// Text is mostly UTF-8. The caller may reuse it once Add has returned.
 	Text []byte
 	// Symbols are ordered by offset.
 	Symbols []code.Symbol
 }
 
-// Options configure a Builder. The zero value works.
+// Options configure a Builder. The zero value is valid.
 type Options struct {
-	// Seed goes into the ID: segments of different partitions need different
-	// seeds, since equal content must not make them one segment.
+	// Seed is part of the ID. Segments of different partitions need different seeds,
+	// because equal content must not give them the same ID.
 	Seed []byte
-	// Grams makes the filter that Reader.MayHave uses: a quarter more work, for
-	// segments that become large and stay. Merges set it.
+	// Grams adds the filter that Reader.MayHave uses. It takes a quarter more work, which
+	// is worthwhile for large, long-lived segments. Merges set it.
 	Grams bool
-	// MaxTextBytes bounds the text of the documents; 0 means
-	// DefaultMaxTextBytes. At most 3/4 of what the block numbers allow.
+	// MaxTextBytes bounds the text of the documents; 0 means DefaultMaxTextBytes. It must
+	// not exceed 3/4 of the maximum text space.
 	MaxTextBytes int64
 }
 
@@ -56,9 +57,9 @@ type Meta struct {
 	Documents, Symbols   int
 }
 
-// A Builder makes segments, one after the other. While it builds one of
-// DefaultMaxTextBytes it holds about as many bytes as that: the postings, the
-// compressed frames and the symbol text.
+// Builder builds segments, one after the other. While it builds one of
+// DefaultMaxTextBytes, it holds about as many bytes: the postings, the compressed frames
+// and the symbol text.
 type Builder struct {
 	options   Options
 	postings  *postings.Accumulator
@@ -105,15 +106,15 @@ func (b *Builder) Reset(o Options) {
 	_, _ = b.hash.Write(o.Seed)
 }
 
-// TextBytes returns the size of the documents added.
+// TextBytes returns the size of the added documents.
 func (b *Builder) TextBytes() int64 { return int64(b.head.textBytes) }
 
-// Documents returns the number of documents added.
+// Documents returns the number of added documents.
 func (b *Builder) Documents() int { return b.head.documents }
 
-// Add adds a document. It returns ErrFull, and adds nothing, if the segment
-// would exceed its bounds; a document larger than an empty segment may hold is
-// refused with another error.
+// Add adds a document. If the segment would exceed its bounds, it adds nothing and
+// returns ErrFull. For a document that exceeds the bounds of an empty segment, it returns
+// another error.
 func (b *Builder) Add(d Document) error {
 	if _, ok := b.keys[d.Key]; ok {
 		return fmt.Errorf("document %s (%s) is in the segment already", d.Key.Blob, d.Key.Language)
@@ -152,7 +153,7 @@ func appendSymbolText(dst []byte, symbols []code.Symbol) []byte {
 	return dst
 }
 
-// checkSymbols holds the invariants that readers rely on.
+// checkSymbols checks the invariants on which readers rely.
 func checkSymbols(d Document) error {
 	if len(d.Symbols) > code.MaxSymbolsPerDocument {
 		return fmt.Errorf("document %s: %d symbols, at most %d", d.Key.Blob, len(d.Symbols), code.MaxSymbolsPerDocument)
@@ -191,8 +192,8 @@ func (b *Builder) addRow(d Document, names int) {
 
 var lineFeed = []byte{'\n'}
 
-// addText appends to the text space and seals every frame whose last block's
-// window is complete.
+// addText appends to the text space, and seals every frame whose last block has a
+// complete window.
 func (b *Builder) addText(text []byte) error {
 	for len(text) > 0 {
 		n := min(len(text), FrameBytes)
@@ -205,7 +206,7 @@ func (b *Builder) addText(text []byte) error {
 	return nil
 }
 
-// sealFrames seals frames while at least need bytes wait.
+// sealFrames seals frames while at least need bytes are pending.
 func (b *Builder) sealFrames(need int) error {
 	for len(b.text) >= need && len(b.text) > 0 {
 		n := min(FrameBytes, len(b.text))
@@ -243,8 +244,8 @@ func (b *Builder) addRuns(window []byte, block int) {
 	}
 }
 
-// Finish seals the segment and writes it, synced, as a table to path. The
-// builder must be Reset before it is used again.
+// Finish seals the segment and writes it as a synced table to path. The builder must be
+// Reset before it is used again.
 func (b *Builder) Finish(path string) (Meta, error) {
 	if b.head.documents == 0 {
 		return Meta{}, fmt.Errorf("segment %s: no documents", path)

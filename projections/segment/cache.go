@@ -6,21 +6,21 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment/internal/framecache"
 )
 
-// DefaultCacheBytes bounds a Cache that was made with 0.
+// DefaultCacheBytes is the default bound of a Cache.
 const DefaultCacheBytes = 256 << 20
 
-// A Cache keeps decompressed frames of all readers that were opened with it, up
-// to a bound of bytes that it takes outside the Go heap, and gives back on Close.
-// It is safe for concurrent use.
+// Cache caches decompressed frames of all readers that were opened with it, in a bounded
+// amount of memory outside the Go heap, which Close releases. It is safe for concurrent
+// use.
 type Cache struct {
 	frames *framecache.Cache
 	limit  int
-	// readers counts those that were opened, which gives each its keys.
+	// readers counts the opened readers. The count makes the keys of each reader unique.
 	readers atomic.Uint32
 }
 
-// NewCache returns a Cache bounded by limitBytes, or by DefaultCacheBytes if
-// that is 0.
+// NewCache returns a Cache that is bounded by limitBytes, or by DefaultCacheBytes if that
+// is 0.
 func NewCache(limitBytes int) *Cache {
 	if limitBytes <= 0 {
 		limitBytes = DefaultCacheBytes
@@ -28,21 +28,21 @@ func NewCache(limitBytes int) *Cache {
 	return &Cache{limit: limitBytes, frames: framecache.New(framecache.Options{FrameBytes: FrameBytes, LimitBytes: limitBytes})}
 }
 
-// Close gives the memory back. No reader of the cache may be used any more.
+// Close releases the memory. No reader of the cache may be used any more.
 func (c *Cache) Close() error { return c.frames.Close() }
 
-// CacheStats is what a Cache has seen since it was made.
+// CacheStats holds statistics of a Cache since its creation.
 type CacheStats = framecache.Stats
 
-// Stats sums up the cache.
+// Stats returns statistics of the cache.
 func (c *Cache) Stats() CacheStats { return c.frames.Stats() }
 
-// framesForOne is how many frames one Text may add to the cache: a quarter of it.
-// Sparse reads are fast the next time; a scan that reads more decompresses into its
-// own buffers, which stay in the processor's caches.
+// framesForOne returns the number of frames that one Text may add to the cache: a quarter
+// of it. Sparse reads are fast the next time; a scan that reads more decompresses into
+// its own buffers, which stay in the processor's caches.
 func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
 
-// nextReader returns the keys' upper half of another reader; 0 for no cache.
+// nextReader returns the upper half of the keys of another reader, or 0 without a cache.
 func (c *Cache) nextReader() uint32 {
 	if c == nil {
 		return 0
@@ -50,7 +50,7 @@ func (c *Cache) nextReader() uint32 {
 	return c.readers.Add(1)
 }
 
-// frameKey is the key of a frame in the reader's cache.
+// frameKey returns the cache key of a frame of the reader.
 func (r *Reader) frameKey(n int) framecache.Key {
 	return framecache.Key(r.number)<<32 | framecache.Key(n)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// packDepth is how many earlier places are tried for a match. More makes frames
-// hardly smaller.
+// packDepth is the number of earlier positions that are tried for a match. A higher
+// number hardly reduces the size of frames.
 const packDepth = 8
 
-// A packer compresses pieces of at most some 64 KiB as LZ4 blocks: of the codecs
-// that were tried the quickest to decode by far (docs/adr/0013). What does not
-// shrink is kept as it is, and known by its size.
+// packer compresses pieces of at most about 64 KiB as LZ4 blocks, by far the fastest to
+// decode of the codecs that were tried (docs/adr/0013). A piece that does not shrink is
+// stored uncompressed, which readers detect by its size.
 type packer struct {
 	lz4 lz4.CompressorHC
 	buf []byte
@@ -35,7 +35,7 @@ func (p *packer) packPiece(dst, piece []byte) ([]byte, error) {
 	return append(dst, p.buf[:n]...), nil
 }
 
-// unpackPiece fills dst, which has the size of the piece.
+// unpackPiece decompresses a piece into dst, whose length must be the size of the piece.
 func unpackPiece(dst, packed []byte) error {
 	if len(packed) == len(dst) {
 		copy(dst, packed)
@@ -51,12 +51,12 @@ func unpackPiece(dst, packed []byte) error {
 	return nil
 }
 
-// packSized appends a piece with its size before it.
+// packSized appends a piece preceded by its size.
 func (p *packer) packSized(dst, piece []byte) ([]byte, error) {
 	return p.packPiece(binary.AppendUvarint(dst, uint64(len(piece))), piece)
 }
 
-// unpackSized returns a piece that packSized wrote. It may use buf.
+// unpackSized returns a piece from packSized. It may use buf.
 func unpackSized(buf, b []byte) ([]byte, error) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size > maxExpansion*uint64(len(b)) {
@@ -68,5 +68,6 @@ func unpackSized(buf, b []byte) ([]byte, error) {
 	return buf[:size], unpackPiece(buf[:size], b[n:])
 }
 
-// maxExpansion is above what an LZ4 block can expand to: a byte yields at most 255.
+// maxExpansion bounds the expansion of an LZ4 block, in which a byte yields at most 255
+// bytes.
 const maxExpansion = 256

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// An Iterator moves over the keys of one segment, those of KeyRange, in their order.
-// *store.Iterator is one.
+// Iterator iterates over the keys of one segment, those of KeyRange, in order.
+// *store.Iterator implements it.
 type Iterator interface {
 	First() bool
 	Next() bool
@@ -19,9 +19,9 @@ type Iterator interface {
 	Err() error
 }
 
-// Copy writes a segment of a store to a table at path and returns its size. The
-// table has the bytes that Builder.Finish wrote, if this version of the program did.
-// A store checks what it reads, so a damaged segment is an error.
+// Copy writes a segment of a store to a table at path and returns its size. The table is
+// identical to the output of Builder.Finish, if this version of the program wrote it. The
+// store verifies checksums, so Copy returns an error for a damaged segment.
 func Copy(path string, from Iterator) (size int64, err error) {
 	f, err := vfs.Default.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A Walker moves over the keys of a source. *store.Iterator is one.
+// Walker moves over the keys of a source. *store.Iterator implements it.
 type Walker interface {
 	// SeekGE moves to the first key at or after key and reports whether there is
 	// one; Key and Value are valid until the next move.
@@ -22,26 +22,26 @@ type Walker interface {
 	Close() error
 }
 
-// A Walkable is a Source that also offers walkers over the keys of all segments.
-// To seek with one costs a quarter of a Get, which sets one up each time.
+// Walkable is a Source that also offers walkers over the keys of all segments. A seek of
+// a walker costs a quarter of a Get, which creates a new iterator each time.
 type Walkable interface {
 	Walk() (Walker, error)
 }
 
-// A Cursor reads values of segments for one goroutine. It sees a source as it was
-// at the first read, so it must not outlive the view that the segments are of,
-// and it must be closed. It is at its best while the source stays the same. The
-// zero Cursor is ready for use.
+// Cursor reads values of segments for one goroutine. It sees a source as it was at the
+// first read, so it must not outlive the view to which the segments belong, and it must
+// be closed. It is most efficient while the source stays the same. The zero Cursor is
+// ready for use.
 type Cursor struct {
 	src    Source // of the last read
 	walker Walker
-	closer io.Closer // of the value read last, if there is no walker
+	closer io.Closer // of the last value, if there is no walker
 	key    []byte
-	texts  []*Text // that read by it
+	texts  []*Text // Texts that read through the cursor
 }
 
-// Close gives up what the cursor and the Texts that read by it hold. It may be
-// used again, and must then be closed again.
+// Close releases the resources of the cursor and of the Texts that read through it. The
+// cursor may be used again, and must then be closed again.
 func (c *Cursor) Close() error {
 	for _, t := range c.texts {
 		t.dropFrames()
@@ -49,7 +49,7 @@ func (c *Cursor) Close() error {
 	return c.leaveSource()
 }
 
-// leaveSource gives up the source.
+// leaveSource releases the source.
 func (c *Cursor) leaveSource() error {
 	err := c.releaseValue()
 	if c.walker != nil {
@@ -59,7 +59,7 @@ func (c *Cursor) leaveSource() error {
 	return err
 }
 
-// releaseValue gives up the value read last.
+// releaseValue releases the last value.
 func (c *Cursor) releaseValue() error {
 	if c.closer == nil {
 		return nil
@@ -97,7 +97,7 @@ func (c *Cursor) get(src Source) (value []byte, err error) {
 	return value, nil
 }
 
-// switchSource gives up the last value and makes src the source.
+// switchSource releases the last value and changes the source to src.
 func (c *Cursor) switchSource(src Source) error {
 	if err := c.releaseValue(); err != nil || c.src == src {
 		return err

@@ -1,15 +1,15 @@
-// Package segment holds the immutable unit of the index: a group of documents
-// with their text, trigram postings and symbols, sealed as one sorted table.
+// Package segment implements the immutable unit of the index: a group of documents with
+// their text, trigram postings and symbols, sealed as one sorted table.
 //
-// It answers the questions "how are documents stored so that a query reads little?"
-// and "where are the documents of a segment used?" (Places). Builder makes a
-// segment, Reader reads one, Cache bounds the text that readers keep decompressed.
+// It answers the questions "how are documents stored so that a query reads little?" and
+// "where are the documents of a segment used?" (Places). Builder builds a segment, Reader
+// reads one, Cache bounds the decompressed text of readers.
 //
 // # Text space
 //
-// The text of a segment is one space of bytes, cut into frames of FrameBytes,
-// which are compressed one by one, and into blocks of postings.BlockBytes, the
-// unit of a posting:
+// The text of a segment is one space of bytes. It is divided into frames of FrameBytes,
+// which are compressed separately, and into blocks of postings.BlockBytes, the unit of a
+// posting:
 //
 //	0                        TextBytes                 TextBytes+SymbolBytes
 //	| document 0 | document 1 | … | names of document 0 | names of document 1 | … |
@@ -35,16 +35,16 @@
 //
 // # Invariants
 //
-//  1. Equal options and documents in equal order give equal bytes. The ID is a
-//     hash of the seed and the ordered document keys.
-//  2. A segment has at most postings.MaxBlocks blocks; a document is in it once.
+//  1. Equal options and documents in equal order yield equal bytes. The ID is a hash of
+//     the seed and the ordered document keys.
+//  2. A segment has at most postings.MaxBlocks blocks, and contains a document only once.
 //  3. The text at a symbol's offset is its name.
-//  4. Every value is in one table block, whose checksum is verified when the block
-//     is read. The decoders accept hostile bytes all the same and return ErrCorrupt.
-//  5. The bytes that a Text returned stay as they are until its next method is
-//     called or its Cursor closed: it holds its two frames in the Cache, whose
-//     memory is not the garbage collector's (internal/framecache).
+//  4. Every value is in one table block, whose checksum is verified when the block is
+//     read. Nevertheless the decoders accept hostile bytes and return ErrCorrupt.
+//  5. The bytes that a Text returns stay unchanged until its next method call or until
+//     its Cursor is closed: it holds its two frames in the Cache, whose memory the
+//     garbage collector does not manage (internal/framecache).
 //
-// A Reader is safe for concurrent use; a Builder belongs to one goroutine. A
-// Reader does not know whether its documents are alive: Places does.
+// A Reader is safe for concurrent use; a Builder is not. A Reader does not know which of
+// its documents are live; Places does.
 package segment

@@ -1,6 +1,6 @@
 package segment
 
-// Meta describes the segment. SizeBytes is only known of a segment opened with
+// Meta describes the segment. SizeBytes is only known for a segment that was opened with
 // OpenFile.
 func (r *Reader) Meta() Meta {
 	return Meta{

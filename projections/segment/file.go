@@ -13,13 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A File is a sealed segment outside a store.
+// File is a sealed segment outside a store.
 type File struct {
 	*Reader
 	table *sstable.Reader
 }
 
-// OpenFile opens the table at path. Frames are kept in c, or nowhere if c is nil.
+// OpenFile opens the table at path. Frames are cached in c, or not at all if c is nil.
 func OpenFile(path string, c *Cache) (*File, error) {
 	f, err := vfs.Default.Open(path)
 	if err != nil {
@@ -66,10 +66,10 @@ func openTable(table *sstable.Reader, c *Cache) (*File, error) {
 	return &File{Reader: r, table: table}, err
 }
 
-// Close closes the file. Frames that are cached stay.
+// Close closes the file. Cached frames remain.
 func (f *File) Close() error { return f.table.Close() }
 
-// tableSource reads keys of a table, with an iterator for each.
+// tableSource reads keys of a table, with a new iterator for each.
 type tableSource struct{ table *sstable.Reader }
 
 func (s tableSource) Get(key []byte) ([]byte, io.Closer, error) {

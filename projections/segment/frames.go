@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// packGroup puts compressed frames into one value: the sizes of all but the last,
-// two bytes each, then the frames. A compressed frame is never much larger than
-// FrameBytes, so its size fits.
+// packGroup combines compressed frames into one value: the sizes of all but the last, two
+// bytes each, then the frames. A compressed frame is never much larger than FrameBytes,
+// so its size fits into two bytes.
 func packGroup(frames [][]byte) []byte {
 	var b []byte
 	for _, f := range frames[:len(frames)-1] {
@@ -19,7 +19,7 @@ func packGroup(frames [][]byte) []byte {
 	return b
 }
 
-// frameInGroup returns the i'th of n frames of a value.
+// frameInGroup returns frame i of the n frames in a value.
 func frameInGroup(group []byte, i, n int) ([]byte, error) {
 	at := 2 * (n - 1)
 	if at > len(group) {
@@ -39,16 +39,17 @@ func frameInGroup(group []byte, i, n int) ([]byte, error) {
 	return group[at:end], nil
 }
 
-// frameSize returns the size of frame n before compression.
+// frameSize returns the uncompressed size of frame n.
 func (r *Reader) frameSize(n int) int { return min(FrameBytes, r.SpaceEnd()-n*FrameBytes) }
 
-// readGroup appends the value that frame n is in to buf.
+// readGroup appends the value that contains frame n to buf.
 func (r *Reader) readGroup(c *Cursor, n int, buf []byte) ([]byte, error) {
 	b, err := c.readNumbered(r, partFrame, uint32(n/groupFrames))
 	return append(buf, b...), err
 }
 
-// unpackFrame decompresses frame n of a group into dst, which has the frame's size.
+// unpackFrame decompresses frame n of a group into dst, whose length must be the size of
+// the frame.
 func (r *Reader) unpackFrame(dst, group []byte, n int) error {
 	first := n / groupFrames * groupFrames
 	packed, err := frameInGroup(group, n-first, min(groupFrames, r.head.frameCount()-first))

@@ -11,10 +11,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MayHave reports whether the text space may have all of the grams. For a rare word
-// it rules out most segments without reading their posting lists. The filter is
-// read at the first call, and stays in memory: 0.8 % of the text at most. A segment
-// without a filter may have everything.
+// MayHave reports whether the text space may contain all of the grams. For a rare word,
+// it excludes most segments without reading their posting lists. The first call reads the
+// filter, which stays in memory and takes at most 0.8 % of the size of the text. Without
+// a filter, MayHave returns true.
 func (r *Reader) MayHave(grams []postings.Gram) (bool, error) {
 	if len(grams) == 0 {
 		return true, nil
@@ -25,7 +25,7 @@ func (r *Reader) MayHave(grams []postings.Gram) (bool, error) {
 		if filter, err = r.readGrams(); err != nil {
 			return false, err
 		}
-		r.grams.Store(filter) // or what another has read at the same time
+		r.grams.Store(filter) // or use the one that another goroutine has just read
 	}
 	return filter.MayHave(grams), nil
 }
@@ -39,7 +39,7 @@ func (r *Reader) readGrams() (*postings.GramFilter, error) {
 		}
 		return nil
 	})
-	if errors.Is(err, pebble.ErrNotFound) || errors.Is(err, code.ErrNotFound) { // of a store, of a file
+	if errors.Is(err, pebble.ErrNotFound) || errors.Is(err, code.ErrNotFound) { // from a store, from a file
 		return filter, nil
 	}
 	return filter, err

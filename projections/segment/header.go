@@ -12,20 +12,19 @@ const formatVersion = 3
 // FormatVersion is the version of the segments that this release writes.
 const FormatVersion = formatVersion
 
-// FrameBytes is the size of a frame of text before compression: what has to be
-// decompressed to look at one block.
+// FrameBytes is the uncompressed size of a frame of text, the amount to decompress in
+// order to read one block.
 const FrameBytes = 16 << 10
 
-// groupFrames is how many frames share a value: reading on in the text then
-// costs one read of the store for each 64 KiB.
+// groupFrames is the number of frames in a value: continued reading needs one read of the
+// store per 64 KiB of text.
 const groupFrames = 4
 
-// PageBytes is the size at which a page of postings is closed; a list is in one
-// page.
+// PageBytes is the size at which a page of postings is closed. A list is always within
+// one page.
 const PageBytes = 32 << 10
 
-// symbolGroupBytes is the size a group of symbol records is closed at, before
-// compression.
+// symbolGroupBytes is the uncompressed size at which a group of symbol records is closed.
 const symbolGroupBytes = 8 << 10
 
 // maxNames bounds the table of languages and of symbol kinds.
@@ -101,10 +100,10 @@ func decodeHeader(b []byte) (*header, error) {
 	return h, nil
 }
 
-// maxSpace bounds every number of a header: the text space of a segment.
+// maxSpace bounds every number in a header: it is the maximum text space of a segment.
 const maxSpace = 1 << 30
 
-// A decoder reads numbers and remembers that one was missing or out of bounds.
+// decoder decodes numbers, and records whether one was missing or out of bounds.
 type decoder struct {
 	b      []byte
 	failed bool

@@ -9,16 +9,15 @@ import (
 
 // Errors of this package.
 var (
-	// ErrCorrupt says that stored bytes are not what was written.
+	// ErrCorrupt reports that stored bytes are corrupted.
 	ErrCorrupt = errors.New("corrupt segment")
-	// ErrFull says that a Builder can take no further document.
+	// ErrFull reports that a document does not fit into a Builder's segment.
 	ErrFull = errors.New("segment is full")
-	// ErrFormat says that a segment has a format version this program does not
-	// know.
+	// ErrFormat reports that this program does not know the format version of a segment.
 	ErrFormat = errors.New("unknown segment format")
 )
 
-// ID names a segment by its content.
+// ID identifies a segment by its content.
 type ID [16]byte
 
 // DocID is the number of a document in its segment, from 0.
@@ -27,7 +26,7 @@ type DocID uint32
 // String returns the ID as 32 hexadecimal characters.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseID reads what String wrote.
+// ParseID parses the output of String.
 func ParseID(s string) (ID, error) {
 	var id ID
 	if len(s) != 2*len(id) {
@@ -75,7 +74,7 @@ func numberedKey(id ID, part byte, n uint32) []byte {
 // KeyRange returns the bounds of a segment's keys: lo ≤ key < hi.
 func KeyRange(id ID) (lo, hi []byte) { return partKey(id, 0), partKey(id, 0xff) }
 
-// IDOfKey returns the ID of the segment that a key with KeyPrefix belongs to.
+// IDOfKey returns the ID of the segment to which a key with KeyPrefix belongs.
 func IDOfKey(key []byte) (ID, bool) {
 	if len(key) < partAt || key[0] != KeyPrefix {
 		return ID{}, false

@@ -2,10 +2,10 @@ package segment
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Collectors returns the metrics of the cache, for its owner to register:
+// Collectors returns the metrics of the cache, which the caller must register:
 //
-//	quarry_segment_frames_bytes            decompressed text that is kept
-//	quarry_segment_frames_held             of it, frames that searches look at right now
+//	quarry_segment_frames_bytes            cached decompressed text
+//	quarry_segment_frames_held             cached frames that searches are reading
 //	quarry_segment_frames_hits_total, …_misses_total, …_evictions_total
 func (c *Cache) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, read func(s *CacheStats) float64) prometheus.Collector {

@@ -5,8 +5,10 @@ import (
 	"math/bits"
 )
 
-// nameFilter says which runs of shortRun and of longRun letters the names of the files may have, without their folders: a
-// set of hashes, one bit each. Among many files nearly any three letters occur in a name, but few words have all their five.
+// nameFilter is a set of hashes, one bit each, of the runs of shortRun and of longRun
+// letters in the names of the files, without their folders. Among many files, nearly any
+// three letters occur in a name, but few words have all of their runs of five letters in
+// names.
 type nameFilter []uint64
 
 const shortRun, longRun = 3, 5
@@ -14,21 +16,23 @@ const shortRun, longRun = 3, 5
 // minNameFilter is the size of the smallest filter, in words of 64 bits.
 const minNameFilter = 8
 
-// nameFilterWords returns the size of the filter for so many bytes of paths: a bit for each byte, as a power of two.
+// nameFilterWords returns the size of the filter for that many bytes of paths: one bit
+// per byte, rounded to a power of two.
 func nameFilterWords(paths int) int {
 	return max(minNameFilter, 1<<bits.Len(uint(paths/64)))
 }
 
 func nameFilterBytes(paths int) int { return 8 * nameFilterWords(paths) }
 
-// MayName reports whether the name of a file, without its folder, may have a word in it, in whatever case of ASCII
-// letters: false is certain, true says to look. Words of less than three bytes, and letters beyond ASCII, may be anywhere.
-// The first call looks at all paths.
+// MayName reports whether the name of a file, without its folder, may contain word,
+// ignoring the case of ASCII letters. It has no false negatives. It returns true for
+// words of less than three bytes or with non-ASCII letters. The first call reads all
+// paths.
 func (p *Places) MayName(word string) bool {
 	filter := p.names.Load()
 	if filter == nil {
 		filter = p.newNameFilter()
-		p.names.Store(filter) // or what another has made at the same time
+		p.names.Store(filter) // or use the one that another goroutine has just built
 	}
 	size := shortRun
 	if len(word) >= longRun {
@@ -73,7 +77,8 @@ func (f nameFilter) addRun(letters []byte) {
 	}
 }
 
-// hashRun returns a hash of some bytes, in which the case of ASCII letters does not count; ok is false if one is no ASCII.
+// hashRun returns a hash of some bytes that ignores the case of ASCII letters. ok is
+// false if a byte is not ASCII.
 func hashRun[T []byte | string](letters T) (h uint32, ok bool) {
 	for i := range len(letters) {
 		if letters[i] >= 0x80 {

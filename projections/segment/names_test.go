@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The filter of names denies no part of a name, in any case of letters, and most words that no name has.
+// TestMayName checks that the filter of names excludes no part of a name, in any case,
+// and excludes most words that no name contains.
 func TestMayName(t *testing.T) {
 	p := &Places{}
 	for i := range 2000 {

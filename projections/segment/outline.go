@@ -7,14 +7,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// An Outline is the symbols of one document, in order of their offsets, decoded
-// as far as is needed to find one. It is filled by Reader.Outline and may be
-// filled again; it belongs to one goroutine.
+// Outline contains the symbols of one document, in order of their offsets, decoded as far
+// as needed to find one. Reader.Outline fills it, and may fill it again. It is not safe
+// for concurrent use.
 type Outline struct {
 	r           *Reader
 	doc         DocID
 	group       []byte
-	groupReader *Reader // what group was read of, and which
+	groupReader *Reader // the reader and number of the group
 	groupNumber int
 	records     []symbolRecord
 }
@@ -25,7 +25,7 @@ type symbolRecord struct {
 	name                  uint32 // offset of the name in the document's symbol text
 	nameBytes             uint16
 	kind, parentKind      uint16
-	parent                []byte // of the group
+	parent                []byte // aliases the group
 }
 
 // Outline fills o with the symbols of a document.
@@ -59,7 +59,7 @@ func (o *Outline) read(c *Cursor, number int) error {
 	return nil
 }
 
-// decode reads the records of the document after skip others in the group.
+// decode reads the records of the document that follow skip others in the group.
 func (o *Outline) decode(skip int) error {
 	d := decoder{b: o.group}
 	for range skip {
@@ -82,7 +82,7 @@ func (o *Outline) decode(skip int) error {
 	return nil
 }
 
-// readSymbol reads one record that follows last.
+// readSymbol reads the record after last.
 func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
 	s := symbolRecord{offset: last.offset + uint32(d.readUvarint(maxSpace)), line: last.line + uint32(d.readUvarint(maxSpace))}
 	if end := d.readUvarint(maxSpace); end > 0 {
@@ -104,7 +104,7 @@ func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
 // Len returns the number of symbols.
 func (o *Outline) Len() int { return len(o.records) }
 
-// Range returns where the name of symbol i is in the document's text.
+// Range returns the range of symbol i's name in the document's text.
 func (o *Outline) Range(i int) (start, end uint32) {
 	s := &o.records[i]
 	return s.offset, s.offset + uint32(s.nameBytes)
@@ -113,12 +113,12 @@ func (o *Outline) Range(i int) (start, end uint32) {
 // Kind returns the kind of symbol i.
 func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kindName(o.records[i].kind) }
 
-// Parent returns the name of what encloses symbol i, valid until the next document; empty
-// at the top level.
+// Parent returns the name of the scope that encloses symbol i, valid until the next
+// document; it is empty at the top level.
 func (o *Outline) Parent(i int) []byte { return o.records[i].parent }
 
-// At returns the number of the symbol whose name overlaps start to end in the
-// document's text, or -1.
+// At returns the number of the symbol whose name overlaps the range from start to end in
+// the document's text, or -1.
 func (o *Outline) At(start, end uint32) int {
 	lo, hi := 0, len(o.records)
 	for lo < hi {
@@ -137,7 +137,7 @@ func (o *Outline) At(start, end uint32) int {
 	return -1
 }
 
-// Symbol returns symbol i. t reads the segment.
+// Symbol returns symbol i. t must read the same segment.
 func (o *Outline) Symbol(i int, t *Text) (code.Symbol, error) {
 	s := &o.records[i]
 	lo, _ := o.r.SymbolRange(o.doc)

@@ -17,14 +17,14 @@ type Places struct {
 	// repository's default branch.
 	Ref   []uint32
 	Flags []code.Flags
-	// PathEnd and Paths hold the paths: path i is Paths[PathEnd[i-1]:PathEnd[i]-1].
-	// Each is followed by a line feed, so that Paths can be searched as a text. A
-	// line feed inside a path is stored as a NUL byte, which no path has.
+	// PathEnd and Paths contain the paths: path i is Paths[PathEnd[i-1]:PathEnd[i]-1].
+	// Each is followed by a line feed, so that Paths can be searched as text. A line feed
+	// within a path is stored as a NUL byte, which no path contains.
 	PathEnd []uint32
 	Paths   []byte
-	// Stem is StemHash of each path.
+	// Stem contains the StemHash of each path.
 	Stem []uint32
-	// First[d] up to First[d+1] are the places of document d.
+	// First[d] up to First[d+1] is the range of places of document d.
 	First []uint32
 	// Live has bit d set if document d has a place.
 	Live []uint64
@@ -47,12 +47,12 @@ func (p *Places) Path(i int) []byte {
 // IsLive reports whether document d has a place.
 func (p *Places) IsLive(d DocID) bool { return p.Live[d/64]>>(d%64)&1 != 0 }
 
-// SizeBytes returns the memory the columns take.
+// SizeBytes returns the memory that the columns use.
 func (p *Places) SizeBytes() int {
 	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + nameFilterBytes(len(p.Paths))
 }
 
-// A PlacesBuilder collects places in order.
+// PlacesBuilder collects places in order.
 type PlacesBuilder struct {
 	p         Places
 	documents int
@@ -72,11 +72,11 @@ func NewPlacesBuilder(documents int) *PlacesBuilder {
 	}}
 }
 
-// NoRef as the ref of every place leaves the column out.
+// NoRef, as the ref of every place, omits the column.
 const NoRef = ^uint32(0)
 
-// Add adds a place. Documents come in ascending order; it panics otherwise,
-// since the order is an invariant of the caller's own rows.
+// Add adds a place. Documents must be in ascending order; otherwise it panics, because
+// the order is an invariant of the caller's own rows.
 func (b *PlacesBuilder) Add(d DocID, repo, ref uint32, flags code.Flags, path string) {
 	p := &b.p
 	if n := len(p.Doc); int(d) >= b.documents || n > 0 && d < p.Doc[n-1] {

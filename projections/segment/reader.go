@@ -10,16 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Source is where the keys of segments are read from; *pebble.DB is one.
+// Source provides the keys of segments. *pebble.DB implements it.
 type Source interface {
 	// Get returns the value of key, valid until closer is closed.
 	Get(key []byte) (value []byte, closer io.Closer, err error)
 }
 
-// A Reader reads one segment. It keeps the document table and the trigram directory
-// in memory, about 15 bytes for each document and 8 for each distinct trigram, and
-// reads everything else on demand. It is safe for concurrent use and needs no
-// closing: its source does.
+// Reader reads one segment. It keeps the document table and the trigram directory in
+// memory, about 15 bytes for each document and 8 for each distinct trigram, and reads
+// everything else on demand. It is safe for concurrent use. It need not be closed, unlike
+// its source.
 type Reader struct {
 	id    ID
 	src   Source
@@ -34,8 +34,8 @@ type Reader struct {
 	grams atomic.Pointer[postings.GramFilter]
 }
 
-// Open reads the resident parts of a segment. Frames read later are kept in c,
-// which readers share; nil keeps none.
+// Open reads the resident parts of a segment. Frames are cached in c, which readers
+// share; if c is nil, they are not cached.
 func Open(src Source, id ID, c *Cache) (*Reader, error) {
 	r := &Reader{id: id, src: src, cache: c, number: c.nextReader()}
 	if err := r.loadParts(); err != nil {
@@ -117,16 +117,17 @@ func (r *Reader) Language(d DocID) code.Language {
 	return code.Language(r.head.languages[r.docs.language[d]])
 }
 
-// Languages returns the languages that occur; LanguageIndex numbers them.
+// Languages returns the languages that occur in the segment, in the order of
+// LanguageIndex.
 func (r *Reader) Languages() []string { return r.head.languages }
 
-// Kinds returns the kinds that symbols, and what encloses them, have.
+// Kinds returns the kinds of symbols and of their parents.
 func (r *Reader) Kinds() []string { return r.head.kinds }
 
 // LanguageIndex returns the index of a document's language in Languages.
 func (r *Reader) LanguageIndex(d DocID) int { return int(r.docs.language[d]) }
 
-// Flags returns what was found about a document's text.
+// Flags returns the flags of a document.
 func (r *Reader) Flags(d DocID) code.Flags { return r.docs.flags[d] }
 
 // TextRange returns the range of a document in the text space.
@@ -134,13 +135,12 @@ func (r *Reader) TextRange(d DocID) (lo, hi int) {
 	return int(r.docs.text[d]), int(r.docs.text[d+1])
 }
 
-// SymbolRange returns where the names of a document's symbols lie in the text
-// space.
+// SymbolRange returns the range of the names of a document's symbols in the text space.
 func (r *Reader) SymbolRange(d DocID) (lo, hi int) {
 	return int(r.docs.symbolText[d]), int(r.docs.symbolText[d+1])
 }
 
-// TextEnd returns where the documents end and the symbol text begins.
+// TextEnd returns the offset at which the documents end and the symbol text begins.
 func (r *Reader) TextEnd() int { return r.head.textBytes }
 
 // SpaceEnd returns the size of the text space.
@@ -151,20 +151,19 @@ func (r *Reader) Blocks() int {
 	return (r.SpaceEnd() + postings.BlockBytes - 1) / postings.BlockBytes
 }
 
-// DocumentAt returns the document whose text has the byte at an offset of the
-// text space.
+// DocumentAt returns the document whose text contains an offset of the text space.
 func (r *Reader) DocumentAt(offset int) DocID { return DocID(lastAtMost(r.docs.text, uint32(offset))) }
 
-// DocumentOfSymbol returns the document whose symbol text has that byte.
+// DocumentOfSymbol returns the document whose symbol text contains that offset.
 func (r *Reader) DocumentOfSymbol(offset int) DocID {
 	return DocID(lastAtMost(r.docs.symbolText, uint32(offset)))
 }
 
-// A ListRef is the location of a trigram's posting list in a segment. The zero
-// ListRef means no list.
+// ListRef is the location of a trigram's posting list in a segment. The zero ListRef
+// means no list.
 type ListRef struct{ start, size uint32 }
 
-// Bytes returns the size of the encoded list, 0 if no block has the trigram. A
+// Bytes returns the size of the encoded list, 0 if no block contains the trigram. A
 // longer list has more blocks, up to the size of a bitmap.
 func (l ListRef) Bytes() int { return int(l.size) }
 
@@ -174,8 +173,8 @@ func (r *Reader) FindList(t postings.Trigram) ListRef {
 	return ListRef{start, size}
 }
 
-// List reads a posting list that FindList found. It is valid until the next call
-// of a method of c.
+// List reads a posting list found by FindList. It is valid until the next call of a
+// method of c.
 func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
 	page := lastAtMost(r.head.pageStart, l.start)
 	at := l.start - r.head.pageStart[page]
@@ -189,7 +188,7 @@ func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
 	return postings.ParseList(b[at : at+l.size])
 }
 
-// Runs returns the blocks that can start a run of bytes of a class.
+// Runs returns the blocks in which a run of bytes of a class can start.
 func (r *Reader) Runs(c *Cursor, q postings.RunQuery) (postings.Set, error) {
 	column, err := c.readNumbered(r, partRuns, uint32(q.Class))
 	if err != nil {
@@ -201,7 +200,7 @@ func (r *Reader) Runs(c *Cursor, q postings.RunQuery) (postings.Set, error) {
 	return q.Blocks(column, r.Blocks()), nil
 }
 
-// Text returns the text of a document. It may use buf, and it is not shared.
+// Text returns the text of a document. The result may use buf, and is not shared.
 func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
 	var c Cursor
 	lo, hi := r.TextRange(d)

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// randomDocuments makes documents of all sizes, empty, ASCII and not, some with
+// randomDocuments returns documents of many sizes: empty, ASCII and non-ASCII, some with
 // symbols.
 func randomDocuments(rng *rand.Rand, n int) []Document {
 	words := []string{"static", "int", "Device", "naïve", "世界", "x", "return", "{", "}\n", "\r\n", "\t", "kmalloc(", "K", "\xff"}
@@ -167,7 +167,7 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	}
 }
 
-// checkRuns checks that each block with a run can be found by it.
+// checkRuns checks that each block with a run is found by it.
 func checkRuns(t *testing.T, r *Reader, space []byte) {
 	t.Helper()
 	var word [256]bool
@@ -193,7 +193,7 @@ func checkRuns(t *testing.T, r *Reader, space []byte) {
 	}
 }
 
-// TestDeterministic holds invariant 1, also for a builder that is reused.
+// TestDeterministic checks invariant 1, including for a reused builder.
 func TestDeterministic(t *testing.T) {
 	docs := randomDocuments(rand.New(rand.NewPCG(9, 9)), 50)
 	path, meta := build(t, Options{Seed: []byte("a")}, docs)
@@ -280,7 +280,7 @@ func TestIngestedSegmentReadsAlike(t *testing.T) {
 	}
 }
 
-// walkable makes a database a source that is walked.
+// walkable makes a database a Walkable.
 type walkable struct{ *pebble.DB }
 
 type walker struct{ *pebble.Iterator }
@@ -292,8 +292,8 @@ func (w walkable) Walk() (Walker, error) {
 
 func (w walker) Err() error { return w.Error() }
 
-// TestCursorMissingPart checks that a key which is not there is an error, and not
-// the value of the next.
+// TestCursorMissingPart checks that a missing key is an error and does not yield the
+// value of the next key.
 func TestCursorMissingPart(t *testing.T) {
 	path, meta := build(t, Options{}, randomDocuments(rand.New(rand.NewPCG(4, 2)), 3))
 	db, err := pebble.Open(t.TempDir(), &pebble.Options{FormatMajorVersion: TableFormat, FS: vfs.Default})

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// SmallBytes is the text below which a segment is built without a slot: it takes
+// SmallBytes is the text size below which a segment is built without a slot: it takes
 // little memory, and a push must not wait for imports and merges.
 const SmallBytes = 4 << 20
 
-// Slots bounds the large segments that a process builds at once: imports and merges
-// share them, so that their memory has one bound. Those that wait for a slot get it in
-// the order in which they came. It is safe for concurrent use.
+// Slots bounds the number of large segments that a process builds at the same time.
+// Imports and merges share the slots, so that their total memory is bounded. Waiting
+// callers get a slot in the order in which they called Acquire. It is safe for concurrent
+// use.
 type Slots struct {
 	slots chan struct{}
 	busy  func(bool)
@@ -21,14 +22,13 @@ type Slots struct {
 	}
 }
 
-// NewSlots returns n slots, at least one. busy, if it is not nil, is called with true
-// when the first of them is taken and with false when the last is free again; it must
-// not wait.
+// NewSlots returns n slots, at least one. busy, if not nil, is called with true when the
+// first slot is taken and with false when the last is released; it must not block.
 func NewSlots(n int, busy func(bool)) *Slots {
 	return &Slots{slots: make(chan struct{}, max(n, 1)), busy: busy}
 }
 
-// Acquire waits for a slot. The caller calls Release unless it fails.
+// Acquire waits for a slot. If it succeeds, the caller must call Release.
 func (s *Slots) Acquire(ctx context.Context) error {
 	select {
 	case s.slots <- struct{}{}:
@@ -39,7 +39,7 @@ func (s *Slots) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// Release gives a slot back.
+// Release releases a slot.
 func (s *Slots) Release() {
 	s.count(-1)
 	<-s.slots
@@ -55,7 +55,7 @@ func (s *Slots) count(n int) {
 	}
 }
 
-// Taken returns how many slots are taken.
+// Taken returns the number of slots in use.
 func (s *Slots) Taken() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// TestSlotsTakeTurns gives slots out in the order of those who wait, and says when
-// the first is taken and the last is free.
+// TestSlotsTakeTurns checks that slots are given to waiting callers in order, and that
+// busy is called when the first is taken and the last is released.
 func TestSlotsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []bool

@@ -2,8 +2,8 @@ package segment
 
 import "strings"
 
-// Stem returns the last element of a path without what follows its last dot; a
-// name that begins with its only dot is its own stem.
+// Stem returns the last element of a path up to its last dot. A name whose only dot is
+// its first character is its own stem.
 func Stem(path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
@@ -12,9 +12,9 @@ func Stem(path string) string {
 	return name
 }
 
-// StemHash returns a hash of the Stem of a path, in which the case of ASCII
-// letters does not count, so that the files of a name are found in a column of
-// numbers. It is FNV-1a, and kept in memory alone.
+// StemHash returns a hash of the Stem of a path that ignores the case of ASCII letters,
+// so that the files with a name are found in a column of numbers. It uses FNV-1a, and is
+// only kept in memory.
 func StemHash(path string) uint32 {
 	h := uint32(2166136261)
 	for _, c := range []byte(Stem(path)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A symbolWriter encodes the symbols of documents in groups. The name of a
-// symbol is in the symbol text, so a record holds the rest:
+// symbolWriter encodes the symbols of documents in groups. The name of a symbol is in the
+// symbol text, so a record contains only the rest:
 //
 //	group    = packSized( document… )
 //	document = bytes of the records, record…
@@ -25,13 +25,13 @@ type symbolWriter struct {
 	next    uint32   // next document
 }
 
-// parentSame repeats the parent of the record before; a parent of n bytes is
+// parentSame indicates the same parent as in the previous record. A parent of n bytes is
 // written as n + parentLength.
 const (
 	parentNone   = 0
 	parentSame   = 1
 	parentLength = 2
-	// maxParentBytes bounds the qualified name of a parent; a longer one is cut.
+	// maxParentBytes bounds the qualified name of a parent; a longer one is truncated.
 	maxParentBytes = 4 * code.MaxSymbolBytes
 )
 
@@ -93,7 +93,7 @@ func (w *symbolWriter) flush(p *packer) error {
 	return nil
 }
 
-// A nameTable numbers strings as they come.
+// nameTable numbers strings in the order of their first occurrence.
 type nameTable struct {
 	names   []string
 	numbers map[string]int

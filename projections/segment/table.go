@@ -26,8 +26,8 @@ func (r *documentRow) append(b []byte) []byte {
 	return append(b, byte(r.flags))
 }
 
-// documentTable is the resident form of partDocuments. Offsets are into the
-// text space; each column of offsets has one more at the end.
+// documentTable is the resident form of partDocuments. Offsets are into the text space;
+// each column of offsets has an extra element at the end.
 type documentTable struct {
 	text, symbolText []uint32
 	lines            []uint32 // line feeds of the text space before the document
@@ -73,19 +73,19 @@ func decodeDocuments(b []byte, h *header) (*documentTable, error) {
 	return t, nil
 }
 
-// directory is the resident form of partDirectory: the trigrams in ascending
-// order and where their lists lie in the postings.
+// directory is the resident form of partDirectory: the trigrams in ascending order, and
+// the locations of their lists in the postings.
 type directory struct {
 	trigrams []postings.Trigram
-	start    []uint32 // one more at the end
-	// bucket[b] is the first trigram t with t>>shift ≥ b; one more at the end. It
-	// saves a search the first steps, which miss the processor's caches.
+	start    []uint32 // one extra element at the end
+	// bucket[b] is the first trigram t with t>>shift ≥ b, with one extra element at the
+	// end. It saves the first steps of a search, which miss the processor's caches.
 	bucket []uint32
 	shift  uint
 }
 
-// trigramBits is the size of a trigram, bucketShare how many of them one bucket
-// has on average.
+// trigramBits is the size of a trigram, bucketShare the average number of trigrams in a
+// bucket.
 const (
 	trigramBits = 24
 	bucketShare = 8
@@ -148,7 +148,7 @@ func decodeDirectory(b []byte, h *header) (*directory, error) {
 	return d, nil
 }
 
-// findList returns the place of a trigram's list; size is 0 if it has none.
+// findList returns the location of a trigram's list; size is 0 if there is none.
 func (d *directory) findList(t postings.Trigram) (start, size uint32) {
 	b := t >> d.shift
 	lo, hi := d.bucket[b], d.bucket[b+1]
@@ -165,7 +165,8 @@ func (d *directory) findList(t postings.Trigram) (start, size uint32) {
 	return d.start[lo], d.start[lo+1] - d.start[lo]
 }
 
-// lastAtMost returns the index of the last of ascending bounds that is at most v.
+// lastAtMost returns the index of the last element of the ascending bounds that is at
+// most v.
 func lastAtMost(bounds []uint32, v uint32) int {
 	return sort.Search(len(bounds), func(i int) bool { return bounds[i] > v }) - 1
 }

@@ -6,37 +6,37 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment/internal/framecache"
 )
 
-// A Text reads pieces of a segment's text space. It remembers the last two
-// frames, so it is cheap to read on from where one is, and to look a little
-// ahead. The two are held in the cache until others take their place or the
-// Text's Cursor is closed. It belongs to one goroutine.
+// Text reads pieces of a segment's text space. It keeps the last two frames, so it is
+// cheap to continue at the current position and to look a little ahead. The two frames
+// are held in the cache until other frames replace them or the Text's Cursor is closed.
+// It is not safe for concurrent use.
 type Text struct {
 	r      *Reader
 	cursor *Cursor
 	slots  [2]slot
-	recent int    // the slot used last
-	group  int    // number of the group in packed, -1 for none
+	recent int    // the last used slot
+	group  int    // number of the group in packed, or -1
 	packed []byte // compressed frames
 	joined []byte // a piece that spans frames
 	added  int
 	loaded int64
 }
 
-// A slot has a decompressed frame.
+// slot holds a decompressed frame.
 type slot struct {
-	n      int // number of the frame, -1 for none
+	n      int // number of the frame, or -1
 	frame  []byte
 	hold   framecache.Hold // of the frame, if it is in the cache
-	buffer []byte          // buffer for a frame that is not
+	buffer []byte          // for a frame that is not in the cache
 }
 
-// dropFrame forgets the frame.
+// dropFrame releases the frame.
 func (s *slot) dropFrame() {
 	s.hold.Release()
 	s.hold, s.n, s.frame = framecache.Hold{}, -1, nil
 }
 
-// NewText returns a Text of a segment that reads by a cursor.
+// NewText returns a Text for a segment that reads through a cursor.
 func NewText(r *Reader, c *Cursor) *Text {
 	t := &Text{cursor: c}
 	c.texts = append(c.texts, t)
@@ -44,24 +44,24 @@ func NewText(r *Reader, c *Cursor) *Text {
 	return t
 }
 
-// Reset makes t read another segment, with its buffers.
+// Reset makes t read another segment with the same buffers.
 func (t *Text) Reset(r *Reader) {
 	t.dropFrames()
 	t.r, t.group = r, -1
 }
 
-// dropFrames lets go of the frames at hand. What Bytes returned is not valid any more.
+// dropFrames releases the held frames, which invalidates the results of Bytes.
 func (t *Text) dropFrames() {
 	for i := range t.slots {
 		t.slots[i].dropFrame()
 	}
 }
 
-// LoadedBytes returns how much text was decompressed.
+// LoadedBytes returns the amount of decompressed text.
 func (t *Text) LoadedBytes() int64 { return t.loaded }
 
-// Bytes returns the text from lo up to hi. The result is valid until the next
-// call of a method or the Close of t's cursor, and must not be changed.
+// Bytes returns the text from lo up to hi. The result is valid until the next method call
+// or the Close of t's cursor, and must not be modified.
 func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 	if lo >= hi {
 		return nil, nil
@@ -77,7 +77,7 @@ func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 	return t.joinFrames(lo, hi)
 }
 
-// joinFrames puts a piece that spans frames together.
+// joinFrames assembles a piece that spans frames.
 func (t *Text) joinFrames(lo, hi int) ([]byte, error) {
 	if cap(t.joined) < hi-lo {
 		t.joined = make([]byte, 0, max(hi-lo, 5*FrameBytes))
@@ -106,7 +106,7 @@ func (t *Text) joinFrames(lo, hi int) ([]byte, error) {
 // mayAddFrame reports whether t may add a frame to the cache.
 func (t *Text) mayAddFrame() bool { return t.r.cache != nil && t.added < t.r.cache.framesForOne() }
 
-// hasFrame reports whether a frame is at hand without decompression.
+// hasFrame reports whether a frame is available without decompression.
 func (t *Text) hasFrame(n int) bool {
 	if t.slots[0].n == n || t.slots[1].n == n {
 		return true
@@ -122,14 +122,14 @@ func (t *Text) hasFrame(n int) bool {
 	return ok
 }
 
-// vacateSlot empties the slot that was not used last.
+// vacateSlot empties the less recently used slot.
 func (t *Text) vacateSlot() *slot {
 	s := &t.slots[1-t.recent]
 	s.dropFrame()
 	return s
 }
 
-// useFrame makes a frame, which is in the slot that was vacated, the one used last.
+// useFrame marks a frame, which is in the slot from vacateSlot, as the last used one.
 func (t *Text) useFrame(n int, frame []byte) {
 	t.recent = 1 - t.recent
 	t.slots[t.recent].n, t.slots[t.recent].frame = n, frame
@@ -159,8 +159,8 @@ func (t *Text) readFrame(n int) ([]byte, error) {
 	return frame, nil
 }
 
-// frameBuffer returns where frame n is to be put: in the cache, if t may add to it and it
-// has a place.
+// frameBuffer returns the buffer for frame n, which is in the cache if t may add frames
+// and the cache has room.
 func (t *Text) frameBuffer(s *slot, n int) []byte {
 	if t.mayAddFrame() {
 		if held, ok := t.r.cache.frames.Reserve(t.r.frameKey(n), t.r.frameSize(n)); ok {
@@ -175,7 +175,7 @@ func (t *Text) frameBuffer(s *slot, n int) []byte {
 	return s.buffer[:t.r.frameSize(n)]
 }
 
-// unpackFrame decompresses a frame into dst, which has its size.
+// unpackFrame decompresses a frame into dst, whose length must be the size of the frame.
 func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 	if g := n / groupFrames; t.group != g {
 		t.group = -1
@@ -188,8 +188,8 @@ func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 	return t.r.unpackFrame(dst, t.packed, n)
 }
 
-// Lines returns the number of line feeds in the document from its start to an
-// offset of the text space inside it.
+// Lines returns the number of line feeds in the document between its start and an offset
+// of the text space within it.
 func (t *Text) Lines(d DocID, offset int) (int, error) {
 	n := offset / FrameBytes
 	base := n * FrameBytes

@@ -11,16 +11,16 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// TableFormat is the format major version whose tables a segment is written as;
-// a store that ingests segments runs at it or above.
+// TableFormat is the format major version of a segment's table. A store that ingests
+// segments must use it or a later one.
 const TableFormat = pebble.FormatColumnarBlocks
 
-// tableBlockBytes is below the size of a frame or page, so that each has its own
-// table block and a read of one reads no other.
+// tableBlockBytes is less than the size of a frame or page, so that each has its own
+// table block, and reading one does not read others.
 const tableBlockBytes = 16 << 10
 
-// writerOptions leave values uncompressed: frames and symbols are compressed
-// already, and packed postings do not compress.
+// writerOptions disables compression of values: frames and symbols are already
+// compressed, and packed postings do not shrink.
 func writerOptions() sstable.WriterOptions {
 	o := &pebble.Options{FormatMajorVersion: TableFormat}
 	o.EnsureDefaults()

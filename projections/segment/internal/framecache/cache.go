@@ -4,17 +4,19 @@ import (
 	"math/bits"
 )
 
-// maxShards bounds the locks; shardSlots is the least number of slots worth one.
+// maxShards bounds the number of locks; shardSlots is the minimum number of slots per
+// shard.
 const (
 	maxShards  = 16
 	shardSlots = 64
 )
 
-// A Key names a frame: whose it is in the upper half, its number in the lower. It
-// is not 0.
+// Key identifies a frame: the upper half is its reader, the lower half its number. It
+// must not be 0.
 type Key uint64
 
-// spreadBits mixes the bits of a key, for shards from above and ghosts from below.
+// spreadBits mixes the bits of a key. The upper bits select the shard, the lower ones the
+// ghost.
 func (k Key) spreadBits() uint64 {
 	h := uint64(k) * 0x9e3779b97f4a7c15
 	return h ^ h>>32
@@ -24,22 +26,22 @@ func (k Key) spreadBits() uint64 {
 type Options struct {
 	// FrameBytes is the size of a slot: the largest frame.
 	FrameBytes int
-	// LimitBytes bounds the memory. At least one slot is made.
+	// LimitBytes bounds the memory, but there is at least one slot.
 	LimitBytes int
-	// Poison spoils the bytes of slots that are given away, for tests. It is always
-	// on under the race detector.
+	// Poison overwrites the bytes of reused slots, for tests. It is always on with the
+	// race detector.
 	Poison bool
 }
 
-// A Cache keeps frames.
+// Cache caches frames.
 type Cache struct {
 	shards []shard
 	memory []byte
 	free   func([]byte) error
-	shift  int // of a key's upper bits, for its shard
+	shift  int // of a key's upper bits, to select its shard
 }
 
-// New returns a Cache. Its memory is reserved, but taken only as it fills.
+// New returns a Cache. Its memory is reserved, but allocated only as it fills.
 func New(o Options) *Cache {
 	slots := max(o.LimitBytes/o.FrameBytes, 1)
 	shards := 1
@@ -59,15 +61,15 @@ func New(o Options) *Cache {
 
 func (c *Cache) shardOf(k Key) *shard { return &c.shards[k.spreadBits()>>c.shift] }
 
-// Pin returns the frame of a key, held.
+// Pin returns a hold of the frame of a key, if it is in the cache.
 func (c *Cache) Pin(k Key) (Hold, bool) { return c.shardOf(k).pinFrame(k) }
 
-// Reserve returns a slot for a frame of that many bytes, held and not yet to be
-// found; none if every slot is held.
+// Reserve returns a hold of a slot for a frame of that many bytes, which Pin does not
+// find yet. It fails if all slots are held.
 func (c *Cache) Reserve(k Key, size int) (Hold, bool) { return c.shardOf(k).reserveSlot(k, size) }
 
-// Close gives the memory back. The cache has no room and finds nothing from then
-// on. If a frame is still held, all stays as it is: a leak is better than a fault.
+// Close releases the memory. Afterwards the cache has no room and finds no frames. If a
+// frame is still held, the memory is not released: a leak is better than a fault.
 func (c *Cache) Close() error {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -87,14 +89,14 @@ func (c *Cache) Close() error {
 	return c.free(memory)
 }
 
-// Stats is what a Cache has seen since it was made.
+// Stats holds statistics of a Cache since its creation.
 type Stats struct {
 	Hits, Misses, Evictions uint64
-	Bytes                   int // taken, now
-	Held                    int // holds, now
+	Bytes                   int // currently allocated
+	Held                    int // current number of holds
 }
 
-// Stats sums up the cache.
+// Stats returns statistics of the cache.
 func (c *Cache) Stats() Stats {
 	var t Stats
 	for i := range c.shards {
@@ -103,24 +105,24 @@ func (c *Cache) Stats() Stats {
 	return t
 }
 
-// A Hold keeps a frame in its slot. The zero Hold keeps none.
+// Hold keeps a frame in its slot. The zero Hold holds no frame.
 type Hold struct {
 	shard *shard
 	index uint32
 }
 
-// Bytes returns the frame. It may be written until it is published, and is valid
-// until Release.
+// Bytes returns the frame. It may be modified until it is published, and is valid until
+// Release.
 func (h Hold) Bytes() []byte {
 	at := int(h.index) * h.shard.frameBytes
 	return h.shard.memory[at : at+int(h.shard.slots[h.index].size) : at+h.shard.frameBytes]
 }
 
-// Publish lets others find the frame under the key it was reserved for. Another
-// goroutine may have been quicker: its frame is then the one to be found.
+// Publish makes the frame available under the key for which it was reserved. If another
+// goroutine was faster, that goroutine's frame is used instead.
 func (h Hold) Publish(k Key) { h.shard.publishFrame(k, h.index) }
 
-// Release ends the hold. It is a no-op for the zero Hold; a second one panics, as
+// Release ends the hold. It is a no-op for the zero Hold. A second call panics, because
 // the slot may contain another frame by then.
 func (h Hold) Release() {
 	if h.shard != nil && h.shard.slots[h.index].holds.Add(-1) < 0 {

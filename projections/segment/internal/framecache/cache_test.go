@@ -20,7 +20,7 @@ func newCache(t testing.TB, slots int) *Cache {
 	return c
 }
 
-// fillFrame writes what a frame of that key holds.
+// fillFrame fills b with the content of the frame with key k.
 func fillFrame(b []byte, k Key) {
 	for i := 0; i+8 <= len(b); i += 8 {
 		binary.LittleEndian.PutUint64(b[i:], uint64(k)*0x9e3779b97f4a7c15+uint64(i))
@@ -35,7 +35,7 @@ func checkFrame(t *testing.T, h Hold, k Key) {
 	}
 }
 
-// readFrame finds a frame or adds it, as a reader does, and reports whether it was there.
+// readFrame finds a frame or adds it, like a reader, and reports whether it was found.
 func readFrame(t *testing.T, c *Cache, k Key) (h Hold, found bool) {
 	if h, found = c.Pin(k); !found {
 		var ok bool
@@ -55,7 +55,7 @@ func touchFrame(t *testing.T, c *Cache, k Key) bool {
 	return found
 }
 
-// checkInvariants checks the invariants that can be seen at rest.
+// checkInvariants checks the invariants that are observable while the cache is idle.
 func checkInvariants(t *testing.T, c *Cache) {
 	t.Helper()
 	if held := c.Stats().Held; held != 0 {
@@ -169,8 +169,8 @@ func TestHeldFrameStays(t *testing.T) {
 	checkInvariants(t, c)
 }
 
-// A scan of many times the cache keeps the frames that are used now and then, at
-// whatever pace a scan allows.
+// TestScanLeavesWhatIsUsed checks that a scan of many times the cache's size does not
+// evict frames that are used occasionally, at any pace that a scan permits.
 func TestScanLeavesWhatIsUsed(t *testing.T) {
 	const slots, hot, scanned = 1000, 400, 20_000
 	c := newCache(t, slots)
@@ -194,8 +194,9 @@ func TestScanLeavesWhatIsUsed(t *testing.T) {
 	checkInvariants(t, c)
 }
 
-// A set that is larger than the part for new frames is found in the end, though
-// it passes through that part unused the first time.
+// TestFrameThatComesBackIsKept checks that a set of frames that exceeds the share for new
+// frames is found eventually, although it passes through that share unused the first
+// time.
 func TestFrameThatComesBackIsKept(t *testing.T) {
 	const slots, set = 1000, 700
 	c := newCache(t, slots)
@@ -268,8 +269,9 @@ func TestHitAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Readers hold two frames each, as a Text does, of more frames than have room. The
-// slots that are given away are spoilt, so bytes that change under a Hold show.
+// TestConcurrentReaders runs readers that hold two frames each, like a Text, of more
+// frames than there is room for. Reused slots are overwritten, so bytes that change under
+// a Hold are detected.
 func TestConcurrentReaders(t *testing.T) {
 	const readers, steps, frames = 8, 4000, 300
 	c := newCache(t, 100)
@@ -288,7 +290,7 @@ func TestConcurrentReaders(t *testing.T) {
 				held[at], keys[at] = Hold{}, 0
 				k := Key(1 + r.IntN(1+r.IntN(frames)))
 				if r.IntN(50) == 0 {
-					abandoned, _ := c.Reserve(k, frameBytes) // what could not be read
+					abandoned, _ := c.Reserve(k, frameBytes) // a frame that could not be read
 					abandoned.Release()
 					continue
 				}

@@ -2,8 +2,8 @@
 
 package framecache
 
-// reserveMemory takes the heap: the bound holds, but the collector lets the heap
-// grow by its percentage of it.
+// reserveMemory allocates on the heap. The bound still applies, but the garbage collector
+// lets the heap grow by its percentage of this memory.
 func reserveMemory(n int) (memory []byte, free func([]byte) error) {
 	return make([]byte, n), func([]byte) error { return nil }
 }

@@ -2,5 +2,5 @@
 
 package framecache
 
-// raceEnabled says that slots are spoilt when they are given away.
+// raceEnabled reports whether the race detector is on. Then reused slots are overwritten.
 const raceEnabled = false

@@ -1,6 +1,6 @@
 package framecache
 
-// A queue of slots, first in, first out. It never holds more than all of them.
+// queue is a FIFO queue of slots. It never contains more than all slots.
 type queue struct {
 	ring []uint32
 	head int

@@ -6,28 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// maxHits bounds the rounds that a frame stays without being requested.
+// maxHits bounds the rounds for which a frame stays without being requested.
 const maxHits = 3
 
-// freshShare is the part of the slots that new frames may have: one in so many. A
-// tenth, as in the paper, was tried: a repeated query that reads more than that
-// then had no hits until the third time.
+// freshShare determines the maximum share of the slots for new frames, 1/freshShare. With
+// a tenth, as in the paper, a repeated query that reads more than that had no hits until
+// its third run.
 const freshShare = 2
 
-// maxRounds bounds how long room is looked for: hits are used up in maxHits
-// rounds, and what then keeps a slot is a hold.
+// maxRounds bounds the search for a free slot: hits are used up after maxHits rounds, and
+// after that only holds occupy slots.
 const maxRounds = maxHits + 1
 
-// A slot has room for a frame. key, size and hits are guarded by the shard's lock,
-// except for size while the slot is held, which does not change then.
+// slot has room for a frame. key, size and hits are guarded by the shard's lock. size may
+// also be read without it while the slot is held, because it does not change then.
 type slot struct {
 	key   Key // 0 until it is published
 	size  int32
-	holds atomic.Int32 // grows only under the lock
+	holds atomic.Int32 // increases only under the lock
 	hits  uint8
 }
 
-// A shard is a part of the cache with its own lock.
+// shard is a part of the cache with its own lock.
 type shard struct {
 	memory     []byte
 	frameBytes int
@@ -37,9 +37,10 @@ type shard struct {
 	mu struct {
 		sync.Mutex
 		index       map[Key]uint32
-		used        int   // slots that were ever taken
+		used        int   // slots that were ever used
 		fresh, kept queue // of slots in use
-		// ghosts remembers keys that left fresh, each until another takes its place.
+		// ghosts holds keys that were evicted from fresh, each until another overwrites
+		// it.
 		ghosts                  []Key
 		hits, misses, evictions uint64
 	}
@@ -87,7 +88,7 @@ func (s *shard) reserveSlot(k Key, size int) (Hold, bool) {
 	return h, true
 }
 
-// takeSlot finds a slot for a frame, holds it and puts it into its queue.
+// takeSlot finds a slot for a frame, holds it and adds it to its queue.
 func (s *shard) takeSlot(k Key, size int) (uint32, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *shard) vacateLocked() (uint32, bool) {
 	return 0, false
 }
 
-// forgetLocked takes the frame of a key out of the index, if there is one.
+// forgetLocked removes the frame of a key from the index, if there is one.
 func (s *shard) forgetLocked(k Key, fresh bool) {
 	if k == 0 {
 		return
@@ -175,7 +176,7 @@ func (s *shard) heldLocked() (n int) {
 	return n
 }
 
-// emptyLocked leaves no slot to find and none to take.
+// emptyLocked removes all slots, both used and free ones.
 func (s *shard) emptyLocked() {
 	clear(s.mu.index)
 	s.slots, s.memory, s.mu.used = nil, nil, 0
