@@ -44,7 +44,7 @@
 //
 //	quarry_push_to_searchable_seconds           from the first push received to publication; live records only
 //	quarry_projections_lag_records{partition}   records not yet applied
-//	quarry_projections_lag_seconds{partition}   age of the oldest record being applied, or time since the last one while others wait
+//	quarry_projections_lag_seconds{partition}   age of the oldest record being applied, or time that records have waited
 //	quarry_projections_records_total{result}    applied, duplicate, poison, passed
 //	quarry_projections_retries_total            failed attempts
 //	quarry_projections_apply_seconds            time to apply and commit one record

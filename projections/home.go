@@ -21,8 +21,8 @@ const MaxVersions = 2
 //	CURRENT            the name of the live version, one line; in a second line
 //	                   that of the version before it, if it is kept
 //	projections-<n>/   a version: a store, and in it
-//	  VERSION          what the version is (Meta)
-//	  DAMAGED          why it is not opened again: its files are damaged
+//	  VERSION          the Meta of the version
+//	  DAMAGED          the reason why the version must not be opened: damaged files
 //	set-aside/         the last version that was damaged, at most one
 //
 // CURRENT is replaced atomically, with both names, so a crash leaves either the old or

@@ -30,9 +30,9 @@
 //	p g partition(4) segment ID(16)                          → gone: it was merged away
 //	p l partition(4) sequence(4) document(4) repository(8) path            → flags: a place on a default branch
 //	p w partition(4) blob(20) size(1) language repository(8) path          → flags: the same, of an unheld document
-//	l x partition(4) offset(8) number(4)                     → segment ID(16): object to delete; mark(8), if it had one
-//	l r partition(4) sequence(4)                             → time(8): since when it has text that a removal left
-//	l e partition(4) offset(8)                               → erasure that the log requests, and its result here, JSON
+//	l x partition(4) offset(8) number(4)                     → segment ID(16): object to delete; mark(8), if it has one
+//	l r partition(4) sequence(4)                             → time(8): since then it contains text that a removal left
+//	l e partition(4) offset(8)                               → erasure requested in the log, and its local result, JSON
 //
 // # Invariants
 //

@@ -19,10 +19,10 @@ import (
 // TestScripts runs testdata/scripts/*. One repository, one partition; documents
 // are letters. Commands:
 //
-//	register                             bring the repository in
+//	register                             register the repository
 //	push ref=R [base=B] [known] edits    move R; edits are lines "path letter", "path -" or "path !reason"
 //	                                     base=B: from that ref; none: from R itself; base=none: the whole
-//	                                     known: no segment brings the documents
+//	                                     known: no segment adds the documents
 //	delete ref=R                         delete R
 //	default branch=B                     make B the default branch
 //	merge inputs=(1,2) documents=(a,b)   replace segments by one with these documents

@@ -19,7 +19,7 @@ type Outline struct {
 	records     []symbolRecord
 }
 
-// A symbolRecord is a symbol without its strings.
+// symbolRecord is a symbol without its strings.
 type symbolRecord struct {
 	offset, line, endLine uint32
 	name                  uint32 // offset of the name in the document's symbol text

@@ -11,7 +11,7 @@
 //	              repository (see NewRepositoryID), never from its name: a
 //	              rename keeps the ID. It fits a JSON number exactly.
 //	RepositoryNumber, ConnectionNumber
-//	              what the API shows instead: 1, 2, 3 … in the order of
+//	              the IDs in the API: 1, 2, 3 … in the order of
 //	              registration, at most MaxNumber (docs/adr/0018).
 //	BlobID        the git object name of a blob, cut to 20 bytes in a SHA-256
 //	              repository.
