@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -148,7 +149,7 @@ func value(m *dto.Metric) float64 {
 
 func openMemory(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open("store", store.Options{Memory: store.NewMemory()})
+	s, err := store.Open("store", store.Options{FileSystem: storetest.NewMemory().FileSystem()})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s

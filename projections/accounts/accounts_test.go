@@ -18,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -35,7 +36,7 @@ var start = time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)
 // rig is a Directory over an in-memory store to which tests apply events.
 type rig struct {
 	t       testing.TB
-	memory  *store.Memory
+	memory  *storetest.Memory
 	store   *store.Store
 	dir     *accounts.Directory
 	applier *projectiontest.Applier
@@ -61,7 +62,7 @@ func (s *spoiler) Apply(context.Context, *store.Batch, event.Record) error {
 }
 
 func newRig(t testing.TB) *rig {
-	r := &rig{t: t, memory: store.NewMemory(), now: start}
+	r := &rig{t: t, memory: storetest.NewMemory(), now: start}
 	r.open()
 	t.Cleanup(r.close)
 	return r
@@ -70,7 +71,7 @@ func newRig(t testing.TB) *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	var err error
-	r.store, err = store.Open("accounts", store.Options{Memory: r.memory, CacheBytes: store.MinCacheBytes})
+	r.store, err = store.Open("accounts", store.Options{FileSystem: r.memory.FileSystem(), CacheBytes: store.MinCacheBytes})
 	must(r.t, err)
 	decoder := projections.NewDecoder(nil)
 	r.reg = prometheus.NewRegistry()

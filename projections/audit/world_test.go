@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/account"
 	words "github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
@@ -39,7 +40,7 @@ var start = time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
 // newWorld opens an empty store over a log; nil means an empty log.
 func newWorld(t testing.TB, log *tamperable, o audit.Options) *world {
 	t.Helper()
-	s, err := store.Open("store", store.Options{Memory: store.NewMemory(), CacheBytes: store.MinCacheBytes})
+	s, err := store.Open("store", store.Options{FileSystem: storetest.NewMemory().FileSystem(), CacheBytes: store.MinCacheBytes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -32,9 +33,9 @@ type rig struct {
 	world   *projectiontest.World
 }
 
-func open(t *testing.T, m *store.Memory, objects segmentstore.Store) *rig {
+func open(t *testing.T, m *storetest.Memory, objects segmentstore.Store) *rig {
 	t.Helper()
-	s, err := store.Open("store", store.Options{Memory: m})
+	s, err := store.Open("store", store.Options{FileSystem: m.FileSystem()})
 	must(t, err)
 	d := projections.NewDecoder(objects)
 	c, err := catalog.Open(catalog.Options{Store: s, Decoder: d})
@@ -49,7 +50,7 @@ func open(t *testing.T, m *store.Memory, objects segmentstore.Store) *rig {
 func newRig(t *testing.T, seed uint64) *rig {
 	objects, err := segmentstore.OpenDirectory(t.TempDir())
 	must(t, err)
-	r := open(t, store.NewMemory(), objects)
+	r := open(t, storetest.NewMemory(), objects)
 	r.world = projectiontest.NewWorld(t, seed, 2, objects)
 	return r
 }

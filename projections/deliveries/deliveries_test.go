@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/ledger"
@@ -36,7 +37,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // rig is a ledger over an in-memory store, and the log from which it is built.
 type rig struct {
 	t       *testing.T
-	memory  *store.Memory
+	memory  *storetest.Memory
 	objects segmentstore.Store
 	ledger  *deliveries.Ledger
 	applier *projectiontest.Applier
@@ -48,7 +49,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	objects, err := segmentstore.OpenDirectory(t.TempDir())
 	must(t, err)
-	r := &rig{t: t, memory: store.NewMemory(), objects: objects, next: map[int32]event.Offset{}}
+	r := &rig{t: t, memory: storetest.NewMemory(), objects: objects, next: map[int32]event.Offset{}}
 	r.open(nil)
 	t.Cleanup(func() { r.close() })
 	return r
@@ -56,7 +57,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) open(reg prometheus.Registerer) {
 	r.t.Helper()
-	s, err := store.Open("store", store.Options{Memory: r.memory})
+	s, err := store.Open("store", store.Options{FileSystem: r.memory.FileSystem()})
 	must(r.t, err)
 	d := projections.NewDecoder(r.objects)
 	r.ledger, err = deliveries.Open(deliveries.Options{Store: s, Decoder: d, Now: func() time.Time { return start.Add(time.Hour) }, Registerer: reg})

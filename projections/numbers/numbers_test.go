@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -31,7 +32,7 @@ var start = time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 // rig is a projection over an in-memory store to which tests apply events.
 type rig struct {
 	t       *testing.T
-	memory  *store.Memory
+	memory  *storetest.Memory
 	store   *store.Store
 	numbers *numbers.Numbers
 	applier *projectiontest.Applier
@@ -56,7 +57,7 @@ func (f *failing) Apply(context.Context, *store.Batch, event.Record) error {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, memory: store.NewMemory()}
+	r := &rig{t: t, memory: storetest.NewMemory()}
 	r.open()
 	t.Cleanup(r.close)
 	return r
@@ -65,7 +66,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	var err error
-	r.store, err = store.Open("accounts", store.Options{Memory: r.memory, CacheBytes: store.MinCacheBytes})
+	r.store, err = store.Open("accounts", store.Options{FileSystem: r.memory.FileSystem(), CacheBytes: store.MinCacheBytes})
 	must(r.t, err)
 	decoder := projections.NewDecoder(nil)
 	r.reg = prometheus.NewRegistry()

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -59,7 +59,7 @@ func TestRestore(t *testing.T) {
 		_, more := w.Step()
 		records = append(records, more...)
 	}
-	m := store.NewMemory()
+	m := storetest.NewMemory()
 	b := openBench(t, m, objects, places.Options{})
 	b.apply(records...)
 	want := b.dump()
@@ -105,7 +105,7 @@ func TestRestore(t *testing.T) {
 	if b.unheldCount() == 0 {
 		t.Fatal("nothing is missing")
 	}
-	rebuilt := openBench(t, store.NewMemory(), objects, places.Options{})
+	rebuilt := openBench(t, storetest.NewMemory(), objects, places.Options{})
 	rebuilt.apply(records...)
 	if d := projectiontest.Difference(rebuilt.dump(), b.dump()); d != "" {
 		t.Fatalf("a rebuild and the store without the segments: %s", d)

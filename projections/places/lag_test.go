@@ -6,7 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 )
 
 // TestStoreThatFollowsLate stops a store halfway. Its segments are merged and deleted
@@ -16,9 +16,9 @@ import (
 func TestStoreThatFollowsLate(t *testing.T) {
 	for _, seed := range seeds(4) {
 		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}
-		h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
+		h := &history{bench: openBench(t, storetest.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
 		stop := h.run()
-		late := openBench(t, store.NewMemory(), objects, places.Options{})
+		late := openBench(t, storetest.NewMemory(), objects, places.Options{})
 		const steps, halt = 120, 50
 		applied := 0
 		for i := range steps {

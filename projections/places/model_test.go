@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -81,7 +81,7 @@ func TestConformance(t *testing.T) {
 
 func newHistory(t testing.TB, seed uint64, o places.Options) *history {
 	objects := newObjects(t)
-	return &history{bench: openBench(t, store.NewMemory(), objects, o), w: projectiontest.NewWorld(t, seed, 2, objects)}
+	return &history{bench: openBench(t, storetest.NewMemory(), objects, o), w: projectiontest.NewWorld(t, seed, 2, objects)}
 }
 
 func (h *history) finish() {

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -39,9 +40,9 @@ func newObjects(t testing.TB) *segmentstore.Directory {
 	return d
 }
 
-func openBench(t testing.TB, m *store.Memory, objects segmentstore.Store, o places.Options) *bench {
+func openBench(t testing.TB, m *storetest.Memory, objects segmentstore.Store, o places.Options) *bench {
 	t.Helper()
-	s, err := store.Open("store", store.Options{Memory: m})
+	s, err := store.Open("store", store.Options{FileSystem: m.FileSystem()})
 	must(t, err)
 	return benchOver(t, s, objects, o)
 }

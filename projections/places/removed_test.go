@@ -7,7 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -103,7 +103,7 @@ func (h *history) checkMarks(v *places.View) error {
 func TestMarksOfRemovals(t *testing.T) {
 	list, marks := seeds(3), 0
 	for _, seed := range list {
-		m := store.NewMemory()
+		m := storetest.NewMemory()
 		objects := newObjects(t)
 		h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
 		for i := range 300 {
@@ -158,7 +158,7 @@ func TestMarkOfALateSegment(t *testing.T) {
 // erased in the meantime: its text must also be deleted immediately, whatever its clock
 // shows. The erasure counts it until it is deleted, and is still known after a restart.
 func TestErasureOfALateSegment(t *testing.T) {
-	m, objects := store.NewMemory(), newObjects(t)
+	m, objects := storetest.NewMemory(), newObjects(t)
 	h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, 1, 1, objects), faithful: true}
 	h.apply(h.w.Register(0))
 	var repo *projectiontest.Repository

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -48,7 +49,7 @@ type script struct {
 func newScript(t *testing.T) *script {
 	objects := newObjects(t)
 	return &script{
-		history: &history{bench: openBench(t, store.NewMemory(), objects, places.Options{}), w: projectiontest.NewWorld(t, 0, 1, objects)},
+		history: &history{bench: openBench(t, storetest.NewMemory(), objects, places.Options{}), w: projectiontest.NewWorld(t, 0, 1, objects)},
 		names:   map[code.DocumentKey]string{}, segments: map[string]segment.ID{},
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -60,7 +60,7 @@ func (h *history) inDatabase(id segment.ID) bool {
 // a view references it, and that its keys and its object are deleted then.
 func TestSegmentsGoWithTheirLastView(t *testing.T) {
 	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100)}
-	h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, 3, 1, objects)}
+	h := &history{bench: openBench(t, storetest.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, 3, 1, objects)}
 	stop := h.run()
 	h.apply(h.w.Register(0))
 	var repo *projectiontest.Repository
@@ -112,7 +112,7 @@ func TestSegmentsGoWithTheirLastView(t *testing.T) {
 // TestDeletionGoesOnAfterRestart checks that an object whose deletion failed or did not
 // start is deleted by the next process.
 func TestDeletionGoesOnAfterRestart(t *testing.T) {
-	m := store.NewMemory()
+	m := storetest.NewMemory()
 	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100), fail: errors.New("no route to host")}
 	o := places.Options{DeleteObjects: true}
 	h := &history{bench: openBench(t, m, objects, o), w: projectiontest.NewWorld(t, 3, 1, objects)}
@@ -146,7 +146,7 @@ func TestDeletionGoesOnAfterRestart(t *testing.T) {
 func TestRebuildWithoutDeletedObjects(t *testing.T) {
 	for _, seed := range seeds(3) {
 		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}
-		h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
+		h := &history{bench: openBench(t, storetest.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
 		stop := h.run()
 		for i := range 100 {
 			h.step(i)
@@ -159,7 +159,7 @@ func TestRebuildWithoutDeletedObjects(t *testing.T) {
 		must(t, h.places.Sweep(context.Background()))
 		want := h.dump()
 		gone := len(objects.deleted)
-		fresh := openBench(t, store.NewMemory(), objects, places.Options{})
+		fresh := openBench(t, storetest.NewMemory(), objects, places.Options{})
 		fresh.apply(h.records...)
 		must(t, fresh.places.Sweep(context.Background()))
 		got := fresh.dump()

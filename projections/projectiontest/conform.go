@@ -7,6 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -18,8 +19,8 @@ type Open func(t *testing.T, s *store.Store, objects segmentstore.Store, d *proj
 // in several ways and compares all resulting rows.
 func Conform(t *testing.T, records []event.Record, objects segmentstore.Store, open Open) {
 	c := &conformer{records: records, objects: objects, open: open}
-	want := c.run(t, store.NewMemory(), records)
-	t.Run("again", func(t *testing.T) { c.mustEqual(t, want, c.run(t, store.NewMemory(), records)) })
+	want := c.run(t, storetest.NewMemory(), records)
+	t.Run("again", func(t *testing.T) { c.mustEqual(t, want, c.run(t, storetest.NewMemory(), records)) })
 	t.Run("replayed", func(t *testing.T) { c.applyTwice(t, want) })
 	t.Run("suffixes", func(t *testing.T) { c.applySuffixes(t, want) })
 	t.Run("reopened", func(t *testing.T) { c.reopenBetween(t, want) })
@@ -34,9 +35,9 @@ type conformer struct {
 }
 
 // withStore opens a store and calls f with an Applier for it.
-func (c *conformer) withStore(t *testing.T, m *store.Memory, f func(a *Applier)) {
+func (c *conformer) withStore(t *testing.T, m *storetest.Memory, f func(a *Applier)) {
 	t.Helper()
-	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
+	s, err := store.Open("store", store.Options{FileSystem: m.FileSystem(), CacheBytes: store.MinCacheBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func (c *conformer) mustDump(t *testing.T, a *Applier) []Row {
 }
 
 // run applies records to a store and returns its rows after it is opened again.
-func (c *conformer) run(t *testing.T, m *store.Memory, records []event.Record) (rows []Row) {
+func (c *conformer) run(t *testing.T, m *storetest.Memory, records []event.Record) (rows []Row) {
 	t.Helper()
 	c.withStore(t, m, func(a *Applier) { c.apply(t, a, records) })
 	c.withStore(t, m, func(a *Applier) { rows = c.mustDump(t, a) })
@@ -87,14 +88,14 @@ func (c *conformer) mustEqual(t *testing.T, want, got []Row) {
 
 // applyTwice applies everything twice to one store.
 func (c *conformer) applyTwice(t *testing.T, want []Row) {
-	m := store.NewMemory()
+	m := storetest.NewMemory()
 	c.run(t, m, c.records)
 	c.mustEqual(t, want, c.run(t, m, c.records))
 }
 
 // applySuffixes applies suffixes of the records once more.
 func (c *conformer) applySuffixes(t *testing.T, want []Row) {
-	m := store.NewMemory()
+	m := storetest.NewMemory()
 	c.run(t, m, c.records)
 	for from := 0; from < len(c.records); from += 1 + len(c.records)/16 {
 		c.withStore(t, m, func(a *Applier) { c.apply(t, a, c.records[from:]) })
@@ -104,7 +105,7 @@ func (c *conformer) applySuffixes(t *testing.T, want []Row) {
 
 // reopenBetween closes and opens the store between records.
 func (c *conformer) reopenBetween(t *testing.T, want []Row) {
-	m := store.NewMemory()
+	m := storetest.NewMemory()
 	step := 1 + len(c.records)/40
 	for from := 0; from < len(c.records); from += step {
 		c.withStore(t, m, func(a *Applier) { c.apply(t, a, c.records[from:min(from+step, len(c.records))]) })
@@ -115,8 +116,8 @@ func (c *conformer) reopenBetween(t *testing.T, want []Row) {
 // crashEverywhere simulates a power loss after every record: once without any unsynced
 // data, once with a random part of it. The rest must continue to the same rows.
 func (c *conformer) crashEverywhere(t *testing.T, want []Row) {
-	m := store.NewMemory()
-	var left []*store.Memory
+	m := storetest.NewMemory()
+	var left []*storetest.Memory
 	c.withStore(t, m, func(a *Applier) {
 		for i, rec := range c.records {
 			c.apply(t, a, []event.Record{rec})
@@ -148,5 +149,5 @@ func (c *conformer) applyReordered(t *testing.T, want []Row) {
 	if len(sorted) != len(c.records) {
 		t.Fatalf("%d of %d records have a partition below 9", len(sorted), len(c.records))
 	}
-	c.mustEqual(t, want, c.run(t, store.NewMemory(), sorted))
+	c.mustEqual(t, want, c.run(t, storetest.NewMemory(), sorted))
 }

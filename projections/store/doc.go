@@ -3,7 +3,7 @@
 //
 // It answers the question "where are rows and segments stored, and what survives a
 // crash?". The main types are Store, Batch (one record's effect), Snapshot (a consistent
-// state for a reader) and Iterator; Memory is the file system of crash tests.
+// state for a reader) and Iterator. Package storetest has the file system of crash tests.
 //
 // # Keyspaces
 //

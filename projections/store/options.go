@@ -47,8 +47,8 @@ type Options struct {
 	// Cache is a block cache that several stores share, in place of one of CacheBytes.
 	// The cache metrics then cover all of them.
 	Cache *Cache
-	// Memory replaces the disk in tests.
-	Memory *Memory
+	// FileSystem replaces the disk, as in tests. Nil means the disk.
+	FileSystem FileSystem
 	// ReadOnly opens a store without writing to it, to read as much as possible although
 	// its files may be damaged.
 	ReadOnly bool
@@ -92,10 +92,13 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
+// FileSystem holds the files of a store.
+type FileSystem = vfs.FS
+
 func (o *Options) fileSystem() vfs.FS {
 	fs := vfs.FS(noRecycleFS{vfs.Default})
-	if o.Memory != nil {
-		fs = o.Memory.hooked
+	if o.FileSystem != nil {
+		fs = o.FileSystem
 	}
 	if o.DiskFull != nil {
 		fs = vfs.OnDiskFull(fs, o.DiskFull)

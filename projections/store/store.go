@@ -69,7 +69,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o.ensureDefaults()
-	s := &Store{dir: dir, fs: o.fileSystem(), onDisk: o.Memory == nil, remedy: o.Remedy}
+	s := &Store{dir: dir, fs: o.fileSystem(), onDisk: o.FileSystem == nil, remedy: o.Remedy}
 	if err := s.fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: create %s: %w", dir, err)
 	}

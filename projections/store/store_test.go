@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -81,7 +82,7 @@ func TestOptionsValidate(t *testing.T) {
 }
 
 func TestCheckpointIsPartOfTheBatch(t *testing.T) {
-	s := open(t, "d", Options{Memory: NewMemory()})
+	s := open(t, "d", Options{FileSystem: storetest.NewMemory().FileSystem()})
 	defer s.Close()
 	b := s.NewBatch()
 	must(t, b.Set([]byte("ca"), []byte("1")))
@@ -112,8 +113,8 @@ func TestCheckpointIsPartOfTheBatch(t *testing.T) {
 // and none before a Sync.
 func TestCrashKeepsAPrefix(t *testing.T) {
 	for seed := range uint64(20) {
-		mem := NewMemory()
-		s := open(t, "d", Options{Memory: mem})
+		mem := storetest.NewMemory()
+		s := open(t, "d", Options{FileSystem: mem.FileSystem()})
 		const n, synced = 200, 60
 		for i := range n {
 			b := s.NewBatch()
@@ -126,7 +127,7 @@ func TestCrashKeepsAPrefix(t *testing.T) {
 		}
 		crashed := mem.Crash(50, seed)
 		must(t, s.Close())
-		s = open(t, "d", Options{Memory: crashed})
+		s = open(t, "d", Options{FileSystem: crashed.FileSystem()})
 		next, err := s.Checkpoint(0)
 		must(t, err)
 		if next <= synced {
@@ -148,8 +149,8 @@ func TestCrashKeepsAPrefix(t *testing.T) {
 
 func TestIngestAndExcise(t *testing.T) {
 	ctx := context.Background()
-	for _, memory := range []*Memory{nil, NewMemory()} {
-		s := open(t, filepath.Join(t.TempDir(), "d"), Options{Memory: memory})
+	for _, files := range []FileSystem{nil, storetest.NewMemory().FileSystem()} {
+		s := open(t, filepath.Join(t.TempDir(), "d"), Options{FileSystem: files})
 		lo, hi := []byte("sA"), []byte("sB")
 		path := writeTable(t, "sA1", "sA2")
 		must(t, s.IngestSegment(ctx, lo, hi, path))
@@ -177,15 +178,15 @@ func TestIngestAndExcise(t *testing.T) {
 // TestIngestSurvivesCrash checks that an ingest is durable when it returns, whatever
 // happens to concurrent batches.
 func TestIngestSurvivesCrash(t *testing.T) {
-	mem := NewMemory()
-	s := open(t, "d", Options{Memory: mem})
+	mem := storetest.NewMemory()
+	s := open(t, "d", Options{FileSystem: mem.FileSystem()})
 	b := s.NewBatch()
 	must(t, b.Set([]byte("ca"), nil))
 	must(t, b.Commit())
 	must(t, s.IngestSegment(context.Background(), []byte("sA"), []byte("sB"), writeTable(t, "sA1")))
 	crashed := mem.Crash(0, 0)
 	must(t, s.Close())
-	s = open(t, "d", Options{Memory: crashed})
+	s = open(t, "d", Options{FileSystem: crashed.FileSystem()})
 	defer s.Close()
 	if found, err := s.HasSegment([]byte("sA"), []byte("sB")); err != nil || !found {
 		t.Fatalf("segment after a crash: %v, %v", found, err)
@@ -193,7 +194,7 @@ func TestIngestSurvivesCrash(t *testing.T) {
 }
 
 func TestBatchRefusesSegments(t *testing.T) {
-	s := open(t, "d", Options{Memory: NewMemory()})
+	s := open(t, "d", Options{FileSystem: storetest.NewMemory().FileSystem()})
 	defer s.Close()
 	b := s.NewBatch()
 	defer b.Close()
@@ -206,7 +207,7 @@ func TestBatchRefusesSegments(t *testing.T) {
 }
 
 func TestSnapshotIsStable(t *testing.T) {
-	s := open(t, "d", Options{Memory: NewMemory()})
+	s := open(t, "d", Options{FileSystem: storetest.NewMemory().FileSystem()})
 	defer s.Close()
 	set := func(v string) {
 		b := s.NewBatch()
@@ -252,7 +253,7 @@ func TestSuccessor(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	s := open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
+	s := open(t, "d", Options{FileSystem: storetest.NewMemory().FileSystem(), Registerer: reg})
 	families, err := reg.Gather()
 	must(t, err)
 	samples := 0
@@ -263,7 +264,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("%d samples of %d", samples, len(s.metrics.gauges))
 	}
 	must(t, s.Close())
-	s = open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
+	s = open(t, "d", Options{FileSystem: storetest.NewMemory().FileSystem(), Registerer: reg})
 	must(t, s.Close())
 }
 

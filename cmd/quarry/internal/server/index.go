@@ -81,7 +81,7 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 		DiskFull: s.o.diskFull, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
 	if s.o.simulated != nil {
-		o.Memory = s.o.simulated.disk
+		o.FileSystem = s.o.simulated.disk
 	}
 	return o
 }

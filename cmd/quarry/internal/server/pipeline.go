@@ -44,11 +44,11 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	standIns := simulatedMachine{}
+	simulated := simulatedMachine{}
 	if s.o.simulated != nil {
-		standIns = *s.o.simulated
+		simulated = *s.o.simulated
 	}
-	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, s.codeHosts, standIns.execute, s.o.Logger, s.o.Registerer)
+	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, s.codeHosts, simulated.execute, s.o.Logger, s.o.Registerer)
 	if err != nil {
 		return fmt.Errorf("open mirrors: %w", err)
 	}
@@ -89,7 +89,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
 		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the rest is left to the requests before it and the projections after it
-		Jitter:     standIns.jitter,
+		Jitter:     simulated.jitter,
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
 	})

@@ -72,7 +72,7 @@ type simulatedMachine struct {
 	// execute runs git commands.
 	execute mirror.Executor
 	// disk stores the projections.
-	disk *store.Memory
+	disk store.FileSystem
 	// jitter varies the length of waits.
 	jitter func(time.Duration) time.Duration
 }

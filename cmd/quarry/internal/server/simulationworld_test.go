@@ -36,7 +36,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -64,7 +64,7 @@ type simulatedWorld struct {
 	logger *slog.Logger
 	// disk stores the projections. durable is a copy of its last synced state, which is
 	// what a crash may leave.
-	disk, durable *store.Memory
+	disk, durable *storetest.Memory
 	repositories  []*simulation.Repository
 	life          *simulatedLife // nil while the server is down
 	server        atomic.Pointer[Server]
@@ -96,7 +96,7 @@ func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
 	}}
 	w := &simulatedWorld{seed: seed, t: t, host: simulation.NewHost(), log: simulation.NewLog(simulatedPartitions), config: &c}
 	w.away, w.full = outage{name: "host away", set: w.host.SetAway}, outage{name: "disk full", set: w.host.SetFull}
-	w.disk, w.durable = store.NewMemory(), store.NewMemory()
+	w.disk, w.durable = storetest.NewMemory(), storetest.NewMemory()
 	var trace io.Writer
 	w.logger = slog.New(slog.DiscardHandler)
 	if path := os.Getenv("QUARRY_TRACE"); path != "" {
@@ -145,7 +145,7 @@ func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Proc
 	metrics := prometheus.NewRegistry()
 	s := newServer(Options{
 		Config: w.config, Logger: w.logger, Registerer: metrics, Gatherer: metrics,
-		simulated: &simulatedMachine{execute: w.host.Git(w.s, process), disk: w.disk, jitter: simulatedJitter},
+		simulated: &simulatedMachine{execute: w.host.Git(w.s, process), disk: w.disk.FileSystem(), jitter: simulatedJitter},
 	})
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.openCodeHosts(); err != nil {
@@ -324,7 +324,7 @@ func (w *simulatedWorld) removeDirectory(dir string) {
 
 func (w *simulatedWorld) loseProjections() {
 	w.removeDirectory(w.config.ProjectionsDir())
-	w.disk, w.durable = store.NewMemory(), store.NewMemory()
+	w.disk, w.durable = storetest.NewMemory(), storetest.NewMemory()
 }
 
 // tearRegistrations truncates some of the unsynced files in which mirrors store their

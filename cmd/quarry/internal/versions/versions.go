@@ -71,8 +71,8 @@ type Options struct {
 	FailureReason func(event.Position) (reason string, given bool)
 	// DiskFull is called when a store cannot write because the disk is full. Optional.
 	DiskFull func()
-	// Memory replaces the disk in simulations. Optional.
-	Memory     *store.Memory
+	// FileSystem replaces the disk in simulations. Optional.
+	FileSystem store.FileSystem
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -247,7 +247,7 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 		return nil, err
 	}
 	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
-	options := store.Options{Cache: v.blocks, DiskFull: v.o.DiskFull, Memory: v.o.Memory, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal), Remedy: repair.RemedyStart}
+	options := store.Options{Cache: v.blocks, DiskFull: v.o.DiskFull, FileSystem: v.o.FileSystem, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal), Remedy: repair.RemedyStart}
 	rows, err := store.Open(dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("open projections: %w", err)

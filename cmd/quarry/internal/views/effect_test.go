@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -103,7 +104,7 @@ func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 
 // rowsAfterReplay returns the rows that a Runner derives from a log, after the store is
 // reopened, which removes segments that nothing names.
-func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
+func (x *worldIndex) rowsAfterReplay(m *storetest.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
 	err = x.withProjections(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
 		return followLog(s, log, d, p)
 	})
@@ -118,8 +119,8 @@ func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (r
 }
 
 // withProjections opens all projections over a store and calls f with them.
-func (x *worldIndex) withProjections(m *store.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
-	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
+func (x *worldIndex) withProjections(m *storetest.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
+	s, err := store.Open("store", store.Options{FileSystem: m.FileSystem(), CacheBytes: store.MinCacheBytes})
 	if err != nil {
 		return err
 	}
@@ -175,11 +176,11 @@ func (a *again) Tail(ctx context.Context, topic event.Topic, partition int32, fr
 func TestSuffixesAgainChangeNothing(t *testing.T) {
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 60)
-	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
+	want, err := x.rowsAfterReplay(storetest.NewMemory(), x.newLog())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, log := store.NewMemory(), &again{Log: projectiontest.NewLog(historyPartitions), rng: rand.New(rand.NewPCG(seed, 1))}
+	m, log := storetest.NewMemory(), &again{Log: projectiontest.NewLog(historyPartitions), rng: rand.New(rand.NewPCG(seed, 1))}
 	const rounds = 20
 	var got []projectiontest.Row
 	for n := range rounds {
@@ -212,7 +213,7 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 		}
 		return kept
 	}
-	want := withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))
+	want := withoutPositions(x.rowsAfterReplay(storetest.NewMemory(), x.newLog()))
 	rng := rand.New(rand.NewPCG(seed, 2))
 	from, repeated := rng.IntN(len(x.records)/2), 0
 	for _, rec := range x.records[from:] {
@@ -226,7 +227,7 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 			repeated++
 		}
 	}
-	if d := projectiontest.Difference(want, withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))); d != "" || repeated == 0 {
+	if d := projectiontest.Difference(want, withoutPositions(x.rowsAfterReplay(storetest.NewMemory(), x.newLog()))); d != "" || repeated == 0 {
 		t.Fatalf("%d events again, from record %d on: %s", repeated, from, d)
 	}
 }
@@ -238,12 +239,12 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 // may keep the marker of a manifest and lose the manifest. The conformance suite loses
 // parts, after records.
 type crashes struct {
-	memory *store.Memory
+	memory *storetest.Memory
 	every  int // on average
 	mu     struct {
 		sync.Mutex
 		rng  *rand.Rand
-		left []*store.Memory
+		left []*storetest.Memory
 		seen int
 	}
 }
@@ -264,12 +265,12 @@ func TestKilledAt200Points(t *testing.T) {
 	const kills = 200
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 30)
-	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
+	want, err := x.rowsAfterReplay(storetest.NewMemory(), x.newLog())
 	if err != nil {
 		t.Fatal(err)
 	}
 	killed, operations := 0, 0
-	begin := store.NewMemory()
+	begin := storetest.NewMemory()
 	for round := uint64(0); killed < kills; round++ {
 		c := &crashes{memory: begin, every: 12}
 		c.mu.rng = rand.New(rand.NewPCG(seed, round))
@@ -278,7 +279,7 @@ func TestKilledAt200Points(t *testing.T) {
 			t.Fatal(err)
 		}
 		operations += c.mu.seen
-		begin = store.NewMemory()
+		begin = storetest.NewMemory()
 		for n, left := range c.mu.left[:min(len(c.mu.left), kills-killed)] {
 			killed++
 			if c.mu.rng.IntN(8) == 0 {

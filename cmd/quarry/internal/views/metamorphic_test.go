@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -42,7 +43,7 @@ func newWorldIndex(t *testing.T, seed uint64) *worldIndex {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := store.Open("store", store.Options{Memory: store.NewMemory()})
+	rows, err := store.Open("store", store.Options{FileSystem: storetest.NewMemory().FileSystem()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,7 @@
-package store
+// Package storetest keeps the files of a store in memory: it is for tests.
+//
+// It answers the question "what is left of a store after a power failure?".
+package storetest
 
 import (
 	"math/rand/v2"
@@ -19,6 +22,9 @@ type Memory struct {
 func NewMemory() *Memory { return newMemory(vfs.NewCrashableMem()) }
 
 func newMemory(fs *vfs.MemFS) *Memory { return &Memory{fs, fs} }
+
+// FileSystem returns m as a store.Options.FileSystem.
+func (m *Memory) FileSystem() vfs.FS { return m.hooked }
 
 // BeforeWrites sets a function that is called before every operation that changes the
 // file system, including syncs, of stores that are opened from now on. It is called on
