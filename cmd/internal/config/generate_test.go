@@ -23,7 +23,7 @@ const (
 func isGenerating() bool { return os.Getenv("QUARRY_GENERATE") == "1" }
 
 func TestSchemaIsCurrent(t *testing.T) {
-	want, err := Schema()
+	want, err := makeSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestPageIsCurrent(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has lost the marks around its table", pageFile)
 	}
-	checkCurrent(t, pageFile, []byte(before+tableBegin+"\n"+Markdown()+"\n"+tableEnd+after))
+	checkCurrent(t, pageFile, []byte(before+tableBegin+"\n"+makeTables()+"\n"+tableEnd+after))
 }
 
 func checkCurrent(t *testing.T, name string, want []byte) {
@@ -62,7 +62,7 @@ func checkCurrent(t *testing.T, name string, want []byte) {
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text, err := Schema()
+	text, err := makeSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +71,10 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(SchemaID, doc); err != nil {
+	if err := compiler.AddResource(schemaID, doc); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := compiler.Compile(SchemaID)
+	compiled, err := compiler.Compile(schemaID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,12 @@ import (
 // releaseVersion matches a valid version of a release.
 var releaseVersion = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
 
+// noticesFile contains the licenses of all modules that are linked into the binary.
+const noticesFile = "deploy/third-party-notices.txt"
+
+// platforms are the platforms of releases; each may link different modules.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+
 // releasedFiles are in every archive, together with the binary.
 var releasedFiles = []string{"LICENSE", "README.md", "CHANGELOG.md", noticesFile}
 

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// SchemaID is the name of the JSON Schema of the configuration file.
-const SchemaID = "urn:quarrysearch:quarry:config"
+// schemaID is the name of the JSON Schema of the configuration file.
+const schemaID = "urn:quarrysearch:quarry:config"
 
 type schema = map[string]any
 
-// Schema returns the JSON Schema of the configuration file.
-func Schema() ([]byte, error) {
+// makeSchema returns the JSON Schema of the configuration file.
+func makeSchema() ([]byte, error) {
 	c := Default()
 	root := sectionSchema(reflect.ValueOf(c))
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["$id"] = SchemaID
+	root["$id"] = schemaID
 	root["title"] = "Configuration of quarry serve"
 	b, err := json.MarshalIndent(root, "", "  ")
 	return append(b, '\n'), err
@@ -83,8 +83,8 @@ func withDefault(property schema, v reflect.Value) schema {
 	return property
 }
 
-// Markdown returns the table of settings of docs/configuration.md.
-func Markdown() string {
+// makeTables returns the table of settings of docs/configuration.md.
+func makeTables() string {
 	var b strings.Builder
 	b.WriteString("| Key | Environment | Default | Meaning |\n| --- | --- | --- | --- |\n")
 	for _, f := range Fields() {
