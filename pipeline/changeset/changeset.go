@@ -12,21 +12,6 @@ import (
 // The largest public repositories have fewer than a million files.
 const MaxChanges = 4_000_000
 
-// Kind is the kind of change of a path.
-type Kind string
-
-// Kinds of changes.
-const (
-	Added    Kind = "added"
-	Modified Kind = "modified" // the content changed
-	Deleted  Kind = "deleted"
-	// ModeOnly: the content is unchanged and is still a file; its executable bit changed.
-	ModeOnly Kind = "mode"
-	// Retyped: a file became a link, a link a submodule, and so on; the content may have
-	// changed, too.
-	Retyped Kind = "retyped"
-)
-
 // Change is one path that differs between two commits. The zero Entry means that the file
 // does not exist. Old.Size is not set.
 type Change struct {
@@ -35,21 +20,6 @@ type Change struct {
 	// InvalidPath means that Path is not git's path but a generated name (code.NamePath):
 	// no checkout can contain this file.
 	InvalidPath bool
-}
-
-// Kind returns the kind of change.
-func (c *Change) Kind() Kind {
-	switch {
-	case c.Old.ID.IsZero():
-		return Added
-	case c.New.ID.IsZero():
-		return Deleted
-	case c.Old.Mode.Type() != c.New.Mode.Type():
-		return Retyped
-	case c.Old.ID == c.New.ID:
-		return ModeOnly
-	}
-	return Modified
 }
 
 // Compare returns the changes from before to after. An empty before stands for an empty

@@ -95,6 +95,21 @@ func (w *world) commit() string {
 	return fmt.Sprintln("commit", len(w.commits)-1)
 }
 
+// kindOf names what happened to a path.
+func kindOf(c *changeset.Change) string {
+	switch {
+	case c.Old.ID.IsZero():
+		return "added"
+	case c.New.ID.IsZero():
+		return "deleted"
+	case c.Old.Mode.Type() != c.New.Mode.Type():
+		return "retyped" // a file became a link, a link a submodule, …
+	case c.Old.ID == c.New.ID:
+		return "mode" // it became executable, or ceased to be
+	}
+	return "modified"
+}
+
 func (w *world) printChanges(t *testing.T, before, after string) string {
 	changes, err := readChanges(t, w.fetch(t), w.number(t, before), w.number(t, after))
 	if err != nil {
@@ -105,7 +120,7 @@ func (w *world) printChanges(t *testing.T, before, after string) string {
 	}
 	var b strings.Builder
 	for _, c := range changes {
-		fmt.Fprintf(&b, "%-8s %s %s -> %s\n", c.Kind(), c.Path, w.name(c.Old, false), w.name(c.New, true))
+		fmt.Fprintf(&b, "%-8s %s %s -> %s\n", kindOf(&c), c.Path, w.name(c.Old, false), w.name(c.New, true))
 	}
 	if b.Len() == 0 {
 		return "nothing\n"

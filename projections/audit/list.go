@@ -2,13 +2,11 @@ package audit
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
-	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -38,20 +36,6 @@ func (l *Log) List(q auditlog.Query) (page auditlog.Page, err error) {
 	}
 	page.Entries, err = w.read(to, rest, q.Limit)
 	return page, err
-}
-
-// Get returns the entry with an ID, or code.ErrNotFound if there is none or it is no
-// longer stored.
-func (l *Log) Get(id string) (*auditlog.Entry, error) {
-	p, err := parseID(id)
-	if err != nil {
-		return nil, err
-	}
-	e, found, err := readEntry(l.store, p)
-	if err == nil && !found {
-		err = fmt.Errorf("entry %s of the audit log: %w", id, code.ErrNotFound)
-	}
-	return e, err
 }
 
 // Heads returns the head of each topic.

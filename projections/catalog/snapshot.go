@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -45,11 +44,7 @@ func (row *repositoryRow) toRepository() *Repository {
 // Snapshot contains all repositories at one point in time. It is immutable.
 type Snapshot struct {
 	byID, byName []*Repository
-	pushed       struct {
-		sync.Once
-		order []*Repository
-	}
-	superseded chan struct{}
+	superseded   chan struct{}
 }
 
 func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
@@ -57,10 +52,6 @@ func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
 // CompareNames compares repositories in the order of Snapshot.ByName.
 func CompareNames(a, b *Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), compareID(a, b))
-}
-
-func comparePushed(a, b *Repository) int {
-	return cmp.Or(a.PushedAt.Compare(b.PushedAt), CompareNames(a, b))
 }
 
 func newSnapshot(all []*Repository) *Snapshot {
@@ -147,13 +138,3 @@ func (s *Snapshot) FindByName(name string) (*Repository, bool) {
 // ByName returns all repositories in the order of (name, ID). The caller must not modify
 // the slice.
 func (s *Snapshot) ByName() []*Repository { return s.byName }
-
-// ByPushed returns all repositories in the order of (PushedAt, name, ID), those without a
-// push first. The caller must not modify the slice.
-func (s *Snapshot) ByPushed() []*Repository {
-	s.pushed.Do(func() {
-		s.pushed.order = slices.Clone(s.byName)
-		slices.SortFunc(s.pushed.order, comparePushed)
-	})
-	return s.pushed.order
-}

@@ -292,7 +292,7 @@ func listPlaces(v *places.View, segments []places.Segment, refs []code.Ref) ([]s
 			if refs != nil {
 				ref = refs[s.Places.Ref[i]]
 			}
-			if !s.Places.IsLive(d) || int(s.Places.First[d]) > i || int(s.Places.First[d+1]) <= i {
+			if s.Places.Live[d/64]>>(d%64)&1 == 0 || int(s.Places.First[d]) > i || int(s.Places.First[d+1]) <= i {
 				return nil, fmt.Errorf("columns disagree on document %d", d)
 			}
 			path := strings.ReplaceAll(string(s.Places.Path(i)), "\x00", "\n")

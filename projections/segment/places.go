@@ -44,9 +44,6 @@ func (p *Places) Path(i int) []byte {
 	return p.Paths[start : p.PathEnd[i]-1]
 }
 
-// IsLive reports whether document d has a place.
-func (p *Places) IsLive(d DocID) bool { return p.Live[d/64]>>(d%64)&1 != 0 }
-
 // SizeBytes returns the memory that the columns use.
 func (p *Places) SizeBytes() int {
 	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + nameFilterBytes(len(p.Paths))

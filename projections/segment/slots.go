@@ -54,10 +54,3 @@ func (s *Slots) count(n int) {
 		s.busy(s.mu.taken > 0)
 	}
 }
-
-// Taken returns the number of slots in use.
-func (s *Slots) Taken() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.taken
-}
