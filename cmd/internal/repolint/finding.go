@@ -28,7 +28,7 @@ func (f Finding) String() string {
 
 // Check applies every rule and returns the findings in order.
 func (t *Tree) Check() []Finding {
-	var all []Finding
+	all := t.checkTreeNames()
 	for _, p := range t.Packages {
 		for _, rule := range []func(*Package) []Finding{
 			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkLengths, t.checkNames, t.checkWords,

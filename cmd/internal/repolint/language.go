@@ -12,9 +12,13 @@ import (
 // lower-case word.
 const MaxOneWordShare = 15
 
-// minFunctions is the number of functions below which a package is too small for a
-// percentage.
-const minFunctions = 12
+// MaxTreeOneWordShare is the maximum percentage of such functions in the whole tree. The
+// share was 40 before the functions were renamed; the limit may only get smaller.
+const MaxTreeOneWordShare = 2
+
+// minFunctions and minTreeFunctions are the numbers of functions below which a package and a
+// tree are too small for a percentage.
+const minFunctions, minTreeFunctions = 12, 200
 
 // completeWords are one-word names that are complete with a receiver, or by convention of
 // Go.
@@ -49,11 +53,42 @@ var (
 // oddWords are words that make comments sound translated.
 var oddWords = regexp.MustCompile(`(?i)\b(told|untold|anew|beside|nobody|who asks|no good|for ever|of its own|what waits|dear|hitherto|therein|thereof|whom)\b`)
 
+// countNames returns the number of functions of a package and of those with a one-word name.
+func countNames(p *Package) (functions, short int) {
+	for _, f := range p.Files {
+		if ast.IsGenerated(f.Syntax) {
+			continue
+		}
+		for _, decl := range f.Syntax.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok {
+				functions++
+				if oneWord.MatchString(d.Name.Name) && !completeWords[d.Name.Name] {
+					short++
+				}
+			}
+		}
+	}
+	return functions, short
+}
+
+// checkTreeNames reports a tree with too many one-word names.
+func (t *Tree) checkTreeNames() []Finding {
+	functions, short := 0, 0
+	for _, p := range t.Packages {
+		n, s := countNames(p)
+		functions, short = functions+n, short+s
+	}
+	if functions < minTreeFunctions || short*100 <= functions*MaxTreeOneWordShare {
+		return nil
+	}
+	return []Finding{{Rule: "names", Where: ".", What: fmt.Sprintf("more than %d %% of the functions of the tree are named by one word", MaxTreeOneWordShare)}}
+}
+
 // checkNames reports functions whose names are not actions, and packages with too many
 // one-word names.
 func (t *Tree) checkNames(p *Package) []Finding {
 	var findings []Finding
-	functions, short := 0, 0
+	functions, short := countNames(p)
 	for _, f := range p.Files {
 		if ast.IsGenerated(f.Syntax) {
 			continue
@@ -64,10 +99,6 @@ func (t *Tree) checkNames(p *Package) []Finding {
 				continue
 			}
 			name := d.Name.Name
-			functions++
-			if oneWord.MatchString(name) && !completeWords[name] {
-				short++
-			}
 			if vagueWords[name] || participle.MatchString(name) && !nounsInED[name] {
 				findings = append(findings, Finding{Rule: "names", Where: f.Name, What: name + " is no verb with its object", Line: t.lineNumber(d.Pos())})
 			}

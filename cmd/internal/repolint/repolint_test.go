@@ -99,6 +99,8 @@ func TestRules(t *testing.T) {
 		{"noun that ends like a participle", "query/api", "doc.go", "// Package x.\npackage x\nfunc seed() {}\n", ""},
 		{"one-word names", "query/api", "doc.go", "// Package x.\npackage x\n" + declareFunctions(3, "word", 9, "readWord"), "names more than 15 %"},
 		{"few one-word names", "query/api", "doc.go", "// Package x.\npackage x\n" + declareFunctions(2, "word", 12, "readWord"), ""},
+		{"one-word names of a tree", "query/api", "doc.go", "// Package x.\npackage x\n" + declareFunctions(6, "word", 200, "readWord"), "names more than 2 %"},
+		{"few one-word names of a tree", "query/api", "doc.go", "// Package x.\npackage x\n" + declareFunctions(4, "word", 200, "readWord"), ""},
 		{"one-word names that a receiver completes", "query/api", "doc.go", "// Package x.\npackage x\ntype t int\nfunc (t) close() {}\nfunc (t) next() {}\n" + declareFunctions(0, "", 10, "readWord"), ""},
 		{"odd word", "query/api", "doc.go", "// Package x is told.\npackage x\n", "words a comment says told"},
 		{"odd word in a test", "query/api", "x_test.go", "package x\n// Nobody asks.\n", "words a comment says nobody"},
