@@ -27,15 +27,15 @@ const (
 	minNearBytes = 4
 )
 
-// adviser finds what to say about the terms of a search without a match.
-type adviser struct {
+// adviceFinder finds what to say about the terms of a search without a match.
+type adviceFinder struct {
 	s       *Searcher
 	view    View
 	request Request
 	filters []syntax.Query // conditions on files that all matches meet
 	notices []syntax.Notice
-	// meanings are the queries with other names that find something.
-	meanings []meaning
+	// suggested are the queries with other names that find something.
+	suggested []suggestedQuery
 }
 
 // addAdvice adds to a result the advice about the terms of its request, and the
@@ -44,11 +44,11 @@ func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *
 	if r.WithoutAdvice {
 		return
 	}
-	var advised []meaning
+	var advised []suggestedQuery
 	if wantsAdvice(result) {
 		a := s.findAdvice(ctx, view, r)
 		result.Notices = mergeAdvice(result.Notices, a.notices)
-		advised = a.meanings
+		advised = a.suggested
 	}
 	if r.Related {
 		s.addRelated(ctx, view, r, result, advised)
@@ -61,8 +61,8 @@ func wantsAdvice(r *Result) bool {
 }
 
 // findAdvice finds out about the terms of a request that found nothing.
-func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *adviser {
-	a := &adviser{s: s, view: view, request: r}
+func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *adviceFinder {
+	a := &adviceFinder{s: s, view: view, request: r}
 	operands := syntax.Operands(r.Query.Root)
 	var terms []syntax.Query
 	for _, q := range operands {
@@ -87,7 +87,7 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advise
 }
 
 // adviseFiles adds the files that are named like the only term, if no name is near it.
-func (a *adviser) adviseFiles(ctx context.Context, leaf syntax.Query) {
+func (a *adviceFinder) adviseFiles(ctx context.Context, leaf syntax.Query) {
 	text, ok := leaf.(*syntax.Text)
 	q := a.request.Query
 	if !ok || text.Regexp || len(a.notices) > 0 || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault {
@@ -197,7 +197,7 @@ func withName(leaf syntax.Query, word, name string) syntax.Query {
 }
 
 // adviseTerm adds the notice of one term, if it has no match. Among several terms, this is looked up.
-func (a *adviser) adviseTerm(ctx context.Context, leaf syntax.Query, several bool) {
+func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, several bool) {
 	word := wordOf(leaf)
 	if several && a.hasMatch(ctx, leaf, true) {
 		return
@@ -228,7 +228,7 @@ func (a *adviser) adviseTerm(ctx context.Context, leaf syntax.Query, several boo
 				reason = RelatedStyle
 			}
 			if text != "" {
-				a.meanings = append(a.meanings, meaning{reason, text, syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))})
+				a.suggested = append(a.suggested, suggestedQuery{reason, text, syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))})
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (a *adviser) adviseTerm(ctx context.Context, leaf syntax.Query, several boo
 }
 
 // suggestNames returns names that may have been meant and with which the whole query has a match.
-func (a *adviser) suggestNames(ctx context.Context, leaf syntax.Query, word string) (names []string) {
+func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word string) (names []string) {
 	var candidates []string
 	text, ok := leaf.(*syntax.Text)
 	if expression := anyStyle(word); ok && !text.Regexp && text.Pattern == word && expression != "" {
@@ -295,7 +295,7 @@ func isExact(leaf syntax.Query) bool {
 
 // hasMatch reports whether a term has a match in the files that the filters select; otherwise is the answer where it is not
 // known.
-func (a *adviser) hasMatch(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
+func (a *adviceFinder) hasMatch(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
 	root := leaf
 	if len(a.filters) > 0 {
 		root = &syntax.And{Children: append(slices.Clone(a.filters), leaf)}
@@ -309,7 +309,7 @@ func (a *adviser) hasMatch(ctx context.Context, leaf syntax.Query, otherwise boo
 }
 
 // matchedText returns the text of a match of a query; a blank if it has a match without text, and empty if it has none.
-func (a *adviser) matchedText(ctx context.Context, root syntax.Query) string {
+func (a *adviceFinder) matchedText(ctx context.Context, root syntax.Query) string {
 	result, err := a.runProbe(ctx, root)
 	if err != nil || result.Stats.Matches == 0 {
 		return ""
@@ -326,7 +326,7 @@ func (a *adviser) matchedText(ctx context.Context, root syntax.Query) string {
 	return " "
 }
 
-func (a *adviser) runProbe(ctx context.Context, root syntax.Query) (*Result, error) {
+func (a *adviceFinder) runProbe(ctx context.Context, root syntax.Query) (*Result, error) {
 	return a.s.admitSearch(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: root, Type: a.request.Query.Type, Select: a.request.Query.Select},
 		Matches: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,

@@ -152,24 +152,24 @@ func (s *lineScorer) setScore(l *matchLine) error {
 	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
 	best := notDefined
 	for _, m := range matches {
-		best = max(best, s.isDefinition(m))
+		best = max(best, s.definitionAt(m))
 	}
 	l.score += s.v.s.definitionShare(best)
 	return nil
 }
 
-// defined says what a line defines.
-type defined uint8
+// definitionKind says what a line defines.
+type definitionKind uint8
 
 const (
-	notDefined    defined = iota
-	definedMatch          // a symbol whose name is a match
-	definedJoined         // a symbol whose words are all terms
+	notDefined    definitionKind = iota
+	definedMatch                 // a symbol whose name is a match
+	definedJoined                // a symbol whose words are all terms
 )
 
 // definitionShare returns what it counts for a line that it defines something. All terms in the name of a symbol count as
 // whole words.
-func (s *scope) definitionShare(d defined) float64 {
+func (s *scope) definitionShare(d definitionKind) float64 {
 	switch d {
 	case definedMatch:
 		return lineDefinition
@@ -201,8 +201,8 @@ func (s *lineScorer) findMatches(from, to uint32) {
 	}
 }
 
-// isDefinition returns what is defined where a match is.
-func (s *lineScorer) isDefinition(m match) defined {
+// definitionAt returns what is defined where a match is.
+func (s *lineScorer) definitionAt(m match) definitionKind {
 	if m.symbol >= 0 {
 		return definedMatch
 	}
@@ -332,7 +332,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 }
 
 // definedBy returns what the symbol of a match, whose name is given, makes of its line.
-func (r *renderer) definedBy(name string, at Range) defined {
+func (r *renderer) definedBy(name string, at Range) definitionKind {
 	switch {
 	case r.run.scope.c.isJoined(name):
 		return definedJoined

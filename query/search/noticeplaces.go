@@ -14,18 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// placeSurvey is what is found among the places of the selected repositories on the refs searched.
-type placeSurvey struct {
-	files       int
-	languages   map[string]bool
-	matched     []bool // by predicate: some place satisfies it, or it is not looked for
-	satisfiable bool   // some place satisfies all conditions on places
-	symbols     bool   // such a place has symbols
-	known       bool   // every place was looked at, or nothing was left to find
-}
-
 // visiblePlaces goes over the visible places of the selected repositories.
-func (in *inspector) visiblePlaces() iter.Seq2[Segment, int] {
+func (in *noticeFinder) visiblePlaces() iter.Seq2[Segment, int] {
 	return func(yield func(Segment, int) bool) {
 		n := 0
 		for _, seg := range in.segments {
@@ -41,27 +31,46 @@ func (in *inspector) visiblePlaces() iter.Seq2[Segment, int] {
 	}
 }
 
-// surveyor makes a placeSurvey.
-type surveyor struct {
-	*inspector
-	survey     *placeSurvey
-	conditions []node // on places
-	symbols    bool   // whether places have symbols matters
-	left       int    // predicates for which no place is found yet
-	paths      pathMatcher
-	reader     *segment.Reader // of the current segment
-	languages  []bool          // seen in it
+// placeSummary is what the places of the selected repositories, on the refs searched, have.
+type placeSummary struct {
+	evaluator    placeEvaluator
+	ofEmpty      bool   // the answer is empty: the filters together matter
+	conditions   []node // on places
+	wantsSymbols bool   // whether places have symbols matters
+
+	files       int
+	languages   map[string]bool
+	matched     []bool // by predicate: some place satisfies it, or it is not looked for
+	left        int    // predicates for which no place is found yet
+	satisfiable bool   // some place satisfies all conditions on places
+	symbols     bool   // such a place has symbols
+	known       bool   // every place was looked at, or nothing was left to find
+
+	reader        *segment.Reader // of the current segment
+	languagesSeen []bool          // in it
 }
 
-// surveyPlaces looks at each place once, until every filter has been seen to select something.
-func (in *inspector) surveyPlaces() *placeSurvey {
+// placeEvaluator decides conditions on places.
+type placeEvaluator struct {
+	scope *scope
+	paths pathMatcher
+}
+
+func newPlaceEvaluator(s *scope) placeEvaluator {
+	return placeEvaluator{s, newPathMatcher(len(s.c.predicates))}
+}
+
+// summarizePlaces looks at each place once, until every filter has been seen to select something.
+func (in *noticeFinder) summarizePlaces() *placeSummary {
 	c := in.scope.c
-	v := &surveyor{inspector: in, paths: newPathMatcher(len(c.predicates)), symbols: c.soleSymbol() != nil}
-	v.survey = &placeSurvey{languages: map[string]bool{}, matched: make([]bool, len(c.predicates))}
-	v.conditions = slices.DeleteFunc(slices.Clone(c.rootConjuncts()), isAboutText)
+	v := &placeSummary{
+		evaluator: newPlaceEvaluator(in.scope), ofEmpty: in.empty, wantsSymbols: c.soleSymbol() != nil,
+		conditions: slices.DeleteFunc(slices.Clone(c.rootConjuncts()), isAboutText),
+		languages:  map[string]bool{}, matched: make([]bool, len(c.predicates)),
+	}
 	for _, p := range c.predicates {
 		sought := p.language != nil && (in.empty || p.optional) || (p.path != nil || p.place != nil) && in.empty
-		if v.survey.matched[p.number] = !sought; sought {
+		if v.matched[p.number] = !sought; sought {
 			v.left++
 		}
 	}
@@ -71,65 +80,69 @@ func (in *inspector) surveyPlaces() *placeSurvey {
 	}
 	for seg, i := range in.visiblePlaces() {
 		if budget -= 1 + (v.left+len(v.conditions))/inspectedTogether; budget < 0 {
-			return v.survey
+			return v
 		}
 		if v.addPlace(seg, i); v.isDone() {
 			break
 		}
 	}
-	v.survey.known = in.hasTime() || v.isDone()
-	return v.survey
+	v.known = in.hasTime() || v.isDone()
+	return v
 }
 
 // isDone reports whether nothing is left to find.
-func (v *surveyor) isDone() bool {
-	return v.left == 0 && (!v.empty || v.survey.satisfiable && (v.survey.symbols || !v.symbols))
+func (v *placeSummary) isDone() bool { return v.left == 0 && (!v.ofEmpty || v.isSatisfied()) }
+
+// isSatisfied reports whether a place was found that satisfies all conditions, and has symbols
+// if that matters.
+func (v *placeSummary) isSatisfied() bool {
+	return v.satisfiable && (v.symbols || !v.wantsSymbols)
 }
 
-// addPlace adds a place to the survey.
-func (v *surveyor) addPlace(seg Segment, i int) {
-	v.survey.files++
+// addPlace adds a place to the summary.
+func (v *placeSummary) addPlace(seg Segment, i int) {
+	v.files++
 	doc := seg.Places.Doc[i]
 	if v.reader != seg.Reader {
-		v.reader, v.languages = seg.Reader, make([]bool, len(seg.Reader.Languages()))
+		v.reader, v.languagesSeen = seg.Reader, make([]bool, len(seg.Reader.Languages()))
 	}
-	if l := seg.Reader.LanguageIndex(doc); !v.languages[l] {
-		v.languages[l] = true
+	if l := seg.Reader.LanguageIndex(doc); !v.languagesSeen[l] {
+		v.languagesSeen[l] = true
 		v.addLanguage(string(seg.Reader.Language(doc)))
 	}
-	for _, p := range v.scope.c.predicates {
-		if v.survey.matched[p.number] {
+	for _, p := range v.evaluator.scope.c.predicates {
+		if v.matched[p.number] {
 			continue
 		}
-		if p.path != nil && v.paths.matchesPath(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
-			v.survey.matched[p.number] = true
+		if p.path != nil && v.evaluator.paths.matchesPath(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
+			v.matched[p.number] = true
 			v.left--
 		}
 	}
-	if !v.empty || v.survey.satisfiable && (v.survey.symbols || !v.symbols) {
+	if !v.ofEmpty || v.isSatisfied() {
 		return
 	}
-	if !slices.ContainsFunc(v.conditions, func(n node) bool { return !v.evalPlace(n, seg, i) }) {
-		v.survey.satisfiable = true
+	if !slices.ContainsFunc(v.conditions, func(n node) bool { return !v.evaluator.evalPlace(n, seg, i) }) {
+		v.satisfiable = true
 		from, to := seg.Reader.SymbolRange(doc)
-		v.survey.symbols = v.survey.symbols || from < to
+		v.symbols = v.symbols || from < to
 	}
 }
 
-func (v *surveyor) addLanguage(name string) {
+func (v *placeSummary) addLanguage(name string) {
 	if name != "" {
-		v.survey.languages[name] = true
+		v.languages[name] = true
 	}
-	for _, p := range v.scope.c.predicates {
-		if !v.survey.matched[p.number] && p.language[strings.ToLower(name)] {
-			v.survey.matched[p.number] = true
+	for _, p := range v.evaluator.scope.c.predicates {
+		if !v.matched[p.number] && p.language[strings.ToLower(name)] {
+			v.matched[p.number] = true
 			v.left--
 		}
 	}
 }
 
 // evalPlace decides a condition on places.
-func (v *surveyor) evalPlace(n node, seg Segment, i int) bool {
+func (v placeEvaluator) evalPlace(n node, seg Segment, i int) bool {
 	switch n := n.(type) {
 	case *andNode:
 		return !slices.ContainsFunc(n.children, func(k node) bool { return !v.evalPlace(k, seg, i) })
@@ -173,9 +186,9 @@ func (c *compiledQuery) soleSymbol() *syntax.Symbol {
 }
 
 // inspectPlaces looks at the filters on languages and paths, and at all filters together.
-func (in *inspector) inspectPlaces() {
+func (in *noticeFinder) inspectPlaces() {
 	faults := len(in.notices)
-	s := in.surveyPlaces()
+	s := in.summarizePlaces()
 	if !s.known {
 		return
 	}
@@ -219,7 +232,7 @@ func (in *inspector) inspectPlaces() {
 }
 
 // nearPaths suggests paths and directories; for an ending such as .py, endings.
-func (in *inspector) nearPaths(word string) []string {
+func (in *noticeFinder) nearPaths(word string) []string {
 	word = strings.Trim(word, "/")
 	if word == "" {
 		return nil

@@ -37,12 +37,12 @@ const (
 	inspectStep = 4096
 )
 
-// inspector finds the filters of a query that select nothing. It sees what the view shows, so what it says reveals
+// noticeFinder finds the filters of a query that select nothing. It sees what the view shows, so what it says reveals
 // nothing that is hidden.
 //
 // The selected repositories are those that satisfy all conditions on repositories
 // at the top level of the query. Refs, languages and paths are looked for in these.
-type inspector struct {
+type noticeFinder struct {
 	view         View
 	query        *syntax.Parsed
 	scope        *scope
@@ -60,14 +60,14 @@ type inspector struct {
 // findNotices returns the notices of a search whose answer is empty, or not; begin makes the
 // worker that looks for them.
 func findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
-	in := inspector{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
+	in := noticeFinder{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
 	return in.inspectQuery(ctx, begin)
 }
 
 // inspectQuery returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
 // select nothing though there is an answer: in a part of an or, and negated ones. The work is that of a worker that
 // begin makes.
-func (in *inspector) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
+func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
 	c := in.scope.c
 	in.noticeOtherNames()
 	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil && p.place == nil }) {
@@ -80,11 +80,11 @@ func (in *inspector) inspectQuery(ctx context.Context, begin func() *admission.W
 
 // hasTime reports whether there is time left, and the answer is still needed. It
 // lets other searches run.
-func (in *inspector) hasTime() bool {
+func (in *noticeFinder) hasTime() bool {
 	return in.worker.Step() && time.Since(in.began) < maxInspectDuration
 }
 
-func (in *inspector) inspectFilters(ctx context.Context) {
+func (in *noticeFinder) inspectFilters(ctx context.Context) {
 	in.selectRepositories()
 	if in.visible == 0 {
 		return
@@ -99,14 +99,14 @@ func (in *inspector) inspectFilters(ctx context.Context) {
 	}
 }
 
-func (in *inspector) addNotice(n syntax.Notice) {
+func (in *noticeFinder) addNotice(n syntax.Notice) {
 	if len(in.notices) < syntax.MaxNotices {
 		in.notices = append(in.notices, n)
 	}
 }
 
 // selectRepositories finds the selected repositories; all that exist if there would be none.
-func (in *inspector) selectRepositories() {
+func (in *noticeFinder) selectRepositories() {
 	conditions := slices.DeleteFunc(slices.Clone(in.scope.c.rootConjuncts()), func(n node) bool { return !isAboutRepositories(n) })
 	in.selected = make([]bool, len(in.scope.repos))
 	for i, r := range in.scope.repos {
@@ -165,7 +165,7 @@ func suggestNames(word string, names []string) suggestions {
 }
 
 // addFilterNotice is the notice of a filter that selects nothing among what is given.
-func (in *inspector) addFilterNotice(p *predicate, among string, names suggestions) {
+func (in *noticeFinder) addFilterNotice(p *predicate, among string, names suggestions) {
 	filter := filterOf(p.leaf)
 	message := fmt.Sprintf("%s selects none of %s.", cutFilter(filter), among)
 	if p.negated {
@@ -230,7 +230,7 @@ func formatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func (in *inspector) describeRepositories() string {
+func (in *noticeFinder) describeRepositories() string {
 	n := in.count
 	if n == 0 {
 		n = in.visible
@@ -239,7 +239,7 @@ func (in *inspector) describeRepositories() string {
 }
 
 // inspectRepositories looks at the filters on repositories.
-func (in *inspector) inspectRepositories() {
+func (in *noticeFinder) inspectRepositories() {
 	for _, p := range in.scope.c.predicates {
 		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
 			continue
@@ -267,7 +267,7 @@ func (in *inspector) inspectRepositories() {
 	}
 }
 
-func (in *inspector) nearRepositories(word string) []string {
+func (in *noticeFinder) nearRepositories(word string) []string {
 	return spelling.Nearest(word, func(yield func(string) bool) {
 		for _, r := range in.scope.repos {
 			if r != nil && !yield(r.Name) {
@@ -278,7 +278,7 @@ func (in *inspector) nearRepositories(word string) []string {
 }
 
 // noticeOtherNames is for filters that select something here by another name than the established server knows.
-func (in *inspector) noticeOtherNames() {
+func (in *noticeFinder) noticeOtherNames() {
 	for _, p := range in.scope.c.predicates {
 		switch leaf := p.leaf.(type) {
 		case *syntax.Repo:
@@ -295,7 +295,7 @@ func (in *inspector) noticeOtherNames() {
 }
 
 // noticeLetters is for a repository that a filter selects without regard to letter case, or by its display name.
-func (in *inspector) noticeLetters(p *predicate, leaf *syntax.Repo) {
+func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
 	if leaf.Case == syntax.CaseYes {
 		return
 	}
@@ -339,7 +339,7 @@ func isLower(s string) bool {
 }
 
 // inspectRefs looks at the filters on refs, and reports whether there may be files on some.
-func (in *inspector) inspectRefs(ctx context.Context) bool {
+func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 	var filters []*predicate
 	for _, p := range in.scope.c.predicates {
 		if p.ref != nil && (in.empty || p.optional) && len(filters) < syntax.MaxNotices {
@@ -390,11 +390,12 @@ func (in *inspector) inspectRefs(ctx context.Context) bool {
 
 // nearContexts suggests search contexts that have a repository which exists for the caller.
 func (s *scope) nearContexts(name string) []string {
-	var names []string
-	for other, holds := range s.c.contexts {
-		if s.hasRepository(holds) {
-			names = append(names, other)
+	repositories := func(yield func(string) bool) {
+		for _, r := range s.repos {
+			if r != nil && !yield(r.Name) {
+				return
+			}
 		}
 	}
-	return spelling.Nearest(name, slices.Values(names), syntax.MaxSuggestions)
+	return spelling.Nearest(name, ExistingContexts(s.c.contexts, repositories, ""), syntax.MaxSuggestions)
 }

@@ -77,7 +77,7 @@ var flagScores = []struct {
 	reason string
 }{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}}
 
-// nearScores is what the nearness of terms counts.
+// nearScores is what the proximity of terms counts.
 var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
 
 // matchQuota says how many of its matches a hit may show.

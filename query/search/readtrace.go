@@ -197,7 +197,7 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 	defer ticket.Leave()
 	turn := ticket.Worker(ctx.Done())
 	defer turn.End()
-	l.filter = &surveyor{inspector: &inspector{scope: located.scope}, paths: newPathMatcher(len(located.scope.c.predicates))}
+	l.filter = newPlaceEvaluator(located.scope)
 	n := 0
 	for _, seg := range located.segments {
 		for i := range seg.Places.Len() {
@@ -216,7 +216,7 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 type placeLocator struct {
 	parts  [][]string       // of the path of each frame
 	byName map[string][]int // frames by the name of their file
-	filter *surveyor
+	filter placeEvaluator
 	found  []frameLocation
 }
 

@@ -70,8 +70,8 @@ const (
 	maxFormMatches = 50
 )
 
-// meaning is a query that may be meant.
-type meaning struct {
+// suggestedQuery is a query that may be meant.
+type suggestedQuery struct {
 	reason RelatedReason
 	query  string
 	root   syntax.Query
@@ -88,7 +88,7 @@ type relatedFinder struct {
 
 // addRelated adds the related files to the result of a request. If it found nothing, advised are the queries that may be
 // meant.
-func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result *Result, advised []meaning) {
+func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result *Result, advised []suggestedQuery) {
 	q := r.Query
 	if !result.complete || result.looked > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
 		return
@@ -101,7 +101,7 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 		l.addDefinitions(ctx, terms[0])
 	}
 	if result.Stats.Matches == 0 {
-		l.addMeanings(ctx, advised[:min(len(advised), maxRelated)])
+		l.addSuggested(ctx, advised[:min(len(advised), maxRelated)])
 	}
 	if len(terms) == 1 && terms[0].Case != syntax.CaseYes && isBare(q, terms[0]) && !result.definesMatch {
 		if result.Stats.Matches > 0 {
@@ -135,8 +135,8 @@ func isBare(q *syntax.Parsed, t *syntax.Text) bool {
 	return t.At.End <= len(q.Text) && q.Text[t.At.Start:t.At.End] == t.Pattern
 }
 
-// addMeanings adds a group for each query that finds something.
-func (l *relatedFinder) addMeanings(ctx context.Context, all []meaning) {
+// addSuggested adds a group for each query that finds something.
+func (l *relatedFinder) addSuggested(ctx context.Context, all []suggestedQuery) {
 	for i, m := range all {
 		r := l.request
 		r.Query = &syntax.Parsed{Root: m.root, Text: m.query}
@@ -201,20 +201,20 @@ func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason 
 	}
 	q := l.request.Query
 	names := l.s.writtenForms(ctx, l.view, l.request, term, expression)
-	var all []meaning
+	var all []suggestedQuery
 	notice := syntax.Notice{Code: syntax.RelatedMatches, At: term.At}
 	for _, name := range names {
 		text := q.Correct(term, term.Pattern, name)
 		if text == "" {
 			continue
 		}
-		all = append(all, meaning{reason, text, syntax.Replace(q.Root, term, withName(term, term.Pattern, name))})
+		all = append(all, suggestedQuery{reason, text, syntax.Replace(q.Root, term, withName(term, term.Pattern, name))})
 		notice.Suggestions, notice.Queries = append(notice.Suggestions, name), append(notice.Queries, text)
 	}
 	if len(all) == 0 {
 		return
 	}
-	l.addMeanings(ctx, all)
+	l.addSuggested(ctx, all)
 	if len(l.result.Notices) < syntax.MaxNotices {
 		notice.Message = cutFilter(term.Pattern) + " is also written " + showNames(notice.Suggestions, " and ") + ": the matches of that are listed apart, and not counted."
 		l.result.Notices = append(l.result.Notices, notice)
@@ -313,7 +313,7 @@ func (l *relatedFinder) addDefinitions(ctx context.Context, term *syntax.Text) {
 	}}
 	defined := &syntax.Or{Children: []syntax.Query{&onLine, &syntax.And{Children: []syntax.Query{symbol, place}}}}
 	text := q.Text[:term.At.Start] + "(" + syntax.Print(defined, q.Options) + ")" + q.Text[term.At.End:]
-	l.addMeanings(ctx, []meaning{{RelatedDefinition, text, syntax.Replace(q.Root, term, defined)}})
+	l.addSuggested(ctx, []suggestedQuery{{RelatedDefinition, text, syntax.Replace(q.Root, term, defined)}})
 }
 
 // addNamedFiles adds the files that have the terms in their names and are not in the answer.

@@ -14,21 +14,21 @@ type relevance struct {
 	frequency float32
 	// near is the best proximity of several terms, and start and end the range in
 	// the document that has it.
-	near       nearness
+	near       proximity
 	start, end uint32
 	// points are those of the leaf of the query that matches and has most.
 	points float32
 }
 
-// nearness is the proximity of all terms of a query.
-type nearness uint8
+// proximity says how near to each other are all terms of a query.
+type proximity uint8
 
 const (
-	nearNot    nearness = iota
-	nearRegion          // within nearLines lines
-	nearLines3          // within three lines
-	nearLine            // in one line
-	nearPhrase          // one after the other as they were written, with nothing but punctuation and blanks between
+	nearNot    proximity = iota
+	nearRegion           // within nearLines lines
+	nearLines3           // within three lines
+	nearLine             // in one line
+	nearPhrase           // one after the other as they were written, with nothing but punctuation and blanks between
 )
 
 const (
@@ -112,7 +112,7 @@ func (v *documentMatcher) setNearness(h *hit, lo int) error {
 	if err != nil {
 		return err
 	}
-	h.near = nearnessOf(text, best, h.start, terms)
+	h.near = proximityOf(text, best, h.start, terms)
 	return nil
 }
 
@@ -139,8 +139,8 @@ func shortestRun(all []termMatch, atoms, terms int) []termMatch {
 	return best
 }
 
-// nearnessOf judges a piece of text that begins at start in its document.
-func nearnessOf(text []byte, run []termMatch, start uint32, terms int) nearness {
+// proximityOf judges a piece of text that begins at start in its document.
+func proximityOf(text []byte, run []termMatch, start uint32, terms int) proximity {
 	if isPhrase(text, run, start, terms) {
 		return nearPhrase
 	}

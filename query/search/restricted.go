@@ -3,6 +3,8 @@ package search
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,6 +77,39 @@ func (s *scope) checkContexts() error {
 		}
 	}
 	return nil
+}
+
+// maxContextChecks bounds the repositories that are compared with search contexts to find
+// those that exist for a caller.
+const maxContextChecks = 200_000
+
+// ExistingContexts returns the names of the search contexts that exist for a caller, in
+// their order: those that have one of the repositories, which the caller may see. They
+// contain some letters, in any letter case. A name after maxContextChecks comparisons is
+// left out.
+func ExistingContexts(contexts map[string]Context, repositories iter.Seq[string], letters string) iter.Seq[string] {
+	letters = strings.ToLower(letters)
+	return func(yield func(string) bool) {
+		checks := 0
+		for _, name := range slices.Sorted(maps.Keys(contexts)) {
+			if !strings.Contains(strings.ToLower(name), letters) {
+				continue
+			}
+			found := false
+			for repository := range repositories {
+				if checks == maxContextChecks {
+					return
+				}
+				if checks++; contexts[name](repository) {
+					found = true
+					break
+				}
+			}
+			if found && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // hasRepository reports whether a search context has a repository that exists for

@@ -386,3 +386,24 @@ func firstDifference(a, b string) string {
 	}
 	return fmt.Sprintf("%d lines, without it %d", len(x), len(y))
 }
+
+// TestExistingContextsAreBounded has contexts without a repository among many: the search
+// for the names that exist ends.
+func TestExistingContextsAreBounded(t *testing.T) {
+	checks := 0
+	contexts := map[string]Context{"a": func(string) bool { checks++; return true }}
+	for _, name := range []string{"b", "c", "d"} {
+		contexts[name] = func(string) bool { checks++; return false }
+	}
+	contexts["e"] = func(string) bool { return true }
+	repositories := func(yield func(string) bool) {
+		for yield("anvil") {
+		}
+	}
+	if names := slices.Collect(ExistingContexts(contexts, repositories, "")); !slices.Equal(names, []string{"a"}) || checks != maxContextChecks {
+		t.Errorf("after %d comparisons %q exist, want a after %d", checks, names, maxContextChecks)
+	}
+	if names := slices.Collect(ExistingContexts(contexts, repositories, "E")); !slices.Equal(names, []string{"e"}) {
+		t.Errorf("%q exist with the letter E, want e", names)
+	}
+}

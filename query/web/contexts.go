@@ -3,22 +3,16 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
+
+	"github.com/quarrysearch/quarry/query/search"
 )
 
 // contextsPath lists names of search contexts, for suggestions in the search box.
 const contextsPath = searchPath + "/contexts"
 
-const (
-	// maxContextNames bounds the names in a list.
-	maxContextNames = 10
-	// maxContextChecks bounds the repositories that are checked for one list; names
-	// beyond it are not suggested.
-	maxContextChecks = 200_000
-)
+// maxContextNames bounds the names in a list.
+const maxContextNames = 10
 
 // contextNames responds with the names of search contexts that contain some letters, as
 // JSON. As in searches, a context exists for callers who may see one of its repositories.
@@ -27,21 +21,17 @@ func (s *Server) contextNames(w http.ResponseWriter, v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	letters := strings.ToLower(v.r.URL.Query().Get("name"))
-	names, checks := []string{}, 0
-	for _, name := range slices.Sorted(maps.Keys(s.o.Contexts)) {
-		if len(names) == maxContextNames || checks > maxContextChecks {
-			break
-		}
-		if !strings.Contains(strings.ToLower(name), letters) {
-			continue
-		}
-		holds := s.o.Contexts[name]
+	repositoryNames := func(yield func(string) bool) {
 		for _, r := range repositories {
-			if checks++; holds(r.Name) {
-				names = append(names, name)
-				break
+			if !yield(r.Name) {
+				return
 			}
+		}
+	}
+	names := []string{}
+	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames, v.r.URL.Query().Get("name")) {
+		if names = append(names, name); len(names) == maxContextNames {
+			break
 		}
 	}
 	body, err := json.Marshal(names)
