@@ -19,7 +19,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -27,25 +26,14 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/openapi"
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 )
 
 // loadDocument returns the OpenAPI document and a router for it.
 func loadDocument(t *testing.T) (*openapi3.T, routers.Router) {
 	t.Helper()
-	b, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	router, err := gorillamux.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc, router
+	document := openapitest.Load(t)
+	return document, openapitest.NewRouter(t, document)
 }
 
 // TestServer runs the scripts of testdata. A command is

@@ -32,14 +32,5 @@ var Load = sync.OnceValues(func() (*Document, error) {
 	return document, nil
 })
 
-// JSON returns the document in JSON, OpenAPI 3.0.3.
-func JSON() ([]byte, error) {
-	document, err := Load()
-	if err != nil {
-		return nil, err
-	}
-	return document.JSON()
-}
-
-// JSON returns d in JSON.
+// JSON returns d in JSON, OpenAPI 3.0.3.
 func (d *Document) JSON() ([]byte, error) { return encode(d) }

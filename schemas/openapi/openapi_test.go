@@ -3,20 +3,11 @@ package openapi_test
 import (
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/quarrysearch/quarry/schemas/openapi"
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 )
 
 func TestDocumentIsValid(t *testing.T) {
-	b, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := openapi3.NewLoader().LoadFromData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := openapitest.Load(t)
 	if err := document.Validate(t.Context()); err != nil {
 		t.Error(err)
 	}

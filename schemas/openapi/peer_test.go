@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/quarrysearch/quarry/schemas/openapi"
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 )
 
 // TestPeerDocument compares quarry.yaml with the peer's interface: a client generated
@@ -20,7 +18,7 @@ func TestPeerDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &peerComparison{theirs: parseDocument(t, b), ours: loadServed(t)}
+	c := &peerComparison{theirs: openapitest.Parse(t, b), ours: openapitest.Load(t)}
 	c.compareOperations()
 	if operations := len(c.operations); operations != 20 {
 		t.Errorf("%d operations were compared, the peer has 20", operations)
@@ -106,7 +104,7 @@ components:
 		if changed == document {
 			t.Fatalf("%q is not in the document", tc.old)
 		}
-		c := &peerComparison{theirs: parseDocument(t, []byte(document)), ours: parseDocument(t, []byte(changed))}
+		c := &peerComparison{theirs: openapitest.Parse(t, []byte(document)), ours: openapitest.Parse(t, []byte(changed))}
 		c.compareOperations()
 		switch {
 		case tc.want == "" && len(c.differences) > 0:
@@ -127,22 +125,4 @@ func (d peerDifference) matchesPath(found string) bool {
 	replacer := strings.NewReplacer("/", "|", "[", "(", "]", ")")
 	ok, _ := path.Match(replacer.Replace(d.pattern), replacer.Replace(found))
 	return ok
-}
-
-func loadServed(t *testing.T) *openapi3.T {
-	t.Helper()
-	b, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parseDocument(t, b)
-}
-
-func parseDocument(t *testing.T, b []byte) *openapi3.T {
-	t.Helper()
-	d, err := openapi3.NewLoader().LoadFromData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/openapi"
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 )
 
 // TestEveryOperationOfEveryServer calls every operation of the OpenAPI document, every
@@ -137,18 +137,12 @@ type tour struct {
 
 func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
 	t.Helper()
-	b, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := openapitest.Load(t)
 	w := &tour{
-		server: s, faults: faults, answers: &sourceScript{router: openAPIRouter(t)}, callers: map[string]caller{"anonymous": {}},
+		server: s, faults: faults, document: document, answers: &sourceScript{router: openapitest.NewRouter(t, document)}, callers: map[string]caller{"anonymous": {}},
 		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	t.Cleanup(w.client.CloseIdleConnections)
-	if w.document, err = openapi3.NewLoader().LoadFromData(b); err != nil {
-		t.Fatal(err)
-	}
 	here := account.Actor{Kind: account.ActorAnonymous, Address: "127.0.0.1", Client: "test"}
 	owner, err := s.auth.Setup(t.Context(), here, auth.Newcomer{Value: s.auth.SetupValue(), Email: "ada@example.org", Name: "Ada", Password: "correct horse battery"})
 	if err != nil {

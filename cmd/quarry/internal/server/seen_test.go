@@ -204,29 +204,14 @@ var moreRows = []seenRow{
 // operationScopes returns the scope that each operation needs.
 func operationScopes(t *testing.T) map[string]string {
 	t.Helper()
-	document, err := openapi.JSON()
+	document, err := openapi.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parsed struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err := json.Unmarshal(document, &parsed); err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]string{}
-	for path, members := range parsed.Paths {
-		for method, raw := range members {
-			var operation struct {
-				Access string `json:"x-access"`
-			}
-			if method = strings.ToUpper(method); method == "PARAMETERS" {
-				continue
-			}
-			if err := json.Unmarshal(raw, &operation); err != nil || operation.Access == "" {
-				t.Fatalf("%s %s: no x-access, %v", method, path, err)
-			}
-			out[method+" "+path] = operation.Access
+	for _, path := range document.Paths {
+		for _, m := range path.Value.Methods() {
+			out[m.Name+" "+path.Name] = string(m.Operation.Access)
 		}
 	}
 	return out

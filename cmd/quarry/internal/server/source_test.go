@@ -16,13 +16,10 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"github.com/quarrysearch/quarry/schemas/openapi"
-
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -79,7 +76,7 @@ func TestSource(t *testing.T) {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, r.isApplied)
-	script := &sourceScript{server: s.URL(), commits: commits, router: openAPIRouter(t)}
+	script := &sourceScript{server: s.URL(), commits: commits, router: openapitest.NewRouter(t, openapitest.Load(t))}
 	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, script.runCommand)
 	})
@@ -89,23 +86,6 @@ type sourceScript struct {
 	server  string
 	commits map[string]string
 	router  routers.Router
-}
-
-func openAPIRouter(t *testing.T) routers.Router {
-	t.Helper()
-	b, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := openapi3.NewLoader().LoadFromData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	router, err := gorillamux.NewRouter(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return router
 }
 
 func (x *sourceScript) runCommand(t *testing.T, d *datadriven.TestData) string {

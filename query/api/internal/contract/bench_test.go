@@ -8,11 +8,9 @@ import (
 
 	"encoding/json"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"github.com/quarrysearch/quarry/schemas/openapi"
+	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -61,18 +59,7 @@ func BenchmarkSearchBody(b *testing.B) {
 }
 
 func kin(b *testing.B) func(*http.Request) error {
-	document, err := openapi.JSON()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		b.Fatal(err)
-	}
-	router, err := gorillamux.NewRouter(d)
-	if err != nil {
-		b.Fatal(err)
-	}
+	router := openapitest.NewRouter(b, openapitest.Load(b))
 	return func(r *http.Request) error {
 		route, params, err := router.FindRoute(r)
 		if err != nil {
