@@ -19,7 +19,7 @@ import (
 type Log struct {
 	opts        Options
 	sasl        sasl.Mechanism
-	metrics     *metrics
+	metrics     *Metrics
 	connections *connections
 	transport   *kafka.Transport
 	client      *kafka.Client
@@ -65,15 +65,13 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if err := l.probeCluster(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open event log on Kafka at %s: %w", strings.Join(opts.Brokers, ", "), err), l.Close())
 	}
-	// Only now, so that a failed Open can be retried with the same registry.
-	l.metrics = newMetrics(opts.Registerer)
 	return l, nil
 }
 
 func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	registerHeartbeat()
 	l := &Log{
-		opts: opts, sasl: mechanism, metrics: newMetrics(nil),
+		opts: opts, sasl: mechanism, metrics: opts.Metrics,
 		connections: newConnections(opts),
 		closing:     make(chan struct{}),
 		refreshing:  make(chan struct{}, 1), // one holder

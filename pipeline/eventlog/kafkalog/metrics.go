@@ -21,7 +21,8 @@ const (
 	restartUsedUp     = "sequences used up"
 )
 
-type metrics struct {
+// Metrics are those of a Log.
+type Metrics struct {
 	appendedRecords prometheus.Counter
 	appendedBytes   prometheus.Counter
 	readRecords     prometheus.Counter
@@ -33,13 +34,10 @@ type metrics struct {
 	producerRestarts *prometheus.CounterVec
 }
 
-// RegisterMetrics registers the metrics without a Log, for the generated metrics page.
-func RegisterMetrics(reg prometheus.Registerer) { newMetrics(reg) }
-
-// newMetrics registers the package's metrics with reg, unless reg is nil.
-func newMetrics(reg prometheus.Registerer) *metrics {
+// NewMetrics returns the metrics of a Log, registered with reg unless reg is nil.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
-	m := &metrics{
+	m := &Metrics{
 		appendedRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_appended_records_total",
 			Help: "Records that the brokers acknowledged.",

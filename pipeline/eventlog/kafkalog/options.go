@@ -8,7 +8,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
@@ -49,8 +48,8 @@ type Options struct {
 	MaxWaitingBytes int
 	// Logger receives messages about outages that the log handles; nil discards them.
 	Logger *slog.Logger
-	// Registerer registers the metrics; nil leaves them unregistered.
-	Registerer prometheus.Registerer
+	// Metrics holds the metrics of the log; nil leaves them unregistered.
+	Metrics *Metrics
 
 	// wrap replaces a connection to a broker; tests set it.
 	wrap func(net.Conn) net.Conn
@@ -91,6 +90,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ClientID == "" {
 		o.ClientID = "quarry"
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nil)
 	}
 	for _, d := range []struct {
 		value *time.Duration

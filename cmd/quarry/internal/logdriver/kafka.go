@@ -41,7 +41,7 @@ func kafkaSpec(c *config.Config) topics.Spec {
 // dialKafka connects to the brokers.
 func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*kafkalog.Log, error) {
 	options := kafkalog.Options{
-		Brokers: c.Log.Kafka.Brokers, SessionTimeout: c.Log.Kafka.SessionTimeout.Std(), Logger: logger, Registerer: reg,
+		Brokers: c.Log.Kafka.Brokers, SessionTimeout: c.Log.Kafka.SessionTimeout.Std(), Logger: logger, Metrics: kafkalog.NewMetrics(reg),
 	}
 	var err error
 	if options.Instance, err = instanceName(c.Data); err != nil {

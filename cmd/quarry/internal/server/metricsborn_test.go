@@ -128,7 +128,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	}
 	c.Access.OIDC = []config.OIDC{{Name: "corporate", Issuer: "http://127.0.0.1:1", ClientID: "quarry", ClientSecret: config.NewSecret(pressureSecret)}}
 	open(t, c, l, registry)
-	kafkalog.RegisterMetrics(l)
+	kafkalog.NewMetrics(l)
 	have := seriesOf(t, registry, l.rows)
 	wanted := wantedSeries()
 	for name, row := range l.rows {

@@ -75,7 +75,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
 	open(t, testConfig(t), l, registry)
-	kafkalog.RegisterMetrics(l)
+	kafkalog.NewMetrics(l)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
