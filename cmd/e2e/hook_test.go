@@ -2,15 +2,14 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
+
+	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
 // hookSecret signs the deliveries of the tests. hookPath receives them.
@@ -54,14 +53,9 @@ func deliverPush(base, id string, p push) (int, string, error) {
 
 // signedHeader returns the headers of a signed delivery.
 func signedHeader(id string, body []byte) http.Header {
-	now := strconv.FormatInt(time.Now().Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(hookSecret))
-	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
 	header := http.Header{}
 	header.Set("Content-Type", "application/json")
-	header.Set("webhook-id", id)
-	header.Set("webhook-timestamp", now)
-	header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	signature.SetStandard(header, id, time.Now(), body, []byte(hookSecret))
 	return header
 }
 

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 )
 
@@ -41,9 +40,7 @@ type codeHost struct {
 
 func hmacHeader(name, prefix string) func(http.Header, []byte) string {
 	return func(h http.Header, body []byte) string {
-		mac := hmac.New(sha256.New, []byte(hostSecret))
-		_, _ = mac.Write(body)
-		h.Set(name, prefix+hex.EncodeToString(mac.Sum(nil)))
+		h.Set(name, ingesttest.SignHMAC(prefix, body, []byte(hostSecret)))
 		return ""
 	}
 }

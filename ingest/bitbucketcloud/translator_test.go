@@ -7,7 +7,6 @@ import (
 
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/ingesttest"
-	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
 func open(base string) (ingest.Translator, error) {
@@ -23,8 +22,8 @@ func TestVerify(t *testing.T) {
 	}
 	body := []byte(`{}`)
 	for value, good := range map[string]bool{
-		signature.SignHMAC("sha256=", body, []byte("old")):   true,
-		signature.SignHMAC("sha256=", body, []byte("other")): false,
+		ingesttest.SignHMAC("sha256=", body, []byte("old")):   true,
+		ingesttest.SignHMAC("sha256=", body, []byte("other")): false,
 		"sha256=": false, "sha": false, "": false,
 	} {
 		h := http.Header{}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/ingesttest"
-	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
 func open(base string) (ingest.Translator, error) {
@@ -32,7 +31,7 @@ func TestVerify(t *testing.T) {
 		header     http.Header
 		good       bool
 	}{
-		{"signed", false, header(headerSignature, signature.SignHMAC("sha256=", body, []byte("u:p"))), true},
+		{"signed", false, header(headerSignature, ingesttest.SignHMAC("sha256=", body, []byte("u:p"))), true},
 		{"short", false, header(headerSignature, "sha256"), false},
 		{"SHA-1", false, header(headerSignature, "sha1=0123456789012345678901234567890123456789"), false},
 		{"unsigned", true, http.Header{}, false},

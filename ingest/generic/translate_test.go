@@ -76,10 +76,7 @@ func TestVerify(t *testing.T) {
 	}
 	signed := func(h http.Header) {
 		key, _ := signature.ParseSecret(secret)
-		s := signature.Standard{ID: "msg_1", Timestamp: "1700000000"}
-		h.Set(signature.HeaderID, s.ID)
-		h.Set(signature.HeaderTimestamp, s.Timestamp)
-		h.Set(signature.HeaderSignature, s.Sign([]byte("{}"), key))
+		signature.SetStandard(h, "msg_1", time.Unix(1_700_000_000, 0), []byte("{}"), key)
 	}
 	bearer := func(h http.Header) { h.Set("Authorization", "Bearer "+secret) }
 	for _, tc := range []struct {

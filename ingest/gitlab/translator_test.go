@@ -28,13 +28,9 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := []byte(`{}`)
-	standard := signature.Standard{ID: "d-1", Timestamp: "1700000000"}
-	signed := http.Header{}
-	signed.Set(signature.HeaderID, standard.ID)
-	signed.Set(signature.HeaderTimestamp, standard.Timestamp)
-	signed.Set(signature.HeaderSignature, standard.Sign(body, key))
-	forged := signed.Clone()
-	forged.Set(signature.HeaderSignature, standard.Sign(body, []byte("another secret..")))
+	signed, forged := http.Header{}, http.Header{}
+	signature.SetStandard(signed, "d-1", now, body, key)
+	signature.SetStandard(forged, "d-1", now, body, []byte("another secret.."))
 	for _, c := range []struct {
 		name    string
 		secrets []string

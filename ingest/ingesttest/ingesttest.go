@@ -5,6 +5,9 @@
 package ingesttest
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,4 +108,12 @@ func Fuzz(f *testing.F, header string, translator ingest.Translator, seeds map[s
 			t.Fatalf("an unsigned delivery: %v", err)
 		}
 	})
+}
+
+// SignHMAC returns the signature of a body that signature.HMAC accepts: the prefix and
+// the HMAC in hexadecimal, as a code host sends it.
+func SignHMAC(prefix string, body, secret []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	_, _ = mac.Write(body) // a hash never fails
+	return prefix + hex.EncodeToString(mac.Sum(nil))
 }

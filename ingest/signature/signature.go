@@ -46,11 +46,6 @@ func HMAC(signature, prefix string, body []byte, secrets ...[]byte) error {
 	return matchError(matched)
 }
 
-// SignHMAC returns the signature that HMAC accepts.
-func SignHMAC(prefix string, body, secret []byte) string {
-	return prefix + hex.EncodeToString(computeHMAC(secret, body))
-}
-
 // Token checks that token is one of the secrets.
 func Token(token string, secrets ...[]byte) error {
 	if token == "" {

@@ -3,10 +3,12 @@ package signature_test
 import (
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
@@ -14,7 +16,7 @@ import (
 func TestHMACKnownAnswer(t *testing.T) {
 	secret, body := []byte("It's a Secret to Everybody"), []byte("Hello, World!")
 	const want = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
-	if got := signature.SignHMAC(signature.GitHubPrefix, body, secret); got != want {
+	if got := ingesttest.SignHMAC(signature.GitHubPrefix, body, secret); got != want {
 		t.Errorf("sign: %s, want %s", got, want)
 	}
 	if err := signature.HMAC(want, signature.GitHubPrefix, body, []byte("old"), secret); err != nil {
@@ -24,7 +26,7 @@ func TestHMACKnownAnswer(t *testing.T) {
 
 func TestHMACRefuses(t *testing.T) {
 	secret, body := []byte("s"), []byte("b")
-	good := signature.SignHMAC("sha256=", body, secret)
+	good := ingesttest.SignHMAC("sha256=", body, secret)
 	for _, tc := range []struct {
 		name, signature string
 		body, secret    []byte
@@ -38,7 +40,7 @@ func TestHMACRefuses(t *testing.T) {
 		{"no hex", "sha256=" + strings.Repeat("z", 64), body, secret, signature.ErrMalformed},
 		{"other body", good, []byte("c"), secret, signature.ErrMismatch},
 		{"other secret", good, body, []byte("t"), signature.ErrMismatch},
-		{"empty secret", signature.SignHMAC("sha256=", body, nil), body, nil, signature.ErrMismatch},
+		{"empty secret", ingesttest.SignHMAC("sha256=", body, nil), body, nil, signature.ErrMismatch},
 	} {
 		if err := signature.HMAC(tc.signature, "sha256=", tc.body, tc.secret); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.name, err, tc.want)
@@ -56,27 +58,30 @@ func TestStandardKnownAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := signature.Standard{ID: "msg_p5jXN8AQM9LWM0D4loKWxJek", Timestamp: "1614265330"}
-	body := []byte(`{"test": 2432232314}`)
+	header, body, sent := http.Header{}, []byte(`{"test": 2432232314}`), time.Unix(1614265330, 0)
+	signature.SetStandard(header, "msg_p5jXN8AQM9LWM0D4loKWxJek", sent, body, secret)
+	s := readStandard(header)
 	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-	if got := s.Sign(body, secret); got != want {
-		t.Fatalf("sign: %s, want %s", got, want)
+	if s.Signature != want || s.Timestamp != "1614265330" {
+		t.Fatalf("signed: %+v, want %s", s, want)
 	}
 	s.Signature = "v1a,xyz v1,AAAA " + want
-	if err := s.Verify(body, time.Unix(1614265330, 0), []byte("another"), secret); err != nil {
+	if err := s.Verify(body, sent, []byte("another"), secret); err != nil {
 		t.Errorf("verify: %v", err)
 	}
+}
+
+// readStandard returns what the headers of a delivery say.
+func readStandard(h http.Header) signature.Standard {
+	return signature.Standard{ID: h.Get(signature.HeaderID), Timestamp: h.Get(signature.HeaderTimestamp), Signature: h.Get(signature.HeaderSignature)}
 }
 
 func TestStandardRefuses(t *testing.T) {
 	secret, body := []byte("0123456789abcdef"), []byte("{}")
 	now := time.Unix(1_700_000_000, 0)
-	sign := func(at string) signature.Standard {
-		s := signature.Standard{ID: "msg_1", Timestamp: at}
-		s.Signature = s.Sign(body, secret)
-		return s
-	}
-	good := sign("1700000000")
+	header := http.Header{}
+	signature.SetStandard(header, "msg_1", now, body, secret)
+	good := readStandard(header)
 	for _, tc := range []struct {
 		name   string
 		change func(*signature.Standard)

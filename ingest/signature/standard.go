@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -85,9 +86,13 @@ func (s Standard) Verify(body []byte, now time.Time, secrets ...[]byte) error {
 	return nil
 }
 
-// Sign returns the value of the signature header.
-func (s Standard) Sign(body, secret []byte) string {
-	return versionPrefix + base64.StdEncoding.EncodeToString(s.computeMAC(body, secret))
+// SetStandard sets the headers of a delivery that is sent at the time now, as a sender
+// does: Verify accepts it.
+func SetStandard(h http.Header, id string, now time.Time, body, secret []byte) {
+	s := Standard{ID: id, Timestamp: strconv.FormatInt(now.Unix(), 10)}
+	h.Set(HeaderID, s.ID)
+	h.Set(HeaderTimestamp, s.Timestamp)
+	h.Set(HeaderSignature, versionPrefix+base64.StdEncoding.EncodeToString(s.computeMAC(body, secret)))
 }
 
 func (s Standard) computeMAC(body, secret []byte) []byte {

@@ -2,9 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -28,11 +26,9 @@ func TestAccessIsDoubted(t *testing.T) {
 	}
 	r := newReceiver(t, o)
 	deliver := func(event, body, secret string) int {
-		mac := hmac.New(sha256.New, []byte(secret))
-		_, _ = mac.Write([]byte(body)) // never fails
 		request := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
 		request.Header.Set("X-GitHub-Event", event)
-		request.Header.Set("X-Hub-Signature-256", signature.GitHubPrefix+hex.EncodeToString(mac.Sum(nil)))
+		request.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC(signature.GitHubPrefix, []byte(body), []byte(secret)))
 		answer := httptest.NewRecorder()
 		r.ServeHTTP(answer, request)
 		return answer.Code

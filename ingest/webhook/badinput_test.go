@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/gitea"
 	"github.com/quarrysearch/quarry/ingest/github"
 	"github.com/quarrysearch/quarry/ingest/gitlab"
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -78,7 +79,7 @@ func commitList(n int) string {
 // signHMAC returns a sign function that sets a header to the HMAC of the body.
 func signHMAC(header, prefix, secret string) func(*http.Request, []byte) {
 	return func(r *http.Request, body []byte) {
-		r.Header.Set(header, signature.SignHMAC(prefix, body, []byte(secret)))
+		r.Header.Set(header, ingesttest.SignHMAC(prefix, body, []byte(secret)))
 	}
 }
 
@@ -103,7 +104,7 @@ func badInputs() []badInput {
 		},
 		{
 			kind: code.GitLab, open: gitlab.Open, secret: "s3cret", header: http.Header{"X-Gitlab-Event": {"System Hook"}},
-			sign: func(r *http.Request, _ []byte) { r.Header.Set("X-Gitlab-Token", "s3cret") }, credential: "X-Gitlab-Token", short: "s3c", malformed: "\x80", algorithm: signature.SignHMAC("sha256=", nil, []byte("s3cret")),
+			sign: func(r *http.Request, _ []byte) { r.Header.Set("X-Gitlab-Token", "s3cret") }, credential: "X-Gitlab-Token", short: "s3c", malformed: "\x80", algorithm: ingesttest.SignHMAC("sha256=", nil, []byte("s3cret")),
 			payload: func(n int, before, after string) string {
 				changes := repeatObject(n, func(i int) string {
 					return fmt.Sprintf(`{"ref":"refs/heads/b%d","before":%s,"after":%s}`, i, before, after)
@@ -123,7 +124,7 @@ func badInputs() []badInput {
 		{
 			kind: code.Gerrit, open: gerrit.Open, url: "https://review.example.org", secret: "s3cret",
 			sign:  func(r *http.Request, _ []byte) { r.URL.RawQuery = "token=s3cret" },
-			short: "s3c", malformed: "%zz", algorithm: signature.SignHMAC("sha256=", nil, []byte("s3cret")),
+			short: "s3c", malformed: "%zz", algorithm: ingesttest.SignHMAC("sha256=", nil, []byte("s3cret")),
 			payload: func(n int, before, after string) string {
 				updates := repeatObject(n, func(i int) string {
 					return fmt.Sprintf(`{"refName":"refs/heads/b%d","oldRev":%s,"newRev":%s,"project":"o/r"}`, i, before, after)
@@ -175,10 +176,7 @@ func badInputs() []badInput {
 			kind: code.GenericGitHost, open: generic.Open, secret: genericSecret,
 			sign: func(r *http.Request, body []byte) {
 				key, _ := signature.ParseSecret(genericSecret)
-				s := signature.Standard{ID: "d-1", Timestamp: fmt.Sprint(now.Unix())}
-				r.Header.Set(signature.HeaderID, s.ID)
-				r.Header.Set(signature.HeaderTimestamp, s.Timestamp)
-				r.Header.Set(signature.HeaderSignature, s.Sign(body, key))
+				signature.SetStandard(r.Header, "d-1", now, body, key)
 			},
 			credential: signature.HeaderSignature, short: "v1", malformed: "v1,***", algorithm: "v1a,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 			payload: func(n int, before, after string) string {
@@ -303,7 +301,7 @@ func TestConnectionTest(t *testing.T) {
 		{Name: "hub2", Kind: code.GitHub, Secrets: []string{"s3cret"}},
 	}
 	r := newReceiver(t, o)
-	signed := func(prefix, body string) string { return signature.SignHMAC(prefix, []byte(body), []byte("s3cret")) }
+	signed := func(prefix, body string) string { return ingesttest.SignHMAC(prefix, []byte(body), []byte("s3cret")) }
 	for _, c := range []struct {
 		name, path string
 		header     map[string]string

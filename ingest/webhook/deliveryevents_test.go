@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/quarrysearch/quarry/ingest/signature"
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -119,13 +119,13 @@ func TestTold(t *testing.T) {
 	postDelivery(x, "d-1", push)
 	postDelivery(x, "d-22", "{}") // valid JSON without a repository
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/closed", strings.NewReader(push))
-	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(push), []byte("s3cret")))
+	req.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", []byte(push), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "push")
 	req.Header.Set("X-GitHub-Delivery", "d-4")
 	x.ServeHTTP(httptest.NewRecorder(), req)
 	archived := `{"action":"archived","repository":{"id":9,"full_name":"meadow/teapot","clone_url":"https://github.com/meadow/teapot.git"}}`
 	req = httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(archived))
-	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(archived), []byte("s3cret")))
+	req.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", []byte(archived), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "repository")
 	req.Header.Set("X-GitHub-Delivery", "d-5")
 	x.ServeHTTP(httptest.NewRecorder(), req)

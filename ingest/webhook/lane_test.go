@@ -1,9 +1,6 @@
 package webhook_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 )
 
@@ -58,14 +56,12 @@ func (l *lanes) pushBody(address string, bytes, status int, waits bool) {
 	if bytes > 0 {
 		body = strings.Replace(body, "{", fmt.Sprintf(`{"padding":%q,`, strings.Repeat("x", bytes)), 1)
 	}
-	mac := hmac.New(sha256.New, []byte("s3cret"))
-	mac.Write([]byte(body))
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
 	req.RemoteAddr = address + ":2"
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-GitHub-Event", "push")
 	req.Header.Set("X-GitHub-Delivery", "d-1")
-	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	req.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", []byte(body), []byte("s3cret")))
 	w := httptest.NewRecorder()
 	began := time.Now()
 	l.receiver.ServeHTTP(w, req)

@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/generic"
 	"github.com/quarrysearch/quarry/ingest/github"
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -150,12 +151,9 @@ func runDeliver(t *testing.T, r *webhook.Receiver, log *memoryLog, d *datadriven
 	case "":
 	case "standard":
 		key, _ := signature.ParseSecret(genericSecret)
-		s := signature.Standard{ID: args["id"], Timestamp: "1700000000"}
-		req.Header.Set(signature.HeaderID, s.ID)
-		req.Header.Set(signature.HeaderTimestamp, s.Timestamp)
-		req.Header.Set(signature.HeaderSignature, s.Sign(body, key))
+		signature.SetStandard(req.Header, args["id"], time.Unix(1_700_000_000, 0), body, key)
 	default:
-		req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", body, []byte(secret)))
+		req.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", body, []byte(secret)))
 		req.Header.Set("X-GitHub-Delivery", args["id"])
 		req.Header.Set("X-GitHub-Event", args["event"])
 	}
@@ -198,7 +196,7 @@ const push = `{"ref":"refs/heads/main","before":"1111111111111111111111111111111
 
 func postDelivery(r http.Handler, id, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
-	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(body), []byte("s3cret")))
+	req.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", []byte(body), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "push")
 	req.Header.Set("X-GitHub-Delivery", id)
 	w := httptest.NewRecorder()

@@ -2,10 +2,7 @@ package clienttest
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -24,6 +21,8 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
+	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
@@ -166,10 +165,9 @@ func (w *world) runStep(t *testing.T, what string) {
 func (w *world) deliverPush(t *testing.T) {
 	t.Helper()
 	body := `{"repository":` + strconv.Quote(filepath.Join(w.root, "kettle")) + `,"ref":"refs/heads/main"}`
-	id, now := "msg_kettle", strconv.FormatInt(time.Now().Unix(), 10)
-	w.deliver(t, "/webhooks/genericGitHost/local", body, map[string]string{
-		"webhook-id": id, "webhook-timestamp": now, "webhook-signature": "v1," + base64.StdEncoding.EncodeToString(sign(id+"."+now+"."+body)),
-	})
+	header := http.Header{}
+	signature.SetStandard(header, "msg_kettle", time.Now(), []byte(body), []byte(hookSecret))
+	w.deliver(t, "/webhooks/genericGitHost/local", body, header)
 }
 
 // deliverPicturedPush delivers a push of the repository saucer, whose host serves a
@@ -178,27 +176,20 @@ func (w *world) deliverPicturedPush(t *testing.T) {
 	t.Helper()
 	body := fmt.Sprintf(`{"ref": "refs/heads/main", "before": "%040d", "after": "%040d", "repository": {"id": 5, "full_name": "saucer", "private": false,
 		"clone_url": "%s/saucer", "avatar_url": "%[3]s/picture"}}`, 0, 1, w.host)
-	w.deliver(t, "/webhooks/gitea/pictured", body, map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(sign(body))})
-}
-
-// sign returns the HMAC of a text with hookSecret.
-func sign(text string) []byte {
-	mac := hmac.New(sha256.New, []byte(hookSecret))
-	_, _ = io.WriteString(mac, text) // a hash never fails
-	return mac.Sum(nil)
+	w.deliver(t, "/webhooks/gitea/pictured", body, http.Header{
+		"X-Gitea-Event": {"push"}, "X-Gitea-Signature": {ingesttest.SignHMAC("", []byte(body), []byte(hookSecret))},
+	})
 }
 
 // deliver posts a delivery, which the server must accept.
-func (w *world) deliver(t *testing.T, path, body string, header map[string]string) {
+func (w *world) deliver(t *testing.T, path, body string, header http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header = header
 	request.Header.Set("Content-Type", "application/json")
-	for name, value := range header {
-		request.Header.Set(name, value)
-	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

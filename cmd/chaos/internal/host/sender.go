@@ -3,17 +3,15 @@ package host
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
+	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
@@ -162,13 +160,8 @@ func (s *Sender) sendDelivery(ctx context.Context, d *delivery) (status int, ans
 	if err != nil {
 		return 0, "", err
 	}
-	now := strconv.FormatInt(s.Hook.Clock().Unix(), 10)
-	mac := hmac.New(sha256.New, s.Hook.Secret)
-	_, _ = fmt.Fprintf(mac, "%s.%s.%s", d.id, now, d.body) // a hash never fails
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("webhook-id", d.id)
-	request.Header.Set("webhook-timestamp", now)
-	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	signature.SetStandard(request.Header, d.id, s.Hook.Clock(), d.body, s.Hook.Secret)
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, "", err

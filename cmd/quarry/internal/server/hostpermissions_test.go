@@ -1,9 +1,6 @@
 package server
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/ingest/ingesttest"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -116,14 +114,12 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 	}
 	sendHook := func() {
 		body := `{"action": "edited", "member": {"id": 1042}, "repository": {"id": 7, "full_name": "acme/vault", "clone_url": "` + host.URL + `/acme/vault.git"}}`
-		mac := hmac.New(sha256.New, []byte("hook-secret"))
-		_, _ = mac.Write([]byte(body)) // never fails
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/webhooks/github/hub", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("X-GitHub-Event", "member")
-		request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		request.Header.Set("X-Hub-Signature-256", ingesttest.SignHMAC("sha256=", []byte(body), []byte("hook-secret")))
 		response, err := http.DefaultTransport.RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)

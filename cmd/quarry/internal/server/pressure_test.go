@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -103,12 +102,7 @@ func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int,
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	id, at := fmt.Sprint("msg_", number), fmt.Sprint(time.Now().Unix())
-	request.Header.Set("webhook-id", id)
-	request.Header.Set("webhook-timestamp", at)
-	sum := hmac.New(sha256.New, []byte(pressureSecret))
-	_, _ = fmt.Fprintf(sum, "%s.%s.%s", id, at, body) // a hash never fails
-	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	signature.SetStandard(request.Header, fmt.Sprint("msg_", number), time.Now(), body, []byte(pressureSecret))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

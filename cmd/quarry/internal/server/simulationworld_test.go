@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -19,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +30,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/simulation"
+	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -465,14 +463,9 @@ func (w *simulatedWorld) postDelivery(id string, body []byte) ([]event.Position,
 	if s == nil {
 		return nil, false
 	}
-	now := strconv.FormatInt(time.Now().Unix(), 10)
-	sum := hmac.New(sha256.New, []byte(simulatedSecret))
-	fmt.Fprintf(sum, "%s.%s.%s", id, now, body)
 	request := httptest.NewRequestWithContext(w.ctx, http.MethodPost, "/webhooks/genericGitHost/hub", bytes.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("webhook-id", id)
-	request.Header.Set("webhook-timestamp", now)
-	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	signature.SetStandard(request.Header, id, time.Now(), body, []byte(simulatedSecret))
 	response := httptest.NewRecorder()
 	s.receiver.ServeHTTP(response, request)
 	var answer struct{ Positions []event.Position }

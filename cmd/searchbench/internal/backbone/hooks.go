@@ -3,21 +3,19 @@ package backbone
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/generic"
+	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -36,7 +34,7 @@ var errRefused = errors.New("webhook was not accepted")
 const hookPath = "/webhooks/genericGitHost/backlog"
 
 func openHooks(log eventlog.Log) (*hookReceiver, error) {
-	h := &hookReceiver{secret: []byte("the secret of a backlog, which nobody else signs with")}
+	h := &hookReceiver{secret: []byte("the secret of a backlog, which no other sender has")}
 	receiver, err := webhook.New(webhook.Options{
 		Kinds: map[code.HostKind]ingest.Open{code.GenericGitHost: generic.Open},
 		Connections: []ingest.Connection{{
@@ -54,14 +52,9 @@ func (h *hookReceiver) deliverPush(ctx context.Context, repository, before, afte
 	if err != nil {
 		return err
 	}
-	id, now := "msg_"+after, strconv.FormatInt(time.Now().Unix(), 10)
-	mac := hmac.New(sha256.New, h.secret)
-	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
 	request := httptest.NewRequestWithContext(ctx, http.MethodPost, hookPath, bytes.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("webhook-id", id)
-	request.Header.Set("webhook-timestamp", now)
-	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	signature.SetStandard(request.Header, "msg_"+after, time.Now(), body, h.secret)
 	answer := httptest.NewRecorder()
 	h.receiver.ServeHTTP(answer, request)
 	if answer.Code != http.StatusAccepted {

@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,12 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
 // Quarry is the quarry binary.
@@ -371,29 +369,18 @@ func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
 	if err != nil {
 		return err
 	}
-	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
-	return s.postDelivery(ctx, d.ID, timestamp, signStandardWebhook(s.secret, d.ID, timestamp, body), body)
+	return s.postDelivery(ctx, d.ID, body, s.secret)
 }
 
 // Forge sends a delivery with an invalid signature. The server must reject it with an
 // error.
 func (s *QuarryServer) Forge(ctx context.Context, body []byte) error {
-	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
-	return s.postDelivery(ctx, "msg_forged", timestamp, base64.StdEncoding.EncodeToString(make([]byte, sha256.Size)), body)
+	return s.postDelivery(ctx, "msg_forged", body, []byte("the secret of another sender"))
 }
 
-func (s *QuarryServer) postDelivery(ctx context.Context, id, timestamp, signature string, body []byte) error {
+func (s *QuarryServer) postDelivery(ctx context.Context, id string, body, secret []byte) error {
 	header := jsonHeader()
-	header.Set("webhook-id", id)
-	header.Set("webhook-timestamp", timestamp)
-	header.Set("webhook-signature", "v1,"+signature)
+	signature.SetStandard(header, id, time.Now(), body, secret)
 	_, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
 	return err
-}
-
-func signStandardWebhook(secret []byte, id, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "%s.%s.", id, timestamp)
-	mac.Write(body)
-	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
