@@ -15,12 +15,12 @@ import (
 func (p *partition) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) error {
 	if p.r.o.Topic == event.TopicEvents && isForWorkers(rec, reason) {
 		p.r.metrics.records.WithLabelValues(resultPassed).Inc()
-		p.r.o.Logger.Error("a record cannot be read; it is skipped here, and the workers put it to the dead letters",
+		p.r.o.Logger.Error("record cannot be read; it is skipped here, and the workers write it to the dead letters",
 			"partition", p.number, "offset", rec.Position.Offset, "error", reason)
 		return p.skipRecord(rec)
 	}
 	p.r.metrics.records.WithLabelValues(resultPoison).Inc()
-	p.r.o.Logger.Error("a record cannot be applied; it is skipped and kept in the dead letters",
+	p.r.o.Logger.Error("record cannot be applied; it is skipped and written to the dead letters",
 		"partition", p.number, "offset", rec.Position.Offset, "attempts", attempts, "error", reason)
 	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, failure.With(failure.Rejected, reason))); err != nil {
 		return err

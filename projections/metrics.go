@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		lagSeconds: newGauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
-			Help: "Records read, by result: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of a type or content that this version cannot read; the workers put it to the dead letters).",
+			Help: "Records read, by result: applied, duplicate (seen before), poison (skipped, written to the dead letters), passed (of a type or content that this version cannot read; the workers write it to the dead letters).",
 		}, []string{"result"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_projections_retries_total",
@@ -104,6 +104,6 @@ type noteMetrics struct{ failures prometheus.Counter }
 func newNoteMetrics(reg prometheus.Registerer) noteMetrics {
 	return noteMetrics{promauto.With(reg).NewCounter(prometheus.CounterOpts{
 		Name: "quarry_server_position_failures_total",
-		Help: "Attempts to note in the log how far the projections are that failed. Other processes then see an old position.",
+		Help: "Failed attempts to record the position of the projections in the log. Other processes then see an outdated position.",
 	})}
 }

@@ -228,7 +228,7 @@ func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attem
 			return attempts, err
 		}
 		if unavailable && !blocked {
-			p.r.o.Logger.Error("a partition waits for a store to answer and continues when it does",
+			p.r.o.Logger.Error("partition is waiting for a store to respond",
 				"partition", p.number, "offset", rec.Position.Offset, "error", err)
 		} else if !unavailable {
 			attempts++

@@ -77,7 +77,7 @@ func (p *PositionNoter) notePosition(ctx context.Context) {
 		p.recordFailure(err)
 	case p.failing:
 		p.failing = false
-		p.logger.Info("noting the position of the projections works again")
+		p.logger.Info("recording the position of the projections works again")
 		fallthrough
 	default:
 		p.noted, p.notedAt = offsets, time.Now()
@@ -88,7 +88,7 @@ func (p *PositionNoter) notePosition(ctx context.Context) {
 func (p *PositionNoter) recordFailure(err error) {
 	p.failures.Inc()
 	if !p.failing {
-		p.logger.Warn("the position of the projections could not be noted; trying again every second", "group", Group, "error", err)
+		p.logger.Warn("position of the projections could not be recorded; retrying every second", "group", Group, "error", err)
 	}
 	p.failing = true
 }

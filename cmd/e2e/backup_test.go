@@ -129,7 +129,7 @@ func (c *crashing) restoreBackups(backups string) {
 		}
 		half++
 		out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "is half restored: run quarry restore") {
+		if err == nil || !strings.Contains(string(out), "is partially restored: run quarry restore") {
 			c.t.Errorf("a server on a half restored directory: %v\n%s", err, out)
 		}
 	}

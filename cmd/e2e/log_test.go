@@ -93,8 +93,8 @@ func TestLogOfAPush(t *testing.T) {
 	}
 	for id, want := range map[string]map[string]string{
 		"msg_again":    {"push handled": "outcome=already_indexed", "delivery accepted": "outcome=pushed"},
-		"msg_stranger": {"delivery not taken": "result=unknown_repository"},
-		"msg_forged":   {"delivery not taken": "result=unauthenticated"},
+		"msg_stranger": {"delivery not accepted": "result=unknown_repository"},
+		"msg_forged":   {"delivery not accepted": "result=unauthenticated"},
 	} {
 		var lines map[string]map[string]any
 		pollUntil(awaitDeadline, func() bool {
@@ -107,7 +107,7 @@ func TestLogOfAPush(t *testing.T) {
 				t.Errorf("%s: %q has %s %v, want %s; all: %v", id, message, key, line[key], value, lines)
 			}
 		}
-		if line := lines["delivery not taken"]; line != nil && !strings.HasPrefix(fmt.Sprint(line["address"]), "127.0.0.1:") {
+		if line := lines["delivery not accepted"]; line != nil && !strings.HasPrefix(fmt.Sprint(line["address"]), "127.0.0.1:") {
 			t.Errorf("%s: address is %v", id, line["address"])
 		}
 	}

@@ -73,7 +73,7 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 		}
 	}
 	start()
-	closed := regexp.MustCompile(`level=WARN msg="closed files and directories to other users[^\n]* changed=(\d+)`)
+	closed := regexp.MustCompile(`level=WARN msg="restricted the permissions of files and directories[^\n]* changed=(\d+)`)
 	// The directories are made private before anything is opened, and their contents
 	// while the server runs.
 	if !pollUntil(awaitDeadline, func() bool { return len(closed.FindAllString(c.server.output.String(), 2)) == 2 }) {

@@ -10,7 +10,7 @@ import (
 )
 
 type accessCommand struct {
-	Explain explainAccessCommand `cmd:"" help:"Explain why a user may read a repository, or may not."`
+	Explain explainAccessCommand `cmd:"" help:"Explain why a user may or may not read a repository."`
 }
 
 type explainAccessCommand struct {
@@ -21,7 +21,7 @@ type explainAccessCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*explainAccessCommand) Help() string {
-	return `Names the rule by which the user may read the repository, and what decides its visibility.
+	return `Prints the rule that applies to the user and what determines the repository's visibility.
 
 Exit status: 1 if the user may not read it.`
 }

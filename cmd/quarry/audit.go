@@ -29,9 +29,9 @@ func (*auditCommand) Help() string { return "Without a command, lists the newest
 
 // auditFilter holds the flags that select entries.
 type auditFilter struct {
-	Since  string `placeholder:"TIME" help:"Only entries from this time on, such as 2026-03-04T05:06:07Z."`
-	Until  string `placeholder:"TIME" help:"Only entries up to this time."`
-	Action string `placeholder:"ACTION" help:"Only entries of this action, such as user.performed_code_search."`
+	Since  string `placeholder:"TIME" help:"Only entries at this time or later, such as 2026-03-04T05:06:07Z."`
+	Until  string `placeholder:"TIME" help:"Only entries at this time or earlier."`
+	Action string `placeholder:"ACTION" help:"Only entries with this action, such as user.performed_code_search."`
 	Actor  string `placeholder:"ID" help:"Only entries of the user with this ID, or of anonymous, operator or system."`
 }
 
@@ -101,7 +101,7 @@ func printAudit(out io.Writer, found []wire.AuditRecord) error {
 type exportAuditCommand struct {
 	askFlags
 	auditFilter
-	After string `placeholder:"IDS" help:"Continue after the entries of an earlier export, which printed IDS to standard error at its end."`
+	After string `placeholder:"IDS" help:"Continue after an earlier export, which printed IDS to standard error when it ended."`
 }
 
 // exportEnd is the last line of an export.
@@ -166,7 +166,7 @@ func (c *exportAuditCommand) copyPart(ctx context.Context, server *client.Client
 const maxExportLine = 1 << 20
 
 // errExportCut reports an export without an end line.
-var errExportCut = errors.New("the answer breaks off")
+var errExportCut = errors.New("the response was truncated")
 
 // copyExport copies the entries of an export and returns its end.
 func copyExport(out io.Writer, in io.Reader) (exportEnd, error) {

@@ -35,7 +35,7 @@ const (
 
 type backupCommand struct {
 	configFlags
-	Directory string `arg:"" name:"dir" complete:"path" help:"Directory of the backups. It is made if it is missing."`
+	Directory string `arg:"" name:"dir" complete:"path" help:"Backup directory. It is created if it does not exist."`
 	Keep      int    `placeholder:"N" help:"Keep the newest N generations and remove older ones. By default all are kept."`
 	Offline   bool   `help:"Read the data directory without a server. The server must be stopped."`
 	JSON      bool   `help:"Print the result as JSON."`
@@ -44,7 +44,7 @@ type backupCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*backupCommand) Help() string {
-	return `Copies the event log, the segments and the secret of a server to a directory, while the server runs. Each run adds a generation; files that the directory has already are not copied again. Run it on the machine of the server, as its user and with its configuration.
+	return `Copies the event log, the segments and the secret of a server to a directory, while the server runs. Each run adds a generation; files that are already in the directory are not copied again. Run it on the machine of the server, as its user and with its configuration.
 
 Examples:
 
@@ -52,7 +52,7 @@ Examples:
 	quarry backup /mnt/backups --config quarry.yaml --offline
 	quarry restore /mnt/backups --verify
 
-Exit status: 0 if the new generation is complete, 1 if not; the older ones stay usable.`
+Exit status: 0 if the new generation is complete, 1 if not. Older generations remain usable.`
 }
 
 // backupResult is the output of --json.
@@ -132,7 +132,7 @@ func checkApart(dir string, settings *config.Config) error {
 			return err
 		}
 		if rel, err := filepath.Rel(below, path); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("%s is in %s, which is backed up: choose a directory elsewhere, preferably on another disk", dir, own)
+			return fmt.Errorf("%s is in %s, which is part of the backup: choose another directory, preferably on another disk", dir, own)
 		}
 	}
 	return nil
@@ -251,7 +251,7 @@ var checkpointName = regexp.MustCompile(`^backup-[0-9a-f]{16}$`)
 func checkpointPath(settings *config.Config, name string) (string, error) {
 	path := filepath.Join(settings.LogDir(), name)
 	if !checkpointName.MatchString(name) {
-		return "", fmt.Errorf("the server named a checkpoint %.80q, which is none", name)
+		return "", fmt.Errorf("the server returned an invalid checkpoint name %.80q", name)
 	}
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("the server's checkpoint cannot be read: %w; run the command on the machine of the server, as its user, with its --data or --config", err)
@@ -297,7 +297,7 @@ func positionsOf(in []wire.Position) (out []event.Position) {
 func (c *backupCommand) printResult(s streams, r *backup.Result) error {
 	m := &r.Manifest
 	if m.Missing > 0 {
-		_, _ = fmt.Fprintf(s.err, "warning: %d objects that the log names are not in the segment store, and not in the backup, %s first; run quarry verify --repair, then back up again\n", m.Missing, m.MissingNames[0])
+		_, _ = fmt.Fprintf(s.err, "warning: %d objects referenced by the log are missing from the segment store and from the backup, the first is %s; run quarry verify --repair, then back up again\n", m.Missing, m.MissingNames[0])
 	}
 	if c.JSON {
 		return printJSONLines(s.out, []backupResult{{

@@ -32,7 +32,7 @@ type completionCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*completionCommand) Help() string {
-	return `Prints a script that completes commands, flags, and the names of repositories and languages. Names of repositories come from the server that the command line or QUARRY_SERVER names; without an answer within a second nothing is offered.
+	return `Prints a script that completes commands, flags, and the names of repositories and languages. Repository names come from the server given by the command line or QUARRY_SERVER. If it does not answer within a second, they are not completed.
 
 Examples:
 

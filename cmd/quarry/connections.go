@@ -18,7 +18,7 @@ import (
 type connectionsCommand struct {
 	List  listConnectionsCommand  `cmd:"" default:"withargs" help:"List the connections with their last sync."`
 	Sync  syncConnectionsCommand  `cmd:"" help:"Sync connections now."`
-	Check checkConnectionsCommand `cmd:"" help:"List what connections would find, without a server."`
+	Check checkConnectionsCommand `cmd:"" help:"List the repositories that connections would find, without a server."`
 }
 
 // Help implements kong.HelpProvider.
@@ -31,7 +31,7 @@ type listConnectionsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*listConnectionsCommand) Help() string {
-	return `Prints a line for each connection, and one for each issue of its last sync and of the last readings of its permissions, with what helps.
+	return `Prints a line for each connection, and one with a remedy for each issue of its last sync and of the last readings of its permissions.
 
 Exit status: 1 if there is an issue.`
 }
@@ -154,13 +154,13 @@ func printIssue(out io.Writer, about string, i *wire.ConnectionIssue) error {
 type syncConnectionsCommand struct {
 	askFlags
 	Connection string `arg:"" optional:"" help:"Name of a connection. Without one, all are synced."`
-	Remove     bool   `help:"Remove what the host does not list any more, even if that is most of the connection."`
-	Wait       bool   `help:"Wait for the end of the syncs, and print their results."`
+	Remove     bool   `help:"Remove repositories that the host no longer lists, even if they are most of the connection."`
+	Wait       bool   `help:"Wait until the syncs have finished and print their results."`
 }
 
 // Help implements kong.HelpProvider.
 func (*syncConnectionsCommand) Help() string {
-	return `Exit status: 1 if a sync that was waited for has an issue.`
+	return `Exit status: 1 if --wait is set and a sync has an issue.`
 }
 
 // Run implements the command.
@@ -208,14 +208,14 @@ func (*syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *
 		}
 		found = slices.DeleteFunc(found, func(x wire.Connection) bool { return !slices.Contains(names, x.Name) })
 		if len(found) < len(names) {
-			return fmt.Errorf("some of the connections %s are gone since their sync was requested; run quarry connections", escapeCell(strings.Join(names, ", ")))
+			return fmt.Errorf("some of the connections %s were removed after their sync was requested; run quarry connections", escapeCell(strings.Join(names, ", ")))
 		}
 		done := true
 		for i := range found {
 			x := &found[i]
 			if x.Sync.State == wire.ConnectionSyncStateElsewhere {
 				if time.Now().After(giveUp) {
-					return fmt.Errorf("another process syncs the connection %s; ask its server", escapeCell(x.Name))
+					return fmt.Errorf("another process syncs the connection %s; run the command against that process", escapeCell(x.Name))
 				}
 				done = false
 			} else if !endedSince(&x.Sync, started[x.Name]) {
@@ -250,7 +250,7 @@ type checkConnectionsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*checkConnectionsCommand) Help() string {
-	return `Lists the repositories of connections at their code hosts, as the settings say, and prints how many would be found, the first of them, and every issue with what helps. It changes nothing and needs no server.
+	return `Lists the repositories of connections at their code hosts, according to the settings, and prints how many would be found, the first of them, and every issue with a remedy. Changes nothing and needs no server.
 
 Examples:
 

@@ -62,7 +62,7 @@ func TestSyncWaitsForNoRemovedConnection(t *testing.T) {
 	server := httptest.NewServer(&syncingServer{state: "complete", startedAt: time.Now(), removed: true})
 	defer server.Close()
 	code, _, stderr := runQuarry(t.Context(), "connections", "sync", "lab", "--wait", "--server", server.URL)
-	if code == exitOK || !strings.Contains(stderr, "are gone since their sync was requested") {
+	if code == exitOK || !strings.Contains(stderr, "were removed after their sync was requested") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

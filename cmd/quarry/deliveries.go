@@ -30,7 +30,7 @@ type listDeliveriesCommand struct {
 	Outcome    string        `placeholder:"OUTCOME" complete:"waiting,indexed,coalesced,deleted,failed,unchanged,unselected,unregistered,refreshed,absent,replayed,dropped,duplicate,taken,ignored,refused" help:"List only deliveries with this outcome: waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, replayed, dropped, duplicate, taken, ignored or refused."`
 	Since      time.Duration `placeholder:"AGE" help:"List only deliveries received within this time, such as 2h."`
 	Limit      int           `short:"n" placeholder:"N" default:"30" help:"List at most N deliveries. The default is ${default}."`
-	Follow     bool          `short:"f" help:"Wait for new deliveries and new outcomes and print them, too."`
+	Follow     bool          `short:"f" help:"Keep printing new deliveries and new outcomes."`
 	JSON       bool          `help:"Print one JSON object per line."`
 }
 
@@ -226,7 +226,7 @@ type redeliverCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*redeliverCommand) Help() string {
-	return `Appends the pushes of the delivery to the event log once more, so that the server fetches and indexes their refs. Prints the ID of the new delivery.
+	return `Appends the pushes of the delivery to the event log again, so that the server fetches and indexes their refs. Prints the ID of the new delivery.
 
 Example:
 

@@ -17,14 +17,14 @@ import (
 
 type doctorCommand struct {
 	configFlags
-	Server string `placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server; otherwise where the settings say that it listens."`
+	Server string `placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server. By default it is derived from the settings."`
 	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, the command acts as the operator of a server on this machine."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
 
 // Help implements kong.HelpProvider.
 func (*doctorCommand) Help() string {
-	return `Looks at the settings, the data directory, the machine, the event log and the server, and prints a line for each finding: ok, warning or problem, with what helps. It works while the server runs and while it is stopped, and without the secrets. Run it as the user of the server, with the settings of the server.
+	return `Checks the settings, the data directory, the machine, the event log and the server, and prints a line for each finding: ok, warning or problem, with a remedy. It works whether the server is running or stopped, and without the secrets. Run it as the user of the server, with the settings of the server.
 
 Examples:
 

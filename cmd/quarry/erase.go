@@ -16,16 +16,16 @@ const erasePollInterval = 300 * time.Millisecond
 type eraseCommand struct {
 	askFlags
 	Repository string        `arg:"" complete:"repository" help:"Full name or ID of the repository."`
-	Commit     string        `placeholder:"ID" help:"Erase this commit, to which no branch or tag leads any more, and keep the repository. The full ID is required."`
-	Path       string        `placeholder:"PATH" help:"Erase every version of this file, or of everything below this directory, and keep the repository. No commit to which a branch or tag leads may have it: rewrite the history at the code host first."`
+	Commit     string        `placeholder:"ID" help:"Erase this commit, which no branch or tag reaches any more, and keep the repository. The full ID is required."`
+	Path       string        `placeholder:"PATH" help:"Erase every version of this file, or of everything below this directory, and keep the repository. It must not be in any commit that a branch or tag reaches: rewrite the history at the code host first."`
 	Yes        bool          `help:"Confirm the erasure: it cannot be undone."`
-	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Wait at most this long. The erasure continues without the command. The default is ${default}."`
+	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Maximum time to wait. The erasure continues without the command. The default is ${default}."`
 	JSON       bool          `help:"Print the erasure as a JSON object."`
 }
 
 // Help implements kong.HelpProvider.
 func (*eraseCommand) Help() string {
-	return `For the right to be forgotten: removes a repository and takes its text out of every file of the data directory, and waits until that is done. With --commit, takes out a commit that was removed by a forced push or with a branch; with --path, every version of a file or directory that was taken out of the history. The event log, the audit log and backups keep what they have; docs/erasure.md says what that is, and how to remove it.
+	return `For the right to be forgotten: removes a repository, deletes its text from every file of the data directory, and waits until that is done. With --commit, erases a commit that was removed by a force push or with a branch. With --path, erases every version of a file or directory that was removed from the history. The event log, the audit log and backups are not changed; docs/erasure.md explains what they contain and how to remove it.
 
 Examples:
 
@@ -33,13 +33,13 @@ Examples:
 	quarry erase kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160 --yes
 	quarry erase kettle --path deploy/secrets --yes
 
-Exit status: 0 if it is done, 1 if it failed or is not done in time.`
+Exit status: 0 if the erasure is complete, 1 if it failed or did not complete in time.`
 }
 
 // Run implements the command.
 func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	if !c.Yes {
-		return usageErrorf("erasing cannot be undone; add --yes to confirm it")
+		return usageErrorf("an erasure cannot be undone; confirm it with --yes")
 	}
 	server, err := c.newClient()
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client,
 	for {
 		e, err := erasureWith(waiting, server, begun.ID)
 		if ctx.Err() == nil && waiting.Err() != nil {
-			return nil, fmt.Errorf("erasure %s was not done within %s, and goes on; GET /api/erasures shows how far it is", begun.ID, c.Wait)
+			return nil, fmt.Errorf("erasure %s did not complete within %s and continues; GET /api/erasures shows its progress", begun.ID, c.Wait)
 		}
 		if err != nil {
 			return nil, err
@@ -130,16 +130,16 @@ func printErasure(display *terminal.Progress, e *wire.Erasure) {
 	case e.Path != "":
 		what = "path " + e.Path + " of " + e.RepoName
 	}
-	display.Print(fmt.Sprintf("%s is erased (%s); looked at %d segments with %d bytes", escapeCell(what),
+	display.Print(fmt.Sprintf("%s is erased (%s); checked %d segments with %d bytes", escapeCell(what),
 		e.EndedAt.Sub(e.RequestedAt.Time).Round(time.Millisecond), e.Proof.Segments, e.Proof.SegmentBytes))
 	if e.SharedFiles > 0 {
-		display.Print(fmt.Sprintf("%d texts are in other repositories too, and stay there", e.SharedFiles))
+		display.Print(fmt.Sprintf("%d texts are also in other repositories and remain there", e.SharedFiles))
 	}
 	if e.Proof.UnnamedSegments > 0 {
-		display.Print(fmt.Sprintf("%d segments are named by nothing, and may have any text; see docs/erasure.md", e.Proof.UnnamedSegments))
+		display.Print(fmt.Sprintf("%d segments are unreferenced and may contain any text; see docs/erasure.md", e.Proof.UnnamedSegments))
 	}
 	if e.Proof.HeldSegments > 0 {
-		display.Print(fmt.Sprintf("%d segments are kept for a replay, and may have its text; see docs/erasure.md", e.Proof.HeldSegments))
+		display.Print(fmt.Sprintf("%d segments are kept for a replay and may contain its text; see docs/erasure.md", e.Proof.HeldSegments))
 	}
 	if !e.Proof.MirrorChecked {
 		display.Print("the git mirror was not checked: this process has none, or the repository is registered again; see docs/erasure.md")

@@ -16,12 +16,12 @@ import (
 
 type eventsCommand struct {
 	Tail  tailCommand  `cmd:"" help:"Print the events of the log as JSON lines."`
-	Watch watchCommand `cmd:"" help:"Print what happens to the repositories that you may read, as JSON lines."`
+	Watch watchCommand `cmd:"" help:"Print events of the repositories that you may read as JSON lines."`
 }
 
 type tailCommand struct {
 	askFlags
-	From   string `placeholder:"POSITION" help:"Start at this position, as partition/offset or as a position is printed, and print this partition only. The default is the whole log."`
+	From   string `placeholder:"POSITION" help:"Start at this position and print only its partition. Takes partition/offset or a position as printed. The default is the whole log."`
 	Follow bool   `short:"f" help:"Wait for new events at the end of the log."`
 }
 
@@ -61,15 +61,15 @@ func (c *tailCommand) Run(ctx context.Context, s streams) error {
 
 type watchCommand struct {
 	askFlags
-	Since string `placeholder:"POSITION" help:"Begin after this position, which is in the lines; it is good for 15 minutes. The default is now."`
-	Once  bool   `help:"Print what has happened since the position, and the position to go on from, and end."`
+	Since string `placeholder:"POSITION" help:"Start after this position, taken from an earlier line. Positions are valid for 15 minutes. The default is now."`
+	Once  bool   `help:"Print the events since the position and the position to resume from, and exit."`
 }
 
 // Help implements kong.HelpProvider.
 func (*watchCommand) Help() string {
 	return `Prints one JSON object per line: pushes that became searchable, repositories that were registered, changed or
-removed, the progress of imports and, for owners, the outcomes of webhook deliveries. It connects again when the
-server restarts, and goes on where it was; a line of type lost says that something was missed.
+removed, the progress of imports and, for owners, the outcomes of webhook deliveries. It reconnects and resumes when
+the server restarts; a line of type lost means that events were missed.
 
 Examples:
 

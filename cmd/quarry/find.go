@@ -10,7 +10,7 @@ import (
 
 type findCommand struct {
 	askFlags
-	Letters []string `arg:"" help:"Letters of the path in their order; others may be between. Blanks count for nothing."`
+	Letters []string `arg:"" help:"Letters to find in the path, in this order, with any characters in between. Blanks are ignored."`
 	Repo    string   `complete:"repository" placeholder:"NAME" help:"Only files of the repository with this full name."`
 	Limit   int      `short:"n" default:"20" help:"Print at most this many files, up to 100."`
 	JSON    bool     `help:"Print one JSON object per line."`
@@ -18,7 +18,7 @@ type findCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*findCommand) Help() string {
-	return `Prints REPOSITORY:PATH for each file whose path has the letters, the best first. Files of all default branches are looked at.
+	return `Prints REPOSITORY:PATH for each matching file, best first. Searches the files on all default branches.
 
 Examples:
 

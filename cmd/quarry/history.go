@@ -22,7 +22,7 @@ type repositoryArgument struct {
 
 // refFlag is the flag that names a revision.
 type refFlag struct {
-	Ref string `placeholder:"REF" help:"Branch, tag or commit, also with steps to an ancestor such as main~3; of quarry log, base..head too. The default is the default branch."`
+	Ref string `placeholder:"REF" help:"Branch, tag or commit, optionally with steps to an ancestor, such as main~3. quarry log also accepts base..head. The default is the default branch."`
 }
 
 type blameCommand struct {
@@ -35,7 +35,7 @@ type blameCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*blameCommand) Help() string {
-	return `Prints commit, author, day and text of each line of a file. Renames of the file are followed.
+	return `Prints the commit, author, date and text of each line of a file. Follows renames of the file.
 
 Example:
 
@@ -91,17 +91,17 @@ type logCommand struct {
 	refFlag
 	Author string `placeholder:"PATTERN" help:"Only commits whose author matches a POSIX basic regular expression."`
 	Grep   string `placeholder:"PATTERN" help:"Only commits whose message has a line that matches a POSIX basic regular expression."`
-	Since  string `placeholder:"TIME" help:"Only commits of this time or later, such as 2026-01-31 or \"3 weeks ago\"."`
-	Until  string `placeholder:"TIME" help:"Only commits of this time or earlier."`
-	Follow bool   `help:"Continue with the former name of a file that was renamed."`
-	Lines  string `placeholder:"FIRST-LAST" help:"Only commits that changed these lines of the file, wherever they were then."`
+	Since  string `placeholder:"TIME" help:"Only commits at this time or later, such as 2026-01-31 or \"3 weeks ago\"."`
+	Until  string `placeholder:"TIME" help:"Only commits at this time or earlier."`
+	Follow bool   `help:"Continue under the former name of a renamed file."`
+	Lines  string `placeholder:"FIRST-LAST" help:"Only commits that changed these lines of the file, wherever the lines were at the time."`
 	Count  int    `short:"n" default:"20" placeholder:"N" help:"Print up to N commits. The default is ${default}."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
 
 // Help implements kong.HelpProvider.
 func (*logCommand) Help() string {
-	return `Prints commit, day, author and first line of the message of each commit, the newest first.
+	return `Prints the commit, date, author and first line of the message of each commit, newest first.
 
 Examples:
 
@@ -147,7 +147,7 @@ func dayOf(date string) string { return date[:min(len(date), len(time.DateOnly))
 type showCommand struct {
 	askFlags
 	repositoryArgument
-	Object string `arg:"" help:"A commit; or REF:PATH, a file at a revision, and :PATH for the default branch."`
+	Object string `arg:"" help:"A commit, or a file as REF:PATH; use :PATH for the default branch."`
 	JSON   bool   `help:"Print the answer of the API as JSON."`
 }
 
@@ -211,14 +211,14 @@ func (c *showCommand) printCommit(ctx context.Context, out io.Writer, server *cl
 type diffCommand struct {
 	askFlags
 	repositoryArgument
-	Revisions string `arg:"" placeholder:"BASE..HEAD" help:"The two revisions to compare, with two dots between them."`
+	Revisions string `arg:"" placeholder:"BASE..HEAD" help:"The two revisions to compare, separated by two dots."`
 	Path      string `arg:"" optional:"" help:"File or directory: only its changes are printed."`
 	JSON      bool   `help:"Print the answer of the API as JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (*diffCommand) Help() string {
-	return `Prints what differs between two revisions, as a unified diff. Renames are found.
+	return `Prints the differences between two revisions as a unified diff. Detects renames.
 
 Example:
 
@@ -229,7 +229,7 @@ Example:
 func (c *diffCommand) Run(ctx context.Context, s streams) error {
 	base, head, ok := strings.Cut(c.Revisions, "..")
 	if !ok || base == "" || head == "" || strings.HasPrefix(head, ".") {
-		return usageErrorf("%q is not BASE..HEAD, two revisions with two dots between them", c.Revisions)
+		return usageErrorf("%q is not of the form BASE..HEAD, two revisions separated by two dots", c.Revisions)
 	}
 	server, err := c.newClient()
 	if err != nil {
@@ -281,7 +281,7 @@ type refsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*refsCommand) Help() string {
-	return `Prints the branches and tags that are searchable, with the commit and when it was indexed.
+	return `Prints each searchable branch and tag with its commit and the time of indexing.
 
 Example:
 

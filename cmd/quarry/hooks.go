@@ -11,7 +11,7 @@ import (
 )
 
 type hooksCommand struct {
-	Install installHooksCommand `cmd:"" help:"Register the webhooks that are absent."`
+	Install installHooksCommand `cmd:"" help:"Register missing webhooks."`
 	Status  hooksStatusCommand  `cmd:"" help:"Show the webhooks of a connection."`
 	Remove  removeHooksCommand  `cmd:"" help:"Remove the webhooks of a connection."`
 }

@@ -37,7 +37,7 @@ const (
 
 // Help implements kong.HelpProvider.
 func (*indexCommand) Help() string {
-	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. A server that is restarted meanwhile is waited for, up to two minutes; the server continues when the command is interrupted.
+	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. If the server restarts, the command waits up to two minutes for it. If the command is interrupted, the server continues.
 
 A server reads only paths below its --git-root.
 
@@ -206,7 +206,7 @@ func (i *indexRun) checkAnswer(err error) error {
 		i.progress.Print(fmt.Sprintf("the server is not available; waiting up to %v for it: %v", i.awayTimeout, err))
 	}
 	if i.now().Sub(i.awaySince) >= i.awayTimeout {
-		return fmt.Errorf("the server has not been available for %v; once it runs again, it continues, and the same command waits for it: %w", i.awayTimeout, err)
+		return fmt.Errorf("the server has been unavailable for %v; it continues once it runs again, and you can run the same command to wait for it: %w", i.awayTimeout, err)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func TestIndexGivesUp(t *testing.T) {
 	clock := time.Unix(0, 0)
 	i := &indexRun{server: to, progress: terminal.NewProgress(&out), now: func() time.Time { clock = clock.Add(serverAwayTimeout / 3); return clock }, awayTimeout: serverAwayTimeout,
 		pending: []*pendingRepository{{target: "x", Accepted: &wire.Accepted{RepoID: 1}}}}
-	if err := i.waitSearchable(t.Context()); err == nil || !strings.Contains(err.Error(), "has not been available for 2m0s") {
+	if err := i.waitSearchable(t.Context()); err == nil || !strings.Contains(err.Error(), "has been unavailable for 2m0s") {
 		t.Errorf("the wait ended with %v", err)
 	}
 	if err := i.checkAnswer(&client.Error{StatusCode: http.StatusForbidden}); err == nil {

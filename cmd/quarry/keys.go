@@ -16,7 +16,7 @@ import (
 type keysCommand struct {
 	List   listKeysCommand  `cmd:"" default:"withargs" help:"List the API keys of all users."`
 	Create createKeyCommand `cmd:"" help:"Create an API key for a user."`
-	Delete deleteKeyCommand `cmd:"" help:"Delete an API key. It stops working at once."`
+	Delete deleteKeyCommand `cmd:"" help:"Delete an API key. It stops working immediately."`
 }
 
 // Help implements kong.HelpProvider.
@@ -24,7 +24,7 @@ func (*keysCommand) Help() string { return "Without a command, lists the API key
 
 type listKeysCommand struct {
 	askFlags
-	User string `placeholder:"USER" help:"List only keys of the user with this e-mail address or ID."`
+	User string `placeholder:"USER" help:"List only keys of the user with this email address or ID."`
 	JSON bool   `help:"Print one JSON object per line."`
 }
 
@@ -86,8 +86,8 @@ func restrictionText(ids []wire.RepositoryNumber) string {
 
 type createKeyCommand struct {
 	askFlags
-	Name         string   `arg:"" help:"Name of the key. A user has no two keys with the same name."`
-	User         string   `required:"" placeholder:"USER" help:"E-mail address or ID of the user."`
+	Name         string   `arg:"" help:"Name of the key. It must be unique among the keys of the user."`
+	User         string   `required:"" placeholder:"USER" help:"Email address or ID of the user."`
 	Scopes       []string `name:"scope" enum:"search,git,admin,scip" placeholder:"SCOPE" default:"search,git" help:"What the key allows: search, git, admin, scip (uploads of precise indexes). May be repeated. The default is ${default}."`
 	Repositories []string `name:"repository" placeholder:"NAME" complete:"repository" help:"Restrict the key to the repository with this full name or ID. May be repeated. The default is all repositories."`
 	Days         int      `placeholder:"N" help:"The key expires after N days. By default it does not expire."`

@@ -10,17 +10,17 @@ import (
 
 type defsCommand struct {
 	askFlags
-	Symbol     string `arg:"" help:"Name of the symbol, or PATH:LINE:COLUMN of a place in --repo where it is used."`
+	Symbol     string `arg:"" help:"Name of the symbol, or PATH:LINE:COLUMN of a position in --repo where it is used."`
 	References bool   `short:"r" help:"Print where it is used instead of where it is defined."`
-	Repo       string `complete:"repository" placeholder:"NAME" help:"Only the repository with this full name; of a place, where it is."`
-	Lang       string `placeholder:"LANGUAGE" help:"Only files of this language and its relatives."`
+	Repo       string `complete:"repository" placeholder:"NAME" help:"Only the repository with this full name. With a position, the repository that it is in."`
+	Lang       string `placeholder:"LANGUAGE" help:"Only files in this language and closely related ones."`
 	refFlag
 	JSON bool `help:"Print the answer of the API as JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (*defsCommand) Help() string {
-	return `Prints REPOSITORY:PATH:LINE:TEXT for each definition of a symbol, or for each use. With a place, as editors and compilers write it, what the name means there comes first, in all repositories.
+	return `Prints REPOSITORY:PATH:LINE:TEXT for each definition of a symbol, or for each use. With a position, in the form that editors and compilers use, the most likely matches come first, in all repositories.
 
 Examples:
 
@@ -76,7 +76,7 @@ func printSymbols(s streams, found *wire.FindSymbolsResponse) error {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
 	}
 	if !found.IsSearchExhaustive {
-		_, _ = fmt.Fprintf(s.err, "quarry: there are more; --repo and --lang narrow them down\n")
+		_, _ = fmt.Fprintf(s.err, "quarry: there are more results; narrow them with --repo or --lang\n")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func printSymbols(s streams, found *wire.FindSymbolsResponse) error {
 type filesCommand struct {
 	askFlags
 	repositoryArgument
-	Words []string `arg:"" optional:"" help:"Only paths that contain each of these words, in any letter case."`
+	Words []string `arg:"" optional:"" help:"Only paths that contain each of these words, ignoring case."`
 	refFlag
 	JSON bool `help:"Print one JSON object per line."`
 }

@@ -53,15 +53,15 @@ type cli struct {
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
 	Files   filesCommand   `cmd:"" group:"code" help:"List the files of a repository."`
-	Find    findCommand    `cmd:"" group:"code" help:"Find files by letters of their paths."`
-	Defs    defsCommand    `cmd:"" group:"code" help:"Find where a symbol is defined, or used."`
-	Symbols symbolsCommand `cmd:"" group:"code" help:"List what a repository or a file defines."`
+	Find    findCommand    `cmd:"" group:"code" help:"Find files by fuzzy path match."`
+	Defs    defsCommand    `cmd:"" group:"code" help:"Find where a symbol is defined or used."`
+	Symbols symbolsCommand `cmd:"" group:"code" help:"List the symbols of a repository or file."`
 	Show    showCommand    `cmd:"" group:"code" help:"Print a file or a commit."`
 	Log     logCommand     `cmd:"" group:"code" help:"List commits."`
-	Blame   blameCommand   `cmd:"" group:"code" help:"Print who changed each line of a file last."`
-	Diff    diffCommand    `cmd:"" group:"code" help:"Print what differs between two revisions."`
+	Blame   blameCommand   `cmd:"" group:"code" help:"Show who last changed each line of a file."`
+	Diff    diffCommand    `cmd:"" group:"code" help:"Print the differences between two revisions."`
 	Refs    refsCommand    `cmd:"" group:"code" help:"List the searchable branches and tags of a repository."`
-	Skipped skippedCommand `cmd:"" group:"code" help:"List the files of a repository that are not searchable, or not with all symbols."`
+	Skipped skippedCommand `cmd:"" group:"code" help:"List the files of a repository that are not searchable or lack symbols."`
 
 	Serve       serveCommand       `cmd:"" group:"server" help:"Run the server."`
 	Replay      replayCommand      `cmd:"" group:"server" help:"Rebuild the index from the event log."`
@@ -70,11 +70,11 @@ type cli struct {
 	Scip        scipCommand        `cmd:"" group:"server" help:"Upload, list and delete precise indexes."`
 	Backup      backupCommand      `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore     restoreCommand     `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
-	Migrate     migrateCommand     `cmd:"" group:"server" help:"Turn the configuration of another code search server into quarry.yaml."`
+	Migrate     migrateCommand     `cmd:"" group:"server" help:"Convert the configuration of another code search server to quarry.yaml."`
 	Topics      topicsCommand      `cmd:"" group:"server" help:"Show or create the topics of the event log."`
 	Connections connectionsCommand `cmd:"" group:"server" help:"Check, list and sync the connections to code hosts."`
 	Hooks       hooksCommand       `cmd:"" group:"server" help:"Register the webhooks of connections at their code hosts."`
-	Doctor      doctorCommand      `cmd:"" group:"server" help:"Check for problems of the server."`
+	Doctor      doctorCommand      `cmd:"" group:"server" help:"Diagnose problems of the server."`
 
 	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
 	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`

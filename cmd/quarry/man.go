@@ -12,7 +12,7 @@ import (
 )
 
 type manCommand struct {
-	Out string `required:"" placeholder:"DIR" complete:"path" help:"Directory for the man pages. It is created if it is missing."`
+	Out string `required:"" placeholder:"DIR" complete:"path" help:"Directory for the man pages. It is created if it does not exist."`
 }
 
 // Help implements kong.HelpProvider.

@@ -13,7 +13,7 @@ type mcpCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*mcpCommand) Help() string {
-	return `Connects a client of the Model Context Protocol that starts its servers as programs: copies messages between standard input and output and the server. Clients that use HTTP connect to the server at /api/mcp and do not need this command.
+	return `For Model Context Protocol clients that start their servers as programs: copies messages between standard input and output and the server. Clients that use HTTP connect to /api/mcp on the server and do not need this command.
 
 Example:
 

@@ -11,23 +11,23 @@ import (
 )
 
 type migrateCommand struct {
-	Format string `arg:"" enum:"sourcebot,zoekt-mirror,hound" help:"Kind of the file: sourcebot, zoekt-mirror (-mirror_config of zoekt-indexserver) or hound."`
+	Format string `arg:"" enum:"sourcebot,zoekt-mirror,hound" help:"Format of the file: sourcebot, zoekt-mirror (-mirror_config of zoekt-indexserver) or hound."`
 	File   string `arg:"" help:"Configuration file; - for standard input."`
 	Output string `short:"o" placeholder:"FILE" help:"Write the settings to a new file instead of standard output."`
 }
 
 // Help implements kong.HelpProvider.
 func (*migrateCommand) Help() string {
-	return `Prints settings that find the same repositories, and says on standard error what has no counterpart; the settings repeat it as comments. Secrets are not copied: tokens refer to the same variables of the environment and files. Where the other server asked the code host who may read a repository, access.defaultVisibility becomes private.
+	return `Prints settings that find the same repositories. Options without a counterpart are listed on standard error and as comments in the settings. Secrets are not copied: tokens refer to the same environment variables and files. If the other server read permissions from the code host, access.defaultVisibility is set to private.
 
-Nothing is contacted or changed. Read the result, then start the server with it.
+The command contacts no host and changes nothing. Review the result, then start the server with it.
 
 Examples:
 
 	quarry migrate sourcebot config.json -o quarry.yaml
 	quarry migrate hound config.json
 
-Exit status: 1 if the file is not a configuration of this kind, or the output exists.`
+Exit status: 1 if the file is not a configuration of this format, or the output file exists.`
 }
 
 // Run implements the command.

@@ -38,7 +38,7 @@ var errNoName = errors.New("there is no name")
 // requestAt returns the request for the identifier at a place.
 func (c *defsCommand) requestAt(ctx context.Context, server *client.Client, p place) (wire.FindSymbolsRequest, error) {
 	if c.Repo == "" {
-		return wire.FindSymbolsRequest{}, usageErrorf("a place needs --repo: the full name of the repository that has %s", p.path)
+		return wire.FindSymbolsRequest{}, usageErrorf("a position needs --repo, the full name of the repository that contains %s", p.path)
 	}
 	file, err := server.GetFileSource(ctx, client.GetFileSourceParams{Repo: c.Repo, Path: p.path, Ref: c.Ref})
 	if err != nil {

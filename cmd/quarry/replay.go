@@ -28,18 +28,18 @@ const (
 type replayCommand struct {
 	configFlags
 	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places" help:"Rebuild only this projection, catalog or places; the others are copied."`
-	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
-	Rollback   bool   `xor:"one,past" help:"Return to the previous version of the index."`
+	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index as of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
+	Rollback   bool   `xor:"one,past" help:"Switch back to the previous version of the index."`
 	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
-	Force      bool   `help:"Switch even to a version that lacks documents which the live one has, because they were lost from the segment store."`
-	Switch     bool   `help:"Confirm --to on a running server: all its users see the index of that moment."`
+	Force      bool   `help:"Switch even if the new version lacks documents that the live version has, because they were lost from the segment store."`
+	Switch     bool   `help:"Confirm --to on a running server: all users will see the index as of that moment."`
 	Server     string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server that runs on the data directory. By default it is derived from the configuration."`
 	APIKey     string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server. By default the command acts as the operator of the data directory."`
 }
 
 // Help implements kong.HelpProvider.
 func (*replayCommand) Help() string {
-	return `Builds a new version of the projections, which queries read, next to the live one and then switches to it. Works on the data directory, or asks the server that runs on it. The event log is never changed.
+	return `Builds a new version of the projections, which queries read, next to the live one and then switches to it. Works on the data directory, or through the server that runs on it. The event log is never changed.
 
 Examples:
 
@@ -85,7 +85,7 @@ func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%d rows are equal to a rebuild from the log\n", rows)
+		_, err = fmt.Fprintf(s.out, "%d rows match a rebuild from the log\n", rows)
 		return err
 	case c.Rollback:
 		meta, err := r.Rollback()
@@ -120,7 +120,7 @@ func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
 	}
 	display.Print(what + "; quarry replay --rollback returns to the previous version")
 	if missing > 0 {
-		display.Print(fmt.Sprintf("%d documents of that time are missing: no segment and no git mirror has them", missing))
+		display.Print(fmt.Sprintf("%d documents of that time are missing from the segments and the git mirrors", missing))
 	}
 }
 

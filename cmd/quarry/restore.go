@@ -15,15 +15,15 @@ const maxDamagePrinted = 20
 
 type restoreCommand struct {
 	configFlags
-	Backup     string `arg:"" name:"backup" complete:"path" help:"Directory of the backups."`
+	Backup     string `arg:"" name:"backup" complete:"path" help:"Backup directory."`
 	Generation int    `placeholder:"G" help:"Number of a generation. The default is the newest."`
-	Verify     bool   `help:"Check the checksums of the backup. With --data, restore it and compare what was written."`
+	Verify     bool   `help:"Check the checksums of the backup. With --data, restore it and verify what was written."`
 	List       bool   `help:"Print the generations and exit."`
 }
 
 // Help implements kong.HelpProvider.
 func (*restoreCommand) Help() string {
-	return `Writes a generation of a backup to an empty data directory. Start the server on it afterwards: it rebuilds what queries read, fetches the repositories, and indexes what was pushed since the backup.
+	return `Writes a generation of a backup to an empty data directory. Then start the server on it: the server rebuilds the index, fetches the repositories, and indexes what was pushed since the backup.
 
 Examples:
 
@@ -31,7 +31,7 @@ Examples:
 	quarry restore /mnt/backups --verify
 	quarry restore /mnt/backups --generation 12 --verify --data /var/lib/quarry
 
-If it is interrupted, run it again: it goes on. Until it has finished, no server starts on the directory.
+If the command is interrupted, run it again to resume. Until it has finished, no server starts on the directory.
 
 Exit status: 0 if it succeeded, 1 if it failed or a checksum differs.`
 }
@@ -117,7 +117,7 @@ func (c *restoreCommand) verifyGeneration(ctx context.Context, s streams, d *bac
 		return err
 	}
 	if damaged > 0 {
-		_, _ = fmt.Fprintf(s.out, "generation %d: %d of %d files are damaged; remove them and run quarry backup again, which copies those again that the data directory still has\n", generation, damaged, totals.Files)
+		_, _ = fmt.Fprintf(s.out, "generation %d: %d of %d files are damaged; remove them and run quarry backup again, which copies those that are still in the data directory again\n", generation, damaged, totals.Files)
 		return exitError(exitFailed)
 	}
 	_, err = fmt.Fprintf(s.out, "generation %d: %d files, %s, no difference\n", generation, totals.Files, sizeText(totals.Bytes))
@@ -136,7 +136,7 @@ func printRestored(s streams, generation int, m *backup.Manifest, totals backup.
 		text += "\naccess.secret is not in the backup: configure the one that the server had"
 	}
 	if m.Missing > 0 {
-		text += fmt.Sprintf("\n%d objects were missing when the backup was made; the server indexes again what they held", m.Missing)
+		text += fmt.Sprintf("\n%d objects were missing when the backup was made; the server re-indexes their contents", m.Missing)
 	}
 	_, err := fmt.Fprintln(s.out, text)
 	return err

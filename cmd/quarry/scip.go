@@ -15,31 +15,31 @@ import (
 )
 
 type scipCommand struct {
-	Upload uploadScipCommand `cmd:"" help:"Upload the index of a commit in the SCIP format."`
+	Upload uploadScipCommand `cmd:"" help:"Upload the SCIP index of a commit."`
 	List   listScipCommand   `cmd:"" help:"List the precise indexes of a repository."`
 	Delete deleteScipCommand `cmd:"" help:"Delete a precise index."`
 }
 
 // Help implements kong.HelpProvider.
 func (*scipCommand) Help() string {
-	return "Precise indexes are what indexers such as scip-go and scip-typescript know from a compiler. They make definitions and references precise."
+	return "Precise indexes come from indexers such as scip-go and scip-typescript, which use a compiler. They make definitions and references precise."
 }
 
 type uploadScipCommand struct {
 	askFlags
 	File   string        `arg:"" help:"The index, such as index.scip."`
 	Repo   string        `required:"" complete:"repository" placeholder:"NAME" help:"Full name or ID of the repository."`
-	Commit string        `required:"" placeholder:"ID" help:"The commit that was checked out when the indexer ran, by its full ID: $(git rev-parse HEAD)."`
+	Commit string        `required:"" placeholder:"ID" help:"Full ID of the commit that was checked out when the indexer ran: $(git rev-parse HEAD)."`
 	Path   string        `placeholder:"PATH" help:"The directory in which the indexer ran, relative to the root of the repository."`
-	Wait   time.Duration `placeholder:"TIME" default:"5m" help:"Wait at most this long until the server has the commit. The default is ${default}."`
-	JSON   bool          `help:"Print what was kept as a JSON object."`
+	Wait   time.Duration `placeholder:"TIME" default:"5m" help:"Maximum time to wait until the server has the commit. The default is ${default}."`
+	JSON   bool          `help:"Print the stored index as a JSON object."`
 }
 
 // Help implements kong.HelpProvider.
 func (*uploadScipCommand) Help() string {
-	return `Uploads an index for definitions, references, implementations and descriptions that are precise: at its commit, and at others on lines that are the same. It needs an API key with the scope scip (quarry keys create --scope search,scip) or the operator.
+	return `Uploads an index that makes definitions, references, implementations and hover information precise: at its commit, and at other commits on lines that are unchanged. Requires an API key with the scope scip (quarry keys create --scope search,scip) or the operator.
 
-Every document must be a file of the commit. Otherwise nothing is kept, and the answer says which one is not.
+Every document must be a file of the commit. Otherwise the upload is rejected, and the error names the document.
 
 Examples:
 

@@ -20,21 +20,21 @@ type searchCommand struct {
 	askFlags
 	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. docs/query-language.md describes the query language."`
 	Matches     int           `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
-	Context     int           `short:"C" placeholder:"N" help:"Print N lines before and after each match."`
-	Regex       bool          `short:"e" help:"Read the words of the query as regular expressions."`
-	Case        bool          `short:"s" help:"Match uppercase and lowercase letters exactly."`
-	EditorLinks bool          `help:"Print PATH:LINE:COLUMN: TEXT for each line with a match, a form that editors can open."`
+	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
+	Regex       bool          `short:"e" help:"Interpret the words of the query as regular expressions."`
+	Case        bool          `short:"s" help:"Match case exactly."`
+	EditorLinks bool          `help:"Print PATH:LINE:COLUMN: TEXT for each matching line, a format that editors can open."`
 	JSON        bool          `help:"Print the answer of the API as JSON."`
-	Explain     bool          `help:"Print to standard error how the query was run and how long each step took."`
+	Explain     bool          `help:"Print to standard error how the query was executed and how long each step took."`
 	Color       terminal.When `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Color the results: auto (on a terminal, unless NO_COLOR is set), always or never."`
 	Hyperlink   terminal.When `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Link file names to their web pages: auto (on a terminal), always or never."`
 }
 
 // Help implements kong.HelpProvider.
 func (*searchCommand) Help() string {
-	return `Files are printed with the best first. What may be meant besides, such as another spelling where nothing is found, another style of an identifier or files with that name, follows apart: on a terminal below the files, otherwise on standard error. On a terminal, the matching lines are below the name of each file, and long lines are cut. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
+	return `Prints matching files, best first. Related files, such as a similar spelling if nothing is found, another style of an identifier, or files with that name, are printed separately: below the results on a terminal, otherwise to standard error. On a terminal, matching lines follow the name of each file, and long lines are truncated. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
 
-The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). A query that begins with an excluded word goes after "--".
+The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). Put a query that starts with an excluded word after "--".
 
 Examples:
 
@@ -45,7 +45,7 @@ Examples:
 	quarry search -- -excluded wanted
 	vim -q <(quarry search --editor-links TODO)
 
-Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed or was written wrongly.`
+Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed or the query is invalid.`
 }
 
 // Run implements the command. Like grep, it exits with 0 if there is a match, 1 if there

@@ -71,7 +71,7 @@ func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Co
 type serveCommand struct {
 	configFlags
 	Listen        string   `placeholder:"ADDRESS" help:"Address of the API, the web UI and the webhooks. The default is 127.0.0.1:7070."`
-	Ctags         string   `placeholder:"PATH" complete:"path" help:"Absolute path of universal-ctags, for symbols in languages that Quarry has no reader for."`
+	Ctags         string   `placeholder:"PATH" complete:"path" help:"Absolute path of universal-ctags, for symbols in languages that Quarry does not support itself."`
 	MetricsListen string   `placeholder:"ADDRESS" help:"Separate address for the metrics. By default they are served with the API."`
 	Role          []string `placeholder:"ROLE" complete:"ingest,pipeline,query" help:"Roles of this process: ingest, pipeline, query. The default is all of them."`
 	GitRoot       []string `placeholder:"DIR" sep:"none" complete:"path" help:"Allow repositories below DIR to be read by their paths. May be repeated."`
@@ -80,7 +80,7 @@ type serveCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*serveCommand) Help() string {
-	return `Runs until it is interrupted: it receives webhooks, indexes repositories, and serves the API and the web UI. It needs no configuration; docs/configuration.md lists the settings. Log messages go to standard error.
+	return `Runs until it is interrupted: it receives webhooks, indexes repositories, and serves the API and the web UI. No configuration is required; docs/configuration.md lists the settings. Log messages go to standard error.
 
 Examples:
 
@@ -88,7 +88,7 @@ Examples:
 	quarry serve --config quarry.yaml --data /var/lib/quarry
 	quarry serve --print-config
 
-SIGHUP makes it read its configuration again; docs/configuration.md marks the settings that it takes over. Others want a restart, which the log says.
+SIGHUP reloads the configuration; docs/configuration.md marks the settings that take effect. Other changes require a restart, which is logged.
 
 Exit status: 0 after SIGINT or SIGTERM, 1 if it cannot start or fails.`
 }
@@ -161,7 +161,7 @@ func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reloa
 		if !errors.Is(err, repair.ErrStartAgain) || rebuilds == maxRebuilds || ctx.Err() != nil {
 			return err
 		}
-		logger.Error("starting again to rebuild damaged rows", "error", err)
+		logger.Error("restarting to rebuild damaged rows", "error", err)
 	}
 }
 

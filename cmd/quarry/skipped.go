@@ -17,7 +17,7 @@ type skippedCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*skippedCommand) Help() string {
-	return `Prints PATH, REASON and what can be done, between tabs, for each file that is not searchable. Files with a reason that begins with symbols_ are searchable, and some of their symbols are missing.
+	return `Prints PATH, REASON and a remedy, separated by tabs, for each file that is not searchable. Files with a reason that starts with symbols_ are searchable but lack symbols.
 
 Examples:
 

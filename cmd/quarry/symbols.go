@@ -11,17 +11,17 @@ import (
 type symbolsCommand struct {
 	askFlags
 	repositoryArgument
-	Prefix string `arg:"" optional:"" help:"Only symbols whose name begins with this, in any letter case."`
-	Path   string `placeholder:"PATH" help:"Only symbols of this file."`
+	Prefix string `arg:"" optional:"" help:"Only symbols whose name starts with this text, ignoring case."`
+	Path   string `placeholder:"PATH" help:"Only symbols in this file."`
 	Kind   string `placeholder:"KIND" help:"Only symbols of this kind, such as function or struct."`
-	Parent string `placeholder:"NAME" help:"Only symbols that are defined inside of one with exactly this name."`
+	Parent string `placeholder:"NAME" help:"Only symbols defined inside a symbol with exactly this name."`
 	Ref    string `placeholder:"REF" help:"An indexed branch or tag. The default is the default branch."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
 
 // Help implements kong.HelpProvider.
 func (*symbolsCommand) Help() string {
-	return `Prints PATH:LINE:COLUMN, the kind and the name of each symbol that a repository or a file defines, with its parent before a dot. At most 5,000 are listed.
+	return `Prints PATH:LINE:COLUMN, the kind and the name of each symbol that a repository or file defines. A symbol's parent precedes it with a dot. Lists at most 5,000 symbols.
 
 Examples:
 
@@ -56,7 +56,7 @@ func (c *symbolsCommand) Run(ctx context.Context, s streams) error {
 			continue
 		}
 		if !found.IsExhaustive {
-			_, _ = fmt.Fprintf(s.err, "quarry: there are more; a prefix, --path, --kind and --parent narrow them down\n")
+			_, _ = fmt.Fprintf(s.err, "quarry: there are more symbols; narrow them with a prefix, --path, --kind or --parent\n")
 		}
 		if listed == 0 {
 			return exitError(exitFailed)

@@ -15,7 +15,7 @@ import (
 )
 
 type topicsCommand struct {
-	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show the partitions and settings of the topics, and what deviates from the requirements."`
+	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show the partitions and settings of the topics, and any deviations from the requirements."`
 	Ensure   ensureTopicsCommand   `cmd:"" help:"Create missing topics and check all of them."`
 }
 

@@ -14,7 +14,7 @@ import (
 type usersCommand struct {
 	List      listUsersCommand     `cmd:"" default:"withargs" help:"List the users."`
 	Approve   approveUserCommand   `cmd:"" help:"Approve a user who signed up."`
-	Suspend   suspendUserCommand   `cmd:"" help:"Suspend a user: sessions, API keys and tokens stop working at once."`
+	Suspend   suspendUserCommand   `cmd:"" help:"Suspend a user: sessions, API keys and tokens stop working immediately."`
 	Reinstate reinstateUserCommand `cmd:"" help:"Reinstate a suspended user."`
 	Role      roleCommand          `cmd:"" help:"Change the role of a user."`
 	Remove    removeUserCommand    `cmd:"" help:"Remove a user with all sessions, API keys and tokens."`
@@ -65,7 +65,7 @@ func localTime(t wire.Time) string {
 // userFlags holds the flags and arguments that name a user.
 type userFlags struct {
 	askFlags
-	User string `arg:"" help:"E-mail address or ID of the user."`
+	User string `arg:"" help:"Email address or ID of the user."`
 }
 
 // findUser returns a client and the user's ID.
@@ -191,7 +191,7 @@ func (*roleCommand) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*inviteCommand) Help() string {
-	return `Prints a link with which one person creates an account.
+	return `Prints a link that one person can use to create an account.
 
 Examples:
 
@@ -201,7 +201,7 @@ Examples:
 
 type inviteCommand struct {
 	askFlags
-	Email string `arg:"" optional:"" help:"E-mail address of the person to invite. Without one, anyone with the link can accept."`
+	Email string `arg:"" optional:"" help:"Email address of the person to invite. Without one, anyone with the link can accept."`
 	Role  role   `complete:"owner,member" default:"member" placeholder:"ROLE" help:"Role of the new user: owner or member. The default is ${default}."`
 	Days  int    `placeholder:"N" default:"7" help:"The invitation expires after N days, at most 90. The default is ${default}."`
 }

@@ -17,9 +17,9 @@ var (
 	errUnknownRepository = errors.New("repository is not registered")
 	errRefused           = errors.New("registration is refused")
 	errTooLarge          = errors.New("body is too large")
-	errSlow              = errors.New("body came too slowly")
+	errSlow              = errors.New("body arrived too slowly")
 	errBody              = errors.New("body cannot be read")
-	errUnavailable       = errors.New("events cannot be taken now, send the delivery again later")
+	errUnavailable       = errors.New("events cannot be accepted now; send the delivery again later")
 )
 
 // retryAfterSeconds is the Retry-After value of a 503.

@@ -71,7 +71,7 @@ func (l *bodyBudget) reserveBytes(ctx context.Context, address string, bytes int
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: too many deliveries at once", errUnavailable)
+			return nil, fmt.Errorf("%w: too many concurrent deliveries", errUnavailable)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (r *Receiver) logFailure(req *http.Request, c *connection, result string, e
 	if !ok {
 		return
 	}
-	r.o.Logger.LogAttrs(req.Context(), slog.LevelWarn, "delivery not taken",
+	r.o.Logger.LogAttrs(req.Context(), slog.LevelWarn, "delivery not accepted",
 		slog.String("delivery_id", id), slog.String("connection", name), slog.String("result", result),
 		slog.String("address", req.RemoteAddr), slog.Int64("suppressed", suppressed), slog.Any("error", err))
 }

@@ -33,7 +33,7 @@ func TestFloodOfRefusals(t *testing.T) {
 		}
 		postDelivery(r, "a", push) // from a sender that knows the secret
 		lines := logLines(t, &written)
-		refused, accepted := lines["delivery not taken"], lines["delivery accepted"]
+		refused, accepted := lines["delivery not accepted"], lines["delivery accepted"]
 		if len(refused) != 10 || len(accepted) != 1 {
 			t.Fatalf("%s: %d lines of %d refusals, want 10; %d of what was accepted, want 1", path, len(refused), flood, len(accepted))
 		}
@@ -45,7 +45,7 @@ func TestFloodOfRefusals(t *testing.T) {
 		}
 		clock = clock.Add(time.Second)
 		attempt()
-		refused = logLines(t, &written)["delivery not taken"]
+		refused = logLines(t, &written)["delivery not accepted"]
 		if len(refused) != 1 || refused[0]["suppressed"] != float64(flood-10) {
 			t.Errorf("%s: a second later: %v, want one line that says that %d were left out", path, refused, flood-10)
 		}

@@ -28,7 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"kind", "connection", "result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_webhook_delivery_duration_seconds",
-			Help:    "Time from the first byte of a delivery to its answer, by kind of host.",
+			Help:    "Time from the first byte of a delivery to its response, by kind of host.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"kind"}),
 		appendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -210,7 +210,7 @@ func (r *Receiver) findConnection(vars map[string]string) (*connection, error) {
 
 func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
 	if r.o.Full() {
-		return answer{}, fmt.Errorf("%w: worker backlog is over ingest.maxBacklog", errUnavailable)
+		return answer{}, fmt.Errorf("%w: the worker backlog exceeds ingest.maxBacklog", errUnavailable)
 	}
 	body, place, err := r.readBody(w, req)
 	if err != nil {

@@ -114,7 +114,7 @@ func (f *follower) runRound(ctx context.Context) error {
 	}
 	for _, e := range f.state.markLost() {
 		f.c.metrics.failures.WithLabelValues(failureInput).Inc()
-		f.log.Warn("a live segment is not in the segment store, it is left alone; restore it or index its revisions again", "segment", e.ref.ID)
+		f.log.Warn("a live segment is missing from the segment store and is excluded from merges; restore it or re-index its revisions", "segment", e.ref.ID)
 	}
 	f.tierGauges.updateGauges(f.c.o.Policy, f.state.segments)
 	f.commitPosition(ctx)
@@ -205,7 +205,7 @@ func (f *follower) commitPosition(ctx context.Context) {
 	f.nextCommitAt = time.Now().Add(f.c.o.Interval)
 	f.saveSnapshot()
 	if err := f.assignment.Commit(ctx, f.state.next); err != nil {
-		f.log.Debug("cannot commit the position that the group shows", "error", err)
+		f.log.Debug("cannot commit the position shown by the consumer group", "error", err)
 		return
 	}
 	f.committed = f.state.next
@@ -274,7 +274,7 @@ func (f *follower) acquireView(ctx context.Context) View {
 	view, err := f.c.o.Liveness.At(ctx, f.partition, f.state.next)
 	f.viewTimedOut = err != nil
 	if err != nil {
-		f.log.Debug("no view of live documents, nothing is dropped", "error", err)
+		f.log.Debug("no view of live documents; nothing is dropped", "error", err)
 		return nil
 	}
 	return view
@@ -284,7 +284,7 @@ func (f *follower) correctState(view View) {
 	refused := f.state.applyView(view.Segments(f.partition))
 	if refused > 0 {
 		f.c.metrics.failures.WithLabelValues(failureRefused).Inc()
-		f.log.Info("a merge was refused, its inputs are merged again with all their documents", "segments", refused)
+		f.log.Info("merge refused; merging its inputs again with all their documents", "segments", refused)
 	}
 }
 

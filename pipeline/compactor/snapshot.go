@@ -130,7 +130,7 @@ func (f *follower) resumeSnapshot(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !errors.Is(err, os.ErrNotExist):
-		f.log.Info("the log is read from its beginning", "reason", err)
+		f.log.Info("reading the log from its beginning", "reason", err)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (f *follower) saveSnapshot() {
 		return
 	}
 	if err := s.write(f.c.o.TempDir); err != nil {
-		f.log.Warn("a snapshot of the segments could not be written, the next start reads more of the log", "error", err)
+		f.log.Warn("segment snapshot could not be written; the next start reads more of the log", "error", err)
 		return
 	}
 	f.saved = s.Next

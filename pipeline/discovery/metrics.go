@@ -20,7 +20,7 @@ func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_requests_total",
-			Help: "Requests to the APIs of code hosts, by kind of host and result: ok, not_modified, or why they failed.",
+			Help: "Requests to the APIs of code hosts, by kind of host and result: ok, not_modified, or the reason of the failure.",
 		}, []string{"kind", "result"}),
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_syncs_total",
@@ -32,7 +32,7 @@ func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
 		}, []string{"event"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_discovery_sync_seconds",
-			Help:    "Time of one sync, waits for rate limits included.",
+			Help:    "Duration of a sync, including waits for rate limits.",
 			Buckets: prometheus.ExponentialBuckets(0.1, 4, 9),
 		}),
 	}
@@ -82,7 +82,7 @@ var (
 	issuesDesc = prometheus.NewDesc("quarry_discovery_issues",
 		"Issues of the last sync of a connection.", []string{"connection"}, nil)
 	completeDesc = prometheus.NewDesc("quarry_discovery_complete_timestamp_seconds",
-		"When a connection was last listed whole, in seconds since 1970; 0 for never in this process.", []string{"connection"}, nil)
+		"Unix time of the last complete sync of a connection; 0 if there is none in this process.", []string{"connection"}, nil)
 )
 
 // Describe implements prometheus.Collector.

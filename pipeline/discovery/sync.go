@@ -294,7 +294,7 @@ func (s *Syncer) removeOrphans(ctx context.Context) {
 		err = r.removeOrphans(ctx)
 	}
 	if err != nil {
-		s.o.Logger.Warn("repositories of connections that are gone stay for now", "error", err)
+		s.o.Logger.Warn("keeping repositories of removed connections for now", "error", err)
 		return
 	}
 	s.mu.Lock()
@@ -302,7 +302,7 @@ func (s *Syncer) removeOrphans(ctx context.Context) {
 	s.mu.Unlock()
 	s.metrics.countEvents(r)
 	if r.removed+r.changed > 0 {
-		s.o.Logger.Info("connections are gone", "removed", r.removed, "changed", r.changed)
+		s.o.Logger.Info("connections removed", "removed", r.removed, "changed", r.changed)
 	}
 }
 

@@ -147,7 +147,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 		if errors.Is(err, eventlog.ErrClosed) {
 			return fmt.Errorf("discovery: %w", err)
 		}
-		s.o.Logger.Warn("the discovery group was left; joining again", "group", s.o.Group, "error", err)
+		s.o.Logger.Warn("left the discovery group; rejoining", "group", s.o.Group, "error", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -94,7 +94,7 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 				return err
 			}
 			x.partitions.markStale(first.Partition, k.repo, from)
-			x.o.Logger.Warn("a mirror could not follow the log; it is tried again before the next event of its repository",
+			x.o.Logger.Warn("mirror could not catch up with the log; retrying before the next event of its repository",
 				"repository", k.repo, "error", err)
 		}
 	}

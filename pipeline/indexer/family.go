@@ -247,7 +247,7 @@ func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readi
 			if ctx.Err() != nil {
 				return err
 			}
-			h.x.o.Logger.Warn("cannot read the mirror of a repository of the same family; its blobs are read again", "repository_id", r.id, "error", err)
+			h.x.o.Logger.Warn("cannot read the mirror of a related repository; its blobs are read again", "repository_id", r.id, "error", err)
 		}
 		if len(r.used) > 0 {
 			b.relatives = append(b.relatives, r)

@@ -50,7 +50,7 @@ func (h *indexRun) beginFirstImport(ctx context.Context) (done func(), err error
 	case lock <- struct{}{}:
 		return release, nil
 	default:
-		h.x.o.Logger.Info("waiting for the first import of a repository of the same family", "repository", nameOf(h.m), "repository_id", h.repo)
+		h.x.o.Logger.Info("waiting for the first import of a related repository", "repository", nameOf(h.m), "repository_id", h.repo)
 	}
 	for {
 		select {

@@ -175,7 +175,7 @@ func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, 
 		return err
 	}
 	if err := h.readings.add(b.readings); err != nil {
-		h.x.o.Logger.Warn("cannot save the cache of blob readings; the blobs of this batch are read again next time", "repository_id", h.repo, "error", err)
+		h.x.o.Logger.Warn("cannot save the cache of analyzed blobs; the blobs of this batch are read again next time", "repository_id", h.repo, "error", err)
 	}
 	if more {
 		h.named.add(b, sealed)

@@ -52,7 +52,7 @@ func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	h.eachKey(b, func(k readingKey, _ *item, _ string) { keys[k] = struct{}{} })
 	found := map[readingKey]reading{}
 	if err := h.readings.findReadings(keys, func(k readingKey, r reading) { found[k] = r }); err != nil {
-		h.x.o.Logger.Warn("cannot load the cache of blob readings; blobs are read again", "repository_id", h.repo, "error", err)
+		h.x.o.Logger.Warn("cannot load the cache of analyzed blobs; blobs are read again", "repository_id", h.repo, "error", err)
 		return nil
 	}
 	wanted := map[mirror.ObjectID][]readingKey{}

@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}),
 		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_left_out_refs_total", Help: "Refs that were selected and not indexed, since pipeline.maxRefs others have newer commits; counted each time all refs of a repository are scanned.",
+			Name: "quarry_indexer_left_out_refs_total", Help: "Selected refs that were not indexed because pipeline.maxRefs other refs have newer commits. Counted on each scan of all refs of a repository.",
 		}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read for analysis.",

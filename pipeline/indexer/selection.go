@@ -20,7 +20,7 @@ func (x *Indexer) noteSelection(m *mirror.Mirror, r code.Repository, s *mirror.S
 	}
 	if s.LeftOut > 0 {
 		x.metrics.leftOut.Add(float64(s.LeftOut))
-		x.o.Logger.Warn("refs left out: more are selected than pipeline.maxRefs", "repository", r.Name, "repository_id", r.ID,
+		x.o.Logger.Warn("refs left out because more are selected than pipeline.maxRefs", "repository", r.Name, "repository_id", r.ID,
 			"selected", s.Branches.Selected+s.Tags.Selected, "limit", s.Limit, "left_out", s.LeftOut, "newest_left_out", s.LeftOutRefs[:min(len(s.LeftOutRefs), maxLoggedRefs)])
 	}
 	return m.SaveSelection(*s)

@@ -82,7 +82,7 @@ func (ms *Mirrors) collectDue(ctx context.Context) {
 	}
 	ids, err := ms.Repositories()
 	if err != nil {
-		ms.o.Logger.Warn("cannot list the mirrors to collect dropped commits", "error", err)
+		ms.o.Logger.Warn("cannot list the mirrors to collect unreachable commits", "error", err)
 		return
 	}
 	for _, id := range ids {
@@ -91,11 +91,11 @@ func (ms *Mirrors) collectDue(ctx context.Context) {
 				return
 			}
 			ms.metrics.repackFailures.Inc()
-			ms.o.Logger.Warn("cannot collect dropped commits of a mirror; trying again in the next round", "repository_id", id, "error", err)
+			ms.o.Logger.Warn("cannot collect unreachable commits of a mirror; retrying in the next round", "repository_id", id, "error", err)
 		}
 	}
 	if err := ms.SetNote(collectedNote, []byte(time.Now().UTC().Format(time.RFC3339))); err != nil {
-		ms.o.Logger.Warn("cannot note when dropped commits were collected", "error", err)
+		ms.o.Logger.Warn("cannot record when unreachable commits were collected", "error", err)
 	}
 }
 
@@ -165,6 +165,6 @@ func (m *Mirror) repackReachable(ctx context.Context) error {
 		return m.wrapError("repack", err)
 	}
 	m.ms.noteRepack(m)
-	m.ms.o.Logger.Info("removed commits that no ref leads to from a mirror", "repository_id", m.id, "duration_ms", time.Since(start).Milliseconds())
+	m.ms.o.Logger.Info("removed unreachable commits from a mirror", "repository_id", m.id, "duration_ms", time.Since(start).Milliseconds())
 	return nil
 }

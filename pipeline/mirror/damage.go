@@ -56,12 +56,12 @@ func (m *Mirror) ResetDamaged(ctx context.Context, cause error) (bool, error) {
 	now := time.Now()
 	m.resets = slices.DeleteFunc(m.resets, func(at time.Time) bool { return now.Sub(at) >= resetWindow })
 	if len(m.resets) >= maxResets {
-		m.ms.o.Logger.Error("a mirror is damaged and was fetched again too often; check the repository with git fsck, and the disk", "repository_id", m.id, "directory", m.dir, "resets", len(m.resets), "error", cause)
+		m.ms.o.Logger.Error("mirror is damaged and was re-fetched too often; check the repository with git fsck, and the disk", "repository_id", m.id, "directory", m.dir, "resets", len(m.resets), "error", cause)
 		return false, nil
 	}
 	m.resets = append(m.resets, now)
 	m.ms.metrics.resets.Inc()
-	m.ms.o.Logger.Warn("a mirror is damaged; fetching it again", "repository_id", m.id, "directory", m.dir, "error", cause)
+	m.ms.o.Logger.Warn("mirror is damaged; re-fetching it", "repository_id", m.id, "directory", m.dir, "error", cause)
 	return true, m.reset()
 }
 

@@ -52,7 +52,7 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 		return nil, fmt.Errorf("open mirrors: %w", err)
 	}
 	if !g.hasVersion(versionCurlResolve) {
-		o.Logger.Warn("git is too old to connect to the addresses that were checked: install 2.37 or newer where clone URLs are not trusted", "version", fmt.Sprintf("%d.%d", g.version[0], g.version[1]))
+		o.Logger.Warn("git is too old to pin the checked addresses; install 2.37 or newer if clone URLs are not trusted", "version", fmt.Sprintf("%d.%d", g.version[0], g.version[1]))
 	}
 	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer), repackLimits: repackLimits{maxLoose, maxPacks}}
 	ms.mu.due = make(map[code.RepositoryID]bool)

@@ -92,7 +92,7 @@ func (ms *Mirrors) repackDue(ctx context.Context) {
 				return
 			}
 			ms.metrics.repackFailures.Inc()
-			ms.o.Logger.Warn("a mirror could not be repacked; it is tried again after a later fetch", "repository_id", id, "error", err)
+			ms.o.Logger.Warn("mirror could not be repacked; retrying after a later fetch", "repository_id", id, "error", err)
 			continue
 		}
 		ms.metrics.repackSeconds.Observe(time.Since(start).Seconds())

@@ -373,7 +373,7 @@ func (f *follower) noteFailure(ctx context.Context, repository string, err error
 	}
 	f.stateAt = time.Time{} // the state is updated after this step
 	if ctx.Err() == nil {
-		f.r.o.Logger.Warn("reading permissions failed; the previous reading counts until it is too old",
+		f.r.o.Logger.Warn("reading permissions failed; the previous permissions apply until they are too old",
 			"connection", f.c.Name, "repository", repository, "code", string(issue.Code), "error", issue.Detail)
 	}
 	return issue

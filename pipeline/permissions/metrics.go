@@ -13,7 +13,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, r *Reader) *metrics {
 	m := &metrics{reads: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_permissions_reads_total",
-		Help: "Readings of who may read a repository at its code host, by kind of host and result: ok, or why they failed.",
+		Help: "Reads of the permissions of a repository from its code host, by kind of host and result: ok, or the reason of the failure.",
 	}, []string{"kind", "result"})}
 	for kind := range r.o.Kinds {
 		m.reads.WithLabelValues(string(kind), "ok")
@@ -34,11 +34,11 @@ var (
 	repositoriesDesc = prometheus.NewDesc("quarry_permissions_repositories",
 		"Private repositories of a connection whose permissions are read.", []string{"connection"}, nil)
 	failingDesc = prometheus.NewDesc("quarry_permissions_failing_repositories",
-		"Private repositories of a connection whose last reading of permissions failed. The previous reading counts until it is too old.", []string{"connection"}, nil)
+		"Private repositories of a connection whose permissions could not be read the last time. The previous permissions apply until they are too old.", []string{"connection"}, nil)
 	intervalDesc = prometheus.NewDesc("quarry_permissions_interval_seconds",
-		"Time between two readings of the permissions of a repository of a connection.", []string{"connection"}, nil)
+		"Interval at which the permissions of each repository of a connection are read.", []string{"connection"}, nil)
 	oldestDesc = prometheus.NewDesc("quarry_permissions_oldest_read_timestamp_seconds",
-		"Unix time of the oldest reading of permissions among the repositories of a connection; 0 if one was never read.", []string{"connection"}, nil)
+		"Unix time at which permissions were last read for the most outdated repository of a connection; 0 if they were never read for one.", []string{"connection"}, nil)
 )
 
 // Describe implements prometheus.Collector.

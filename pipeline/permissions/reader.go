@@ -166,7 +166,7 @@ func (r *Reader) Run(ctx context.Context) error {
 		case errors.Is(err, eventlog.ErrClosed):
 			return fmt.Errorf("permissions: %w", err)
 		}
-		r.o.Logger.Warn("the permissions group was left; joining again", "group", group, "error", err)
+		r.o.Logger.Warn("left the permissions group; rejoining", "group", group, "error", err)
 		if clock.Sleep(ctx, rejoinWait) != nil {
 			return nil
 		}

@@ -123,7 +123,7 @@ func (r *Reconciler) appendPushes(ctx context.Context, k *repository, v lookResu
 	}
 	r.metrics.drift.Add(float64(v.newDrifts))
 	for _, d := range v.drift {
-		r.o.Logger.Warn("a ref is not where the log says; a push was appended", "result", v.result, "repository", k.Name, "repository_id", k.ID,
+		r.o.Logger.Warn("ref differs from the log; a push was appended", "result", v.result, "repository", k.Name, "repository_id", k.ID,
 			"ref", string(d.ref), "action", string(d.action), "indexed", string(d.before), "found", string(d.after))
 	}
 	return nil

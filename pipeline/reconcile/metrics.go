@@ -20,11 +20,11 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 		}, []string{"result"}),
 		drift: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_reconcile_drift_total",
-			Help: "Refs that moved without a webhook, counted once per move: deliveries are being lost.",
+			Help: "Refs that moved without a webhook, counted once per move. Any value means that deliveries are being lost.",
 		}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_reconcile_look_seconds",
-			Help:    "Time of one check of a repository.",
+			Help:    "Duration of a check of a repository.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 11),
 		}),
 	}

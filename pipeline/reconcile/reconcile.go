@@ -87,7 +87,7 @@ func (r *Reconciler) joinGroup(ctx context.Context) error {
 		if r.o.Now().Sub(started) > maxRejoin {
 			wait = minRejoin
 		}
-		r.o.Logger.Warn("the reconciliation group was left; joining again", "group", r.o.Group, "error", err)
+		r.o.Logger.Warn("left the reconciliation group; rejoining", "group", r.o.Group, "error", err)
 		if clock.Sleep(ctx, wait) != nil {
 			return nil
 		}

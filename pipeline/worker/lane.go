@@ -153,7 +153,7 @@ func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Dura
 		p.finishRecords(t, n, resultHandled)
 		return 0, true
 	case verdictStop:
-		p.w.o.Logger.Warn("an event was not finished before the stop; it is handled again at the next start",
+		p.w.o.Logger.Warn("event not finished before shutdown; it is handled again at the next start",
 			append(p.w.logKeys(&handlerCall{first: records[0], startedAt: began}), "drain_seconds", p.w.o.Drain.Seconds(), "error", err)...)
 		return 0, false
 	case verdictRemoved:
@@ -202,7 +202,7 @@ func (p *partition) writeDeadLetters(drain context.Context, t *turn, n int, reas
 func (p *partition) logRetry(t *turn, err error) {
 	rec := &t.hand[0].rec
 	p.w.metrics.retries.Inc()
-	p.w.o.Logger.Warn("a record could not be handled; trying again", "partition", rec.Position.Partition,
+	p.w.o.Logger.Warn("record could not be handled; retrying", "partition", rec.Position.Partition,
 		"offset", rec.Position.Offset, "type", string(event.TypeOf(*rec)), "attempt", t.attempt+t.elsewhere, "error", err)
 }
 
@@ -258,7 +258,7 @@ func (w *Worker) classifyOutcome(drain context.Context, err error, t *turn) verd
 // writeDeadLetter writes a record to the dead letters, and retries until the log accepts
 // it.
 func (w *Worker) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) bool {
-	w.o.Logger.Error("a record is given up and kept in the dead letters", "partition", rec.Position.Partition,
+	w.o.Logger.Error("record given up and written to the dead letters", "partition", rec.Position.Partition,
 		"offset", rec.Position.Offset, "type", string(event.TypeOf(rec)), "attempts", attempts, "error", reason)
 	letter := event.DeadLetter(rec, "worker", attempts, reason)
 	for wait := w.o.Backoff; ; wait = min(2*wait, w.o.MaxBackoff) {

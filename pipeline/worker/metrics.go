@@ -62,7 +62,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}, []string{"type"}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_worker_batch_records", Help: "Records of one repository that were handled as a batch.",
+			Name: "quarry_worker_batch_records", Help: "Records of one repository handled as a batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -71,15 +71,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		paused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_worker_paused", Help: "1 while workers start no new record, by reason: unavailable (log, disk or segment store) or projections (too far behind).",
 		}, []string{"reason"}),
-		behind: ofPartition("quarry_worker_lag_records", "Records of a partition that are not done yet, or come after one that is not."),
-		age:    ofPartition("quarry_worker_lag_seconds", "Age of the record of a partition that was committed last, when it was; 0 when none waits."),
-		window: ofPartition("quarry_worker_window_records", "Records of a partition that were read and are not done."),
-		bytes:  ofPartition("quarry_worker_window_bytes", "Size of the records of a partition that were read and are not done."),
-		oldest: ofPartition("quarry_worker_oldest_seconds", "Time since the oldest record of a partition that is not done was read."),
-		full:   ofPartition("quarry_worker_window_full", "1 while a partition is not read on, because too many records wait or one has waited for too many others."),
+		behind: ofPartition("quarry_worker_lag_records", "Records of a partition that are not finished, or that follow one that is not."),
+		age:    ofPartition("quarry_worker_lag_seconds", "Age of the last committed record of a partition at the time of its commit; 0 if no record is waiting."),
+		window: ofPartition("quarry_worker_window_records", "Records of a partition that were read but are not finished."),
+		bytes:  ofPartition("quarry_worker_window_bytes", "Size of the records of a partition that were read but are not finished."),
+		oldest: ofPartition("quarry_worker_oldest_seconds", "Time since the oldest unfinished record of a partition was read."),
+		full:   ofPartition("quarry_worker_window_full", "1 while reading of a partition is paused because too many records are waiting, or one record has waited while too many others passed it."),
 	}
 	m.timeouts = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "quarry_worker_timeouts_total", Help: "Events that were given up because handling them made no progress for git.fetchTimeout and 15 minutes, or took more than 24 hours.",
+		Name: "quarry_worker_timeouts_total", Help: "Events given up because their handling made no progress for git.fetchTimeout plus 15 minutes, or took more than 24 hours.",
 	})
 	m.hanging = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_worker_hanging_lanes", Help: "Repositories whose handler hangs and cannot be canceled. Their events become dead letters until the server is restarted.",
@@ -164,6 +164,6 @@ type backlogMetrics struct{ records prometheus.Gauge }
 func newBacklogMetrics(reg prometheus.Registerer) backlogMetrics {
 	return backlogMetrics{promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_server_backlog_records",
-		Help: "Records in the log that the workers have not handled. Above ingest.maxBacklog webhooks get 503.",
+		Help: "Records in the log that the workers have not handled. Above ingest.maxBacklog, webhooks are answered with 503.",
 	})}
 }

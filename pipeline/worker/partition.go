@@ -53,7 +53,7 @@ func (p *partition) run(outer context.Context) error {
 	commits.Wait()
 	err := p.commit(context.WithoutCancel(outer))
 	if left := p.window.fillLevel().records; left > 0 {
-		p.w.o.Logger.Info("a partition is left with events to handle", "partition", p.a.Partition(), "records", left, "committed", p.committed)
+		p.w.o.Logger.Info("partition revoked with unfinished events", "partition", p.a.Partition(), "records", left, "committed", p.committed)
 	}
 	if outer.Err() != nil {
 		return nil

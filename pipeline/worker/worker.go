@@ -180,7 +180,7 @@ func (w *Worker) consumeTopic(ctx context.Context) error {
 		if time.Since(started) > w.o.MaxBackoff {
 			wait = w.o.Backoff
 		}
-		w.o.Logger.Warn("the consumer group was left; joining again", "group", w.o.Group, "error", err)
+		w.o.Logger.Warn("left the consumer group; rejoining", "group", w.o.Group, "error", err)
 		if clock.Sleep(ctx, w.o.Jitter(wait)) != nil {
 			return nil
 		}

@@ -46,7 +46,7 @@ func (m *metrics) unregisterAll() {
 type countCollector struct{ d *Directory }
 
 var countDescription = prometheus.NewDesc("quarry_accounts_held",
-	"Account objects, by kind: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member of those (at most 1000000).",
+	"Account objects, by kind: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member in these decisions (at most 1000000).",
 	[]string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.

@@ -22,7 +22,7 @@ func newMetrics(reg prometheus.Registerer, p *Projection) (*metrics, error) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return f(p.currentChain()) })
 	}
 	m := &metrics{reg: reg, gauges: []prometheus.GaugeFunc{
-		gauge("quarry_audit_entries", "Entries of the audit log that are kept, by the topic that they come from.", labels,
+		gauge("quarry_audit_entries", "Entries kept in the audit log, by source topic.", labels,
 			func(c *chainRow) float64 { return float64(c.Entries) }),
 		gauge("quarry_audit_head_offset", "Offset of the last record in the hash chain of a topic of the audit log; -1 before the first.", labels,
 			func(c *chainRow) float64 {

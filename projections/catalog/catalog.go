@@ -155,7 +155,7 @@ func (c *Catalog) refuseCollision(known, next code.Repository) bool {
 		return false
 	}
 	c.metrics.collisions.Inc()
-	c.log.Error("two repositories have the same ID; the second one is refused: register it under another identity",
+	c.log.Error("two repositories have the same ID; the second one is rejected; register it under another identity",
 		"repository", known.ID.String(), "known", known.Name, "refused", next.Name)
 	return true
 }

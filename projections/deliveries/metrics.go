@@ -28,7 +28,7 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 		}, func() float64 { return float64(l.countWaiting()) }),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deliveries_outcomes_total",
-			Help: "Pushes that began to wait, their outcomes, and deliveries that led to no push, as this process applied them.",
+			Help: "Pushes that started to wait, their outcomes, and deliveries that led to no push, as applied by this process.",
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {

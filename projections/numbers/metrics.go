@@ -35,7 +35,7 @@ func (m *metrics) unregisterAll() {
 type assignedCollector struct{ n *Numbers }
 
 var assignedDescription = prometheus.NewDesc("quarry_numbers_assigned",
-	"Numbers given to repositories and connections, removed ones included (at most 16777215 of each kind).", []string{"kind"}, nil)
+	"Numbers assigned to repositories and connections, including removed ones (at most 16777215 of each kind).", []string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
 func (assignedCollector) Describe(c chan<- *prometheus.Desc) { c <- assignedDescription }

@@ -58,7 +58,7 @@ func (p *Places) excludeLost(lost []*handle) error {
 		if err := b.Commit(); err != nil {
 			return err
 		}
-		p.log.Error("a segment is lost; its files are missing until their refs are indexed again", "segment", h.row.ID, "partition", h.partition, "documents", h.row.Documents)
+		p.log.Error("segment lost; its files are missing until their refs are re-indexed", "segment", h.row.ID, "partition", h.partition, "documents", h.row.Documents)
 	}
 	return nil
 }

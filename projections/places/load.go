@@ -58,7 +58,7 @@ func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 		if !h.row.Absent {
 			err := p.open(h)
 			if isUnreadable(err) {
-				p.log.Error("a segment cannot be read; restoring it from the segment store", "segment", h.row.ID, "error", err)
+				p.log.Error("segment cannot be read; restoring it from the segment store", "segment", h.row.ID, "error", err)
 				err = p.restoreSegment(ctx, h)
 			}
 			if err != nil {

@@ -112,7 +112,7 @@ func newStateCollector(p *Places) *stateCollector {
 	sum("documents", "Documents in live segments.", func(i *SegmentInfo) int64 { return int64(i.Documents) })
 	sum("live_documents", "Documents that a manifest names.", func(i *SegmentInfo) int64 { return int64(i.LiveDocuments) })
 	sum("text_bytes", "Bytes of text in live segments.", func(i *SegmentInfo) int64 { return i.TextBytes })
-	sum("live_text_bytes", "Bytes of text that a manifest names.", func(i *SegmentInfo) int64 { return i.LiveBytes })
+	sum("live_text_bytes", "Bytes of text in live documents.", func(i *SegmentInfo) int64 { return i.LiveBytes })
 	add("unheld_documents", "Documents that a manifest names but no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.UnheldCount()) })
 	add("broken_refs", "Refs whose last event could not be applied because its base revision is missing. They are re-indexed.", func(v *View, _ []SegmentInfo) float64 {
 		missing, err := v.Missing()
@@ -123,13 +123,13 @@ func newStateCollector(p *Places) *stateCollector {
 	})
 	add("doomed_segments", "Merged segments that are kept until the last view of them is closed.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
 	add("removed_text_bytes", "Dead text in segments that hold text of removed repositories and branches, until it is gone from disk.", func(*View, []SegmentInfo) float64 { return float64(p.PendingRemoval().TextBytes) })
-	add("removed_text_age_seconds", "Time since the oldest removal of a repository or branch whose text is still on disk; 0 if none is.", func(*View, []SegmentInfo) float64 {
+	add("removed_text_age_seconds", "Time since the oldest removal of a repository or branch whose text is still on disk; 0 if there is none.", func(*View, []SegmentInfo) float64 {
 		if oldest := p.PendingRemoval().Oldest; !oldest.IsZero() {
 			return max(0, time.Since(oldest).Seconds())
 		}
 		return 0
 	})
-	add("revision_cache_bytes", "Bytes of places kept of refs that are no default branch.", func(*View, []SegmentInfo) float64 { return float64(p.revisions.sizeBytes()) })
+	add("revision_cache_bytes", "Bytes of cached places of refs other than default branches.", func(*View, []SegmentInfo) float64 { return float64(p.revisions.sizeBytes()) })
 	return s
 }
 

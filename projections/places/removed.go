@@ -166,7 +166,7 @@ func (p *Places) notePurge(h *handle) {
 	if p.PendingRemoval().Segments > 0 {
 		return
 	}
-	p.log.Info("text of removed repositories and branches is gone from disk", "segments", done.segments,
+	p.log.Info("text of removed repositories and branches deleted from disk", "segments", done.segments,
 		"removed_at", done.oldest, "duration_ms", time.Since(done.oldest).Milliseconds())
 	*done = purgeSummary{}
 }

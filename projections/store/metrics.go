@@ -40,12 +40,12 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 		m.gauges = append(m.gauges, gauge{desc: prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind: kind, read: read})
 	}
 	written := prometheus.NewDesc("quarry_store_written_bytes_total",
-		"Bytes written to the files of the store, by source: wal, flush, compaction; or ingest, of segments, which are linked and not written.", []string{"by"}, nil)
+		"Bytes written to the files of the store, by source: wal, flush or compaction; or ingest, for segments, which are linked rather than written.", []string{"by"}, nil)
 	by := func(label string, read func(m *pebble.Metrics) float64) {
 		m.gauges = append(m.gauges, gauge{written, prometheus.CounterValue, []string{label}, read})
 	}
 	const g, c = prometheus.GaugeValue, prometheus.CounterValue
-	add(g, "disk_bytes", "Disk space that the files of the store take, as du counts.", s.diskBytes)
+	add(g, "disk_bytes", "Disk space used by the files of the store, as reported by du.", s.diskBytes)
 	add(g, "cache_bytes", "Bytes in the block cache.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Size) })
 	add(c, "cache_hits_total", "Reads that the block cache answered.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Hits) })
 	add(c, "cache_misses_total", "Reads that went to a file.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Misses) })
@@ -64,8 +64,8 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	})
 	by("ingest", func(m *pebble.Metrics) float64 { t := m.Total(); return float64(t.TableBytesIngested) })
 	add(c, "compactions_total", "Compactions done.", func(m *pebble.Metrics) float64 { return float64(m.Compact.Count) })
-	add(g, "compaction_debt_bytes", "Bytes that compactions still have to move.", func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
-	add(c, "ingests_total", "Segments and excises taken in.", func(m *pebble.Metrics) float64 { return float64(m.Ingest.Count) })
+	add(g, "compaction_debt_bytes", "Bytes that compactions still have to rewrite.", func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
+	add(c, "ingests_total", "Segments ingested and key ranges excised.", func(m *pebble.Metrics) float64 { return float64(m.Ingest.Count) })
 	add(g, "snapshots", "Open snapshots.", func(m *pebble.Metrics) float64 { return float64(m.Snapshots.Count) })
 	if reg == nil {
 		return m, nil

@@ -38,14 +38,14 @@ func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, err
 var accessExplanations = map[auth.AccessReason]string{
 	auth.AccessByRole:    "Owners read every repository.",
 	auth.AccessPublic:    "The repository is public.",
-	auth.AccessInternal:  "The repository is internal: every user reads it.",
+	auth.AccessInternal:  "The repository is internal: every user may read it.",
 	auth.AccessMember:    "The repository is private, and the user is one of its members.",
-	auth.AccessNotMember: "The repository is private, and the user is none of its members.",
+	auth.AccessNotMember: "The repository is private, and the user is not one of its members.",
 	auth.AccessByHost:    "The repository is private, and its code host lets the user read it.",
-	auth.AccessHostStale: "The code host let the user read the repository, but it was last read too long ago.",
-	auth.AccessNotJoined: "The repository is private, and it is not known which user of its code host this is.",
+	auth.AccessHostStale: "The code host allowed the user to read the repository, but its permissions were last read too long ago.",
+	auth.AccessNotJoined: "The repository is private, and the user's account on its code host is not known.",
 	auth.AccessNotRead:   "The repository is private, and its permissions have not been read from the code host yet.",
-	auth.AccessInactive:  "The user is not active: they wait for approval, or are suspended.",
+	auth.AccessInactive:  "The user is not active: they are waiting for approval or are suspended.",
 }
 
 func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {

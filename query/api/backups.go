@@ -46,7 +46,7 @@ func newBackup(b *Backup) wire.Backup {
 	return out
 }
 
-var errNoBackups = fmt.Errorf("%w: this process makes no backups", ErrUnavailable)
+var errNoBackups = fmt.Errorf("%w: this process does not make backups", ErrUnavailable)
 
 func (s *Server) requireBackups() (Backups, error) {
 	if s.o.Backups == nil {

@@ -157,7 +157,7 @@ func (s *Server) syncConnections(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if s.o.Connectivity == nil {
-		return nil, fmt.Errorf("%w: this process syncs no connections", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process does not sync connections", ErrUnavailable)
 	}
 	names, err := s.o.Connectivity.Sync(in.Name, in.Remove)
 	if err != nil {

@@ -171,7 +171,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 		return nil, err
 	}
 	if !all && q == (ledger.DeadLetterQuery{}) {
-		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errMissingParam)
+		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for all dead letters", errMissingParam)
 	}
 	letters, _, err := s.o.DeadLetters.ListDeadLetters(r.Context(), q)
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 		return p.err
 	}
 	if s.o.Events == nil {
-		return fmt.Errorf("%w: this process follows no events", ErrUnavailable)
+		return fmt.Errorf("%w: this process does not stream events", ErrUnavailable)
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -69,8 +69,8 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 	err = f.run(ctx, lost)
 	s.metrics.followed.WithLabelValues(followResult(err)).Inc()
 	if errors.Is(err, live.ErrLost) || errors.Is(err, live.ErrClosed) {
-		s.o.Logger.Info("ended a stream of events", "request_id", front.ExchangeIn(r.Context()).ID(), "reason", err)
-		err = nil // the caller resumes from its position
+		s.o.Logger.Info("event stream ended", "request_id", front.ExchangeIn(r.Context()).ID(), "reason", err)
+		err = nil // the caller goes on from its position
 	}
 	if err == nil {
 		_ = frames.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // restore it for later requests on the connection

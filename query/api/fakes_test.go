@@ -279,7 +279,7 @@ type fakeReplays struct{ *world }
 func (r fakeReplays) Start(_ context.Context, in replay.Request) (replay.Replay, error) {
 	switch {
 	case in.Projection == "nothing":
-		return replay.Replay{}, fmt.Errorf("%w: there is no projection %q; there are catalog, places", replay.ErrRefused, in.Projection)
+		return replay.Replay{}, fmt.Errorf("%w: unknown projection %q; valid names are catalog, places", replay.ErrRefused, in.Projection)
 	case r.asOf != "":
 		return replay.Replay{}, fmt.Errorf("%w: replay 1 is at work", replay.ErrBusy)
 	}

@@ -19,15 +19,15 @@ func (s *Server) showImage(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if s.o.Pictures == nil {
-		return nil, fmt.Errorf("%w: this process fetches no pictures", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process does not fetch images", ErrUnavailable)
 	}
 	body, contentType, err := s.o.Pictures.Load(r.Context(), &repository)
 	if ended := r.Context().Err(); ended != nil {
 		return nil, ended
 	}
 	if err != nil {
-		s.o.Logger.DebugContext(r.Context(), "loading a picture failed", "repository", repository.Name, "repository_id", repository.ID, "error", err)
-		return nil, fmt.Errorf("picture of the repository: %w", code.ErrNotFound)
+		s.o.Logger.DebugContext(r.Context(), "loading a repository image failed", "repository", repository.Name, "repository_id", repository.ID, "error", err)
+		return nil, fmt.Errorf("image of the repository: %w", code.ErrNotFound)
 	}
 	picture := newDescription(contentType, body)
 	picture.header.Set("Cache-Control", imageCache)

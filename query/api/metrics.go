@@ -19,10 +19,10 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{limited: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_incomplete_searches_total",
-		Help: "Searches answered in part, by reason.",
+		Help: "Searches answered incompletely, by reason.",
 	}, []string{"reason"}), followed: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_event_streams_total",
-		Help: "Streams of events that ended, by reason: end (of what there was, or of the longest time), stopped (by the caller or the server), slow_reader, failed.",
+		Help: "Event streams that ended, by reason: end (all events sent, or the maximum duration reached), stopped (by the caller or the server), slow_reader, failed.",
 	}, []string{"reason"})}
 	for _, reason := range []string{followedToEnd, followStopped, followLost, followFailed} {
 		m.followed.WithLabelValues(reason)
@@ -43,9 +43,9 @@ type hookHealth struct{ s *Server }
 
 var (
 	lastDeliveryDesc = prometheus.NewDesc("quarry_connection_last_delivery_timestamp_seconds",
-		"When the last delivery of a connection arrived that was not refused, in seconds since 1970; 0 for none.", []string{"connection"}, nil)
+		"Unix time of the last accepted delivery of a connection; 0 if there is none.", []string{"connection"}, nil)
 	deliveryGapDesc = prometheus.NewDesc("quarry_connection_usual_delivery_gap_seconds",
-		"Median time between the latest deliveries of a connection; 0 for fewer than five.", []string{"connection"}, nil)
+		"Median time between recent deliveries of a connection; 0 if there are fewer than five.", []string{"connection"}, nil)
 )
 
 // hookHealthTimeout bounds the reads of one scrape: at most healthDeliveries rows for

@@ -48,11 +48,11 @@ func TestHookHealth(t *testing.T) {
 			"busy": {time.Hour, time.Hour + time.Minute, time.Hour + 2*time.Minute, time.Hour + 3*time.Minute, time.Hour + 4*time.Minute}, "silent": nil, "listed": {time.Hour},
 		}},
 	}}
-	want := `# HELP quarry_connection_last_delivery_timestamp_seconds When the last delivery of a connection arrived that was not refused, in seconds since 1970; 0 for none.
+	want := `# HELP quarry_connection_last_delivery_timestamp_seconds Unix time of the last accepted delivery of a connection; 0 if there is none.
 # TYPE quarry_connection_last_delivery_timestamp_seconds gauge
 quarry_connection_last_delivery_timestamp_seconds{connection="busy"} 1.7999964e+09
 quarry_connection_last_delivery_timestamp_seconds{connection="silent"} 0
-# HELP quarry_connection_usual_delivery_gap_seconds Median time between the latest deliveries of a connection; 0 for fewer than five.
+# HELP quarry_connection_usual_delivery_gap_seconds Median time between recent deliveries of a connection; 0 if there are fewer than five.
 # TYPE quarry_connection_usual_delivery_gap_seconds gauge
 quarry_connection_usual_delivery_gap_seconds{connection="busy"} 60
 quarry_connection_usual_delivery_gap_seconds{connection="silent"} 0

@@ -108,7 +108,7 @@ func fillHost(r *code.Repository, clone code.CloneURL) {
 func checkRepository(r *code.Repository) error {
 	switch {
 	case !r.Kind.Valid():
-		return fmt.Errorf("%w: codeHostType: %.40q is none of the kinds", errBody, string(r.Kind))
+		return fmt.Errorf("%w: codeHostType: %.40q is not a known code host type", errBody, string(r.Kind))
 	case len(r.DisplayName) > code.MaxNameBytes || hasControl(r.DisplayName):
 		return fmt.Errorf("%w: displayName: want at most %d bytes of one line", errBody, code.MaxNameBytes)
 	case r.WebURL != "" && (pageurl.New(r).RepositoryURL() == "" || len(r.WebURL) > code.MaxURLBytes || hasControl(r.WebURL)):

@@ -56,7 +56,7 @@ func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	in, err := a.SignIn(r.Context(), auth.From(r.Context()).Actor, body.Email, body.Password)
-	return signedInReply(a, http.StatusOK, in, explainUnauthenticated(err, "the e-mail address or the password is wrong"))
+	return signedInReply(a, http.StatusOK, in, explainUnauthenticated(err, "the email address or the password is wrong"))
 }
 
 // signOut ends the session of the request.

@@ -169,7 +169,7 @@ func (r *Recorder) encodeGroup(entries []entry, lost loss) *group {
 	if g.event, err = event.Encode(env, ev); err == nil {
 		return g
 	}
-	r.o.Logger.Error("a record of the audit log breaks a rule of its format; it is written without its text", "error", err)
+	r.o.Logger.Error("audit record violates its format; it is written without its text", "error", err)
 	r.replaceInvalid(env, ev)
 	if g.event, err = event.Encode(env, ev); err != nil {
 		panic("audit: a record of nothing but constants cannot be encoded: " + err.Error())

@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 		}),
 		failures: counter("quarry_audit_append_failures_total", "Failed appends to the audit log, which are retried."),
 		refused:  counter("quarry_audit_refused_total", "Records that did not fit into the queue within audit.maxWait. Their requests were refused unless audit.required is off."),
-		lost:     counter("quarry_audit_lost_total", "Records that were lost: the queue was full and audit.required is off, or the process ended while the log did not answer."),
+		lost:     counter("quarry_audit_lost_total", "Records that were lost because the queue was full and audit.required is off, or because the process exited while the log was not responding."),
 		invalid:  counter("quarry_audit_invalid_total", "Audit records that violated their format and were written without their text."),
 	}
 	for _, action := range append([]audit.Action{otherAction}, audit.Actions...) {

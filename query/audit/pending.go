@@ -42,7 +42,7 @@ func (r *Recorder) appendPending(ctx context.Context) {
 	}
 	records, err := readPending(r.o.PendingFile)
 	if err != nil {
-		r.o.Logger.Error("records of the audit log that an earlier process kept cannot be read; the rest of the file is left where it is", "path", r.o.PendingFile, "error", err)
+		r.o.Logger.Error("audit records spooled by an earlier process cannot be read; the rest of the file is kept", "path", r.o.PendingFile, "error", err)
 	}
 	for r.pendingRecords = records; len(r.pendingRecords) > 0; r.pendingRecords = r.pendingRecords[1:] {
 		if !r.appendUntilWritten(ctx, r.pendingRecords[0], 0) {
@@ -53,10 +53,10 @@ func (r *Recorder) appendPending(ctx context.Context) {
 		return
 	}
 	if err := os.Remove(r.o.PendingFile); err != nil {
-		r.o.Logger.Error("records of the audit log are written, but the file that kept them cannot be removed; they are written again at the next start, without effect", "path", r.o.PendingFile, "error", err)
+		r.o.Logger.Error("audit records were written, but their spool file cannot be removed; they are written again at the next start, without effect", "path", r.o.PendingFile, "error", err)
 		return
 	}
-	r.o.Logger.Info("wrote records of the audit log that an earlier process kept", "events", len(records))
+	r.o.Logger.Info("wrote audit records spooled by an earlier process", "events", len(records))
 }
 
 // readPending returns the records of the file up to the first unreadable one; none if
@@ -117,7 +117,7 @@ func (r *Recorder) keepPending(left []entry) (lost int, err error) {
 	if err := replaceFile(r.o.PendingFile, text.Bytes()); err != nil {
 		return total, err
 	}
-	r.o.Logger.Warn("the event log takes no records; records of the audit log are kept in a file and written after the next start", "path", r.o.PendingFile, "events", len(records))
+	r.o.Logger.Warn("the event log does not accept records; audit records are spooled to a file and written after the next start", "path", r.o.PendingFile, "events", len(records))
 	return 0, nil
 }
 

@@ -100,6 +100,6 @@ func (s *Service) noteActivity(ctx context.Context) {
 	defer cancel()
 	if _, err := s.o.Appender.Append(ctx, ev); err != nil {
 		s.metrics.activityLost.Add(float64(len(ev.Users) + len(ev.Keys)))
-		s.o.Logger.WarnContext(ctx, "the last use of users and keys was not recorded", "users", len(ev.Users), "keys", len(ev.Keys), "error", err)
+		s.o.Logger.WarnContext(ctx, "last use of users and keys not recorded", "users", len(ev.Users), "keys", len(ev.Keys), "error", err)
 	}
 }

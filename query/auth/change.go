@@ -47,7 +47,7 @@ func needOwner(p *Principal) error {
 	case p.Anonymous():
 		return ErrUnauthenticated
 	}
-	return fmt.Errorf("%w: an owner with the scope %q may", ErrForbidden, string(account.ScopeAdmin))
+	return fmt.Errorf("%w: only an owner with the scope %q may do this", ErrForbidden, string(account.ScopeAdmin))
 }
 
 // needPerson returns the user of p, who must be signed in with a session: what a key or
@@ -57,7 +57,7 @@ func (s *Service) needPerson(p *Principal) (*account.User, error) {
 		return nil, ErrUnauthenticated
 	}
 	if p.Actor.Kind != account.ActorUser {
-		return nil, fmt.Errorf("%w: only a user who is signed in may", ErrForbidden)
+		return nil, fmt.Errorf("%w: only a signed-in user may do this", ErrForbidden)
 	}
 	user, found := s.o.Directory.User(p.Actor.User)
 	if !found || !user.Active() {
@@ -75,7 +75,7 @@ func normalEmail(text string) (string, error) {
 	case len(email) > account.MaxEmailBytes:
 		return "", invalidField("email", "want at most %d bytes", account.MaxEmailBytes)
 	case !found || local == "" || domain == "" || strings.Contains(domain, "@") || !isPrintable(email) || strings.ContainsAny(email, " "):
-		return "", invalidField("email", "want an e-mail address")
+		return "", invalidField("email", "want an email address")
 	case email != strings.ToLower(email):
 		return "", invalidField("email", "want one that has lower case")
 	}

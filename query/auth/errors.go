@@ -13,7 +13,7 @@ var (
 	// ErrInvalid refuses values of a request; a FieldError names the field.
 	ErrInvalid = errors.New("not valid")
 	// ErrBusy reports that too many passwords are being checked. It is temporary.
-	ErrBusy = errors.New("too many sign-ins at once")
+	ErrBusy = errors.New("too many concurrent sign-ins")
 	// ErrUnavailable reports that the log or the directory did not respond in time. The
 	// change may still take effect.
 	ErrUnavailable = errors.New("accounts are not available")
@@ -27,20 +27,20 @@ var (
 
 	ErrUserNotFound        = errors.New("no such user")
 	ErrNotActive           = errors.New("the user is not active")
-	ErrPending             = errors.New("the account waits for an owner's approval")
+	ErrPending             = errors.New("the account is waiting for an owner's approval")
 	ErrLastOwnerRemoved    = errors.New("the last active owner cannot be removed or suspended")
-	ErrLastOwnerDemoted    = errors.New("the last active owner has to stay one")
+	ErrLastOwnerDemoted    = errors.New("the last active owner cannot be demoted")
 	ErrSessionNotFound     = errors.New("no such session")
 	ErrKeyNotFound         = errors.New("no such API key")
-	ErrKeyExists           = errors.New("there is an API key of that name")
+	ErrKeyExists           = errors.New("an API key with that name already exists")
 	ErrTokenNotFound       = errors.New("no such access token")
 	ErrRepositoryScope     = errors.New("repositories that do not exist")
 	ErrInvitationNotFound  = errors.New("no such invitation")
 	ErrSavedSearchNotFound = errors.New("no such saved search")
-	ErrSavedSearchExists   = errors.New("there is a saved search of that name")
+	ErrSavedSearchExists   = errors.New("a saved search with that name already exists")
 	// ErrInvitation has one text for every reason; otherwise it would reveal whether an
 	// e-mail address has an account.
-	ErrInvitation = errors.New("the invitation has expired, was used or taken back, or is not for this e-mail address")
+	ErrInvitation = errors.New("the invitation has expired, was used or revoked, or is for another email address")
 	// ErrIdentity reports that the provider's statement is not sufficient for a sign-in.
 	ErrIdentity = errors.New("this sign-in cannot be matched to an account")
 )

@@ -53,7 +53,7 @@ func (h *Hashing) ensureDefaults() {
 
 func (h *Hashing) validate() error {
 	if h.MemoryKiB > maxMemoryKiB || h.Passes > maxPasses || h.Concurrency < 0 || h.Waiting < 0 || h.Wait < 0 {
-		return errors.New("auth: hashing takes at most 1 GiB and 16 passes, and no negative bounds")
+		return errors.New("auth: hashing is limited to 1 GiB and 16 passes, and bounds must not be negative")
 	}
 	return nil
 }

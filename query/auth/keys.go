@@ -85,7 +85,7 @@ func (s *Service) keyRefusal(id account.UserID, name string) error {
 func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, error) {
 	if p.Actor.Kind == account.ActorOperator {
 		if id == "" {
-			return nil, fmt.Errorf("%w: the operator is no user and has no keys; say in userId whose key it is", ErrForbidden)
+			return nil, fmt.Errorf("%w: the operator is not a user and has no keys; set userId to the owner of the key", ErrForbidden)
 		}
 		user, err := s.findUser(id)
 		if err == nil && !user.Active() {

@@ -98,7 +98,7 @@ func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*acco
 	case i.ExpiresIn < time.Minute || i.ExpiresIn > MaxInvitationTTL:
 		return nil, "", invalidField("expiresAt", "want it from a minute to %d days from now", MaxInvitationTTL/(24*time.Hour))
 	case len(s.openInvitations()) >= maxInvitations:
-		return nil, "", fmt.Errorf("%w: %d invitations wait; take some back", ErrTooMany, maxInvitations)
+		return nil, "", fmt.Errorf("%w: %d invitations are pending; revoke some", ErrTooMany, maxInvitations)
 	}
 	value, now := newValue(account.PrefixInvitation), s.nowUTC()
 	ev := &event.InvitationCreated{
@@ -110,7 +110,7 @@ func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*acco
 	}
 	made, found := s.o.Directory.InvitationByHash(ev.Hash)
 	if !found {
-		return nil, "", fmt.Errorf("%w: the invitation is gone again", ErrUnavailable)
+		return nil, "", fmt.Errorf("%w: the invitation no longer exists", ErrUnavailable)
 	}
 	return made, value, nil
 }

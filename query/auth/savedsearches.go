@@ -48,7 +48,7 @@ func needWholeUser(p *Principal) error {
 		return ErrUnauthenticated
 	}
 	if p.Repositories != nil {
-		return fmt.Errorf("%w: a credential for some repositories reads no saved searches", ErrForbidden)
+		return fmt.Errorf("%w: a credential restricted to repositories cannot read saved searches", ErrForbidden)
 	}
 	return p.Need(account.ScopeSearch)
 }
@@ -125,7 +125,7 @@ func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.Sa
 	case slices.ContainsFunc(s.ownSavedSearches(q.User), sameName):
 		return nil, fmt.Errorf("%w: %q", ErrSavedSearchExists, q.Name)
 	case found || change == event.SavedSearchCreated:
-		return nil, fmt.Errorf("%w: this server keeps no more saved searches, or no more shared ones of this user or of all; delete some, or do not share this one", ErrTooMany)
+		return nil, fmt.Errorf("%w: the limit of saved searches, or of shared ones per user or in total, is reached; delete some, or do not share this one", ErrTooMany)
 	}
 	return nil, ErrConflict
 }

@@ -128,7 +128,7 @@ func (o *Options) validate() error {
 	case !o.DefaultVisibility.Valid():
 		return fmt.Errorf("auth: default visibility %.40q: want public, internal or private", string(o.DefaultVisibility))
 	case o.SessionTTL < 0 || o.RotateAfter < 0 || o.InvitationTTL < 0 || o.InvitationTTL > MaxInvitationTTL:
-		return errors.New("auth: times may not be negative, nor invitations wait for more than 90 days")
+		return errors.New("auth: times must not be negative, and invitations must expire within 90 days")
 	}
 	return o.Hashing.validate()
 }

@@ -117,7 +117,7 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 		}
 	}
 	if err := s.o.Recorder.Record(ctx, rec); err != nil {
-		s.o.Logger.WarnContext(ctx, "a failed sign-in is not in the audit log", "error", err)
+		s.o.Logger.WarnContext(ctx, "failed sign-in not recorded in the audit log", "error", err)
 	}
 }
 

@@ -52,7 +52,7 @@ func needKey(p *Principal) error {
 	case account.ActorAnonymous:
 		return ErrUnauthenticated
 	}
-	return fmt.Errorf("%w: scoped access tokens are minted and revoked with an API key", ErrForbidden)
+	return fmt.Errorf("%w: scoped access tokens can only be created and revoked with an API key", ErrForbidden)
 }
 
 // MintToken creates a token that reads some repositories for TokenTTL, with the scopes of
@@ -71,7 +71,7 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 	}
 	now, value := s.nowUTC(), newValue(account.PublicPrefixToken)
 	if !s.mints.allowMint(account.KeyID(p.Actor.Credential), now) {
-		return nil, "", fmt.Errorf("%w: a key mints at most %d tokens in %s", ErrTooMany, maxMints, TokenTTL)
+		return nil, "", fmt.Errorf("%w: a key can create at most %d tokens in %s", ErrTooMany, maxMints, TokenTTL)
 	}
 	ev := &event.TokenMinted{
 		Token: account.TokenID(newID()), MintedBy: account.KeyID(p.Actor.Credential), User: p.Actor.User, Hash: s.digests.hashCredential(value),

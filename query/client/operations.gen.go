@@ -13,36 +13,36 @@ import (
 
 // GetMe: Get the current user. It sends GET /api/auth/me.
 //
-// Addition. The user, the role and the scopes of the credential.
+// Addition. Returns the user, the role, and the scopes of the credential.
 func (c *Client) GetMe(ctx context.Context) (*wire.Me, error) {
 	return receive[*wire.Me](ctx, c, request{method: "GET", path: "/api/auth/me"})
 }
 
 // ChangeMe: Change your name or password. It sends PATCH /api/auth/me.
 //
-// Addition. Only by a session. A new password needs the old one, and ends the other sessions; what is
-// absent stays.
+// Addition. Changes the caller's name or password; absent fields are not changed. A new password
+// requires the old one and ends all other sessions. Requires a session.
 func (c *Client) ChangeMe(ctx context.Context, body wire.ChangeMeRequest) (*wire.Me, error) {
 	return receive[*wire.Me](ctx, c, request{method: "PATCH", path: "/api/auth/me", body: body})
 }
 
 // EndSessions: End all your sessions. It sends DELETE /api/auth/sessions.
 //
-// Addition. Ends all sessions of the caller. Only by a session.
+// Addition. Ends all sessions of the caller. Requires a session.
 func (c *Client) EndSessions(ctx context.Context) error {
 	return c.discard(ctx, request{method: "DELETE", path: "/api/auth/sessions"})
 }
 
 // ListSessions: List your sessions. It sends GET /api/auth/sessions.
 //
-// Addition. The caller's sessions, newest first. Only by a session.
+// Addition. Returns the caller's sessions, newest first. Requires a session.
 func (c *Client) ListSessions(ctx context.Context) ([]wire.Session, error) {
 	return receive[[]wire.Session](ctx, c, request{method: "GET", path: "/api/auth/sessions"})
 }
 
 // EndSession: End a session. It sends DELETE /api/auth/sessions/{sessionId}.
 //
-// Addition. Signs the user out where that session is, which may be the one of the request. Only by a
+// Addition. Ends one session of the caller, which may be the one that sent the request. Requires a
 // session.
 func (c *Client) EndSession(ctx context.Context, sessionID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/auth/sessions/%s", escape(sessionID))})
@@ -51,59 +51,60 @@ func (c *Client) EndSession(ctx context.Context, sessionID string) error {
 // SetUp: Create the first owner. It sends POST /api/auth/setup.
 //
 // Addition. Takes the one-time value that the server prints when it starts without an owner, creates
-// the owner and signs them in. Once there is an owner, every value is refused.
+// the owner and signs them in. Once an owner exists, every value is rejected.
 func (c *Client) SetUp(ctx context.Context, body wire.NewcomerRequest) (*wire.SignedIn, error) {
 	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/setup", body: body})
 }
 
 // SignIn: Sign in. It sends POST /api/auth/sign_in.
 //
-// Addition. Starts a session for a user's e-mail address and password, in a cookie. Whether there is
-// no such user, the password is wrong or the user may not sign in, the answer is the same.
+// Addition. Starts a session for an email address and a password, in a cookie. The response does not
+// reveal whether the user is unknown, the password is wrong, or the user may not sign in.
 func (c *Client) SignIn(ctx context.Context, body wire.SignInRequest) (*wire.SignedIn, error) {
 	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/sign_in", body: body})
 }
 
 // SignOut: Sign out. It sends POST /api/auth/sign_out.
 //
-// Addition. Ends the session of the request.
+// Addition. Ends the session that sent the request.
 func (c *Client) SignOut(ctx context.Context) error {
 	return c.discard(ctx, request{method: "POST", path: "/api/auth/sign_out"})
 }
 
-// BeginBackup: Begin a backup. It sends POST /api/backups.
+// BeginBackup: Start a backup. It sends POST /api/backups.
 //
-// Addition, for `quarry backup`. The server makes a checkpoint of an embedded event log below the
-// log's directory, and deletes no object of the segment store until the backup ends: by DELETE, or
-// when it has not been renewed for a minute, or after 24 hours. The caller copies the files by itself;
-// an API key from elsewhere has no use for them, so only the operator may do this.
+// Addition, for `quarry backup`. The server creates a checkpoint of an embedded event log inside the
+// log's directory, and deletes no object of the segment store until the backup ends: by DELETE, after
+// a minute without renewal, or after 24 hours. The caller copies the files itself. Files are of no use
+// to a remote API key, so only the operator may start a backup.
 func (c *Client) BeginBackup(ctx context.Context) (*wire.Backup, error) {
 	return receive[*wire.Backup](ctx, c, request{method: "POST", path: "/api/backups"})
 }
 
 // EndBackup: End a backup. It sends DELETE /api/backups/{backupId}.
 //
-// Addition. The checkpoint is removed, and objects may be deleted again.
+// Addition. Removes the checkpoint and allows objects to be deleted again.
 func (c *Client) EndBackup(ctx context.Context, backupID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/backups/%s", escape(backupID))})
 }
 
 // RenewBackup: Renew a backup. It sends POST /api/backups/{backupId}/renew.
 //
-// Addition. It ends a minute after the last renewal, at the latest 24 hours after it began.
+// Addition. A backup ends one minute after its last renewal, and at the latest 24 hours after it
+// started.
 func (c *Client) RenewBackup(ctx context.Context, backupID string) (*wire.Backup, error) {
 	return receive[*wire.Backup](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/backups/%s/renew", escape(backupID))})
 }
 
 // GetFileBlameParams are the parameters of GetFileBlame.
 type GetFileBlameParams struct {
-	// Path of a file, without a slash at its beginning. A byte that is not UTF-8 is written \xHH.
+	// Path of a file, without a leading slash. A byte that is not UTF-8 is written as \xHH.
 	Path string
 	// Full name of a repository.
 	Repo string
-	// A branch, a tag, a full ref, a commit or the first four characters of one at least, or HEAD, the
-	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
-	// absent. A branch that is indexed means the commit that searches answer from.
+	// A branch, a tag, a full ref, a commit or at least its first four characters, or HEAD for the default
+	// branch, optionally followed by steps to an ancestor such as ~3 or ^2. The default branch if absent.
+	// An indexed branch resolves to the commit that searches use.
 	Ref string
 }
 
@@ -117,7 +118,7 @@ func (p *GetFileBlameParams) values() url.Values {
 
 // GetFileBlame: Get file blame. It sends GET /api/blame.
 //
-// Renames of the whole file are followed.
+// Returns the commit that last changed each line of a file. Renames of the whole file are followed.
 func (c *Client) GetFileBlame(ctx context.Context, params GetFileBlameParams) (*wire.Blame, error) {
 	return receive[*wire.Blame](ctx, c, request{method: "GET", path: "/api/blame", query: params.values(), reads: true})
 }
@@ -126,7 +127,7 @@ func (c *Client) GetFileBlame(ctx context.Context, params GetFileBlameParams) (*
 type GetCommitParams struct {
 	// Full name of a repository.
 	Repo string
-	// As elsewhere, but not empty.
+	// A revision, as in the parameter ref of other operations; must not be empty.
 	Ref string
 }
 
@@ -137,9 +138,9 @@ func (p *GetCommitParams) values() url.Values {
 	return v
 }
 
-// GetCommit: Get a commit. It sends GET /api/commit.
+// GetCommit: Get commit details. It sends GET /api/commit.
 //
-// The commit that ref means.
+// Returns the commit that ref resolves to.
 func (c *Client) GetCommit(ctx context.Context, params GetCommitParams) (*wire.CommitDetail, error) {
 	return receive[*wire.CommitDetail](ctx, c, request{method: "GET", path: "/api/commit", query: params.values(), reads: true})
 }
@@ -148,32 +149,33 @@ func (c *Client) GetCommit(ctx context.Context, params GetCommitParams) (*wire.C
 type ListCommitsParams struct {
 	// Full name of a repository.
 	Repo string
-	// Keeps commits whose message matches this POSIX basic regular expression in some line, in any case.
-	// Intervals are refused.
+	// Only commits whose message has a line that matches this POSIX basic regular expression, ignoring
+	// case. Intervals are rejected.
 	Query string
-	// Keeps commits that are not older: a time in ISO 8601 (UTC unless it has a zone), a day, "N days ago"
-	// (second, minute, hour, day, week, month, year), yesterday, "last week", "last month", "last year".
+	// Only commits at this time or later: an ISO 8601 time (UTC unless it has a zone), a day, "N days ago"
+	// (second, minute, hour, day, week, month, year), yesterday, "last week", "last month" or "last year".
 	Since string
-	// Keeps commits that are not newer, as since. A day counts up to its end.
+	// Only commits at this time or earlier; takes the same values as since. A day includes its end.
 	Until string
-	// Keeps commits whose author, as "name <email>" by the mailmap, matches this expression, as query.
+	// Only commits whose author, as "name <email>" after the mailmap is applied, matches this expression;
+	// has the same syntax as query.
 	Author string
-	// A branch, a tag, a full ref, a commit or the first four characters of one at least, or HEAD, the
-	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
-	// absent. Addition: base..head is the commits that head has and base has not; an empty side is the
+	// A branch, a tag, a full ref, a commit or at least its first four characters, or HEAD for the default
+	// branch, optionally followed by steps to an ancestor such as ~3 or ^2. The default branch if absent.
+	// Addition: base..head selects the commits reachable from head but not from base; an empty side is the
 	// default branch.
 	Ref string
-	// Keeps what changes this file, or something below this directory.
+	// Only changes to this file, or to files below this directory.
 	Path string
-	// Addition. Goes on under the former name of a file that was renamed; path has to be a file.
+	// Addition. Continue under the former name of a renamed file; path must be a file.
 	Follow bool
-	// Addition. Keeps the commits that changed these lines of the file path: a line, or a range of at most
-	// 1,000. Lines are those at ref; they are followed to where they were before, and under former names
-	// of the file.
+	// Addition. Only commits that changed these lines of the file path: a line, or a range of at most
+	// 1,000 lines. Line numbers refer to the file at ref; earlier commits are traced to where the lines
+	// were then, across renames of the file.
 	Lines string
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
 }
 
@@ -195,8 +197,8 @@ func (p *ListCommitsParams) values() url.Values {
 
 // ListCommits: List commits. It sends GET /api/commits.
 //
-// A page of commits, newest first. A page beyond the last is empty, and so is the history of an
-// unknown path.
+// Returns a page of commits, newest first. A page after the last one is empty, and so is the history
+// of an unknown path.
 func (c *Client) ListCommits(ctx context.Context, params ListCommitsParams) (*Page[wire.Commit], error) {
 	return receivePage[wire.Commit](ctx, c, request{method: "GET", path: "/api/commits", query: params.values(), reads: true})
 }
@@ -211,15 +213,15 @@ func (c *Client) ListCommitsAll(ctx context.Context, params ListCommitsParams) i
 type ListCommitAuthorsParams struct {
 	// Full name of a repository.
 	Repo string
-	// A branch, a tag, a full ref, a commit or the first four characters of one at least, or HEAD, the
-	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
-	// absent. A branch that is indexed means the commit that searches answer from.
+	// A branch, a tag, a full ref, a commit or at least its first four characters, or HEAD for the default
+	// branch, optionally followed by steps to an ancestor such as ~3 or ^2. The default branch if absent.
+	// An indexed branch resolves to the commit that searches use.
 	Ref string
-	// Keeps what changes this file, or something below this directory.
+	// Only changes to this file, or to files below this directory.
 	Path string
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
 }
 
@@ -235,7 +237,8 @@ func (p *ListCommitAuthorsParams) values() url.Values {
 
 // ListCommitAuthors: List commit authors. It sends GET /api/commits/authors.
 //
-// By name and email of the mailmap, who wrote most commits first.
+// Returns the authors by name and email, after the mailmap is applied, sorted by the number of
+// commits, highest first.
 func (c *Client) ListCommitAuthors(ctx context.Context, params ListCommitAuthorsParams) (*Page[wire.CommitAuthor], error) {
 	return receivePage[wire.CommitAuthor](ctx, c, request{method: "GET", path: "/api/commits/authors", query: params.values(), reads: true})
 }
@@ -248,32 +251,31 @@ func (c *Client) ListCommitAuthorsAll(ctx context.Context, params ListCommitAuth
 
 // ListConnections: List connections. It sends GET /api/connections.
 //
-// The connections by which the repositories came that you may see, by name. Owners see every
-// connection of the settings, with the state of its syncs, its webhooks and the readings of its
-// permissions.
+// Returns the connections that the caller's repositories come from, sorted by name. Owners see every
+// configured connection, with the state of its syncs, webhooks and permission readings.
 func (c *Client) ListConnections(ctx context.Context) ([]wire.Connection, error) {
 	return receive[[]wire.Connection](ctx, c, request{method: "GET", path: "/api/connections", reads: true})
 }
 
 // SyncConnections: Sync connections now. It sends POST /api/connections/sync.
 //
-// Addition. The repositories of one connection, or of all that have `discover`, are listed at their
-// code hosts as soon as possible. The state of the sync is in the list of connections.
+// Addition. Lists the repositories of one connection, or of all connections with `discover`, on their
+// code hosts as soon as possible. The list of connections shows the state of the sync.
 func (c *Client) SyncConnections(ctx context.Context, body wire.ConnectionSyncRequest) (*wire.ConnectionSyncAccepted, error) {
 	return receive[*wire.ConnectionSyncAccepted](ctx, c, request{method: "POST", path: "/api/connections/sync", body: body})
 }
 
 // DropDeadLettersParams are the parameters of DropDeadLetters.
 type DropDeadLettersParams struct {
-	// Those that this stage gave up.
+	// Only dead letters from this stage.
 	Stage string
-	// Those of events of this type.
+	// Only dead letters of events of this type.
 	Type string
 	// ID of a repository, or full name of a registered one.
 	Repository string
 	// All dead letters.
 	All bool
-	// Why, for people who look into the log later.
+	// The reason, for later readers of the log.
 	Reason string
 }
 
@@ -289,20 +291,20 @@ func (p *DropDeadLettersParams) values() url.Values {
 
 // DropDeadLetters: Drop dead letters. It sends DELETE /api/deadletters.
 //
-// Addition. The oldest 1,000 that match; wants a filter, or all=true.
+// Addition. Drops the oldest 1,000 dead letters that match. Requires a filter, or all=true.
 func (c *Client) DropDeadLetters(ctx context.Context, params DropDeadLettersParams) (*wire.ResolvedAll, error) {
 	return receive[*wire.ResolvedAll](ctx, c, request{method: "DELETE", path: "/api/deadletters", query: params.values()})
 }
 
 // ListDeadLettersParams are the parameters of ListDeadLetters.
 type ListDeadLettersParams struct {
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
-	// Those that this stage gave up.
+	// Only dead letters from this stage.
 	Stage string
-	// Those of events of this type.
+	// Only dead letters of events of this type.
 	Type string
 	// ID of a repository, or full name of a registered one.
 	Repository string
@@ -320,16 +322,17 @@ func (p *ListDeadLettersParams) values() url.Values {
 
 // ListDeadLetters: List dead letters. It sends GET /api/deadletters.
 //
-// Addition. Those that are neither replayed nor dropped, newest first; the newest 10,000 are known.
+// Addition. Returns the open dead letters, those neither replayed nor dropped, newest first. Only the
+// newest 10,000 are available.
 func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersParams) (*wire.DeadLetterPage, error) {
 	return receive[*wire.DeadLetterPage](ctx, c, request{method: "GET", path: "/api/deadletters", query: params.values()})
 }
 
 // ReplayDeadLettersParams are the parameters of ReplayDeadLetters.
 type ReplayDeadLettersParams struct {
-	// Those that this stage gave up.
+	// Only dead letters from this stage.
 	Stage string
-	// Those of events of this type.
+	// Only dead letters of events of this type.
 	Type string
 	// ID of a repository, or full name of a registered one.
 	Repository string
@@ -348,15 +351,15 @@ func (p *ReplayDeadLettersParams) values() url.Values {
 
 // ReplayDeadLetters: Replay dead letters. It sends POST /api/deadletters/replay.
 //
-// Addition. The oldest 1,000 that match; wants a filter, or all=true. What is refused is listed, and
-// stays.
+// Addition. Replays the oldest 1,000 dead letters that match. Requires a filter, or all=true. Dead
+// letters that cannot be replayed are listed and stay open.
 func (c *Client) ReplayDeadLetters(ctx context.Context, params ReplayDeadLettersParams) (*wire.ResolvedAll, error) {
 	return receive[*wire.ResolvedAll](ctx, c, request{method: "POST", path: "/api/deadletters/replay", query: params.values()})
 }
 
 // DropDeadLetterParams are the parameters of DropDeadLetter.
 type DropDeadLetterParams struct {
-	// Why, for people who look into the log later.
+	// The reason, for later readers of the log.
 	Reason string
 }
 
@@ -368,41 +371,42 @@ func (p *DropDeadLetterParams) values() url.Values {
 
 // DropDeadLetter: Drop a dead letter. It sends DELETE /api/deadletters/{partition}/{offset}.
 //
-// Addition. It is resolved without anything in its place; the log keeps it.
+// Addition. Resolves the dead letter without replacing its record. The log keeps it.
 func (c *Client) DropDeadLetter(ctx context.Context, partition int, offset int64, params DropDeadLetterParams) (*wire.Resolved, error) {
 	return receive[*wire.Resolved](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/deadletters/%s/%s", escape(partition), escape(offset)), query: params.values()})
 }
 
 // GetDeadLetter: Get a dead letter. It sends GET /api/deadletters/{partition}/{offset}.
 //
-// Addition. With the key, the headers and the value of the record.
+// Addition. Returns a dead letter with the key, headers and value of its record.
 func (c *Client) GetDeadLetter(ctx context.Context, partition int, offset int64) (*wire.DeadLetterDetails, error) {
 	return receive[*wire.DeadLetterDetails](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/deadletters/%s/%s", escape(partition), escape(offset))})
 }
 
 // ReplayDeadLetter: Replay a dead letter. It sends POST /api/deadletters/{partition}/{offset}/replay.
 //
-// Addition. Appends what takes its place, never undoing what came later, then resolves it. 409 if a
-// later event has overtaken it, or nothing can take its place: the Error says what to do.
+// Addition. Appends an event that replaces the failed record, never undoing later events, and then
+// resolves the dead letter. The status is 409 if a later event has superseded it or nothing can
+// replace it; the Error explains what to do.
 func (c *Client) ReplayDeadLetter(ctx context.Context, partition int, offset int64) (*wire.Resolved, error) {
 	return receive[*wire.Resolved](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/deadletters/%s/%s/replay", escape(partition), escape(offset))})
 }
 
 // ListDeliveriesParams are the parameters of ListDeliveries.
 type ListDeliveriesParams struct {
-	// Keeps those that came over this connection.
+	// Only deliveries received through this connection.
 	Connection string
-	// What the sender called it.
+	// The sender's ID of the delivery.
 	DeliveryID string
 	// ID of a repository, or full name of a registered one.
 	Repository string
-	// Of the delivery, or of one of its pushes.
+	// Only deliveries with this outcome, or with a push that has it.
 	Outcome string
-	// Leaves out what was received before.
+	// Only deliveries received at this time or later.
 	Since wire.Time
-	// Deliveries of a page.
+	// Maximum number of deliveries in a page.
 	Limit int
-	// The nextCursor of the page before.
+	// The nextCursor of the previous page.
 	Cursor string
 }
 
@@ -420,24 +424,25 @@ func (p *ListDeliveriesParams) values() url.Values {
 
 // ListDeliveries: List deliveries. It sends GET /api/deliveries.
 //
-// Addition. Webhook deliveries and other pushes, newest first. A page may be shorter than its limit,
-// or empty, and still have a nextCursor, where few deliveries match: the server looks at 20,000 for a
-// page, and with deliveryId at those with that ID only.
+// Addition. Returns webhook deliveries and other pushes, newest first. If few deliveries match, a page
+// may be short or even empty and still have a nextCursor: the server examines at most 20,000
+// deliveries for a page, or with deliveryId only those with that ID.
 func (c *Client) ListDeliveries(ctx context.Context, params ListDeliveriesParams) (*wire.DeliveryPage, error) {
 	return receive[*wire.DeliveryPage](ctx, c, request{method: "GET", path: "/api/deliveries", query: params.values()})
 }
 
 // GetDelivery: Get a delivery. It sends GET /api/deliveries/{deliveryKey}.
 //
-// Addition. What was delivered, and what became of each of its pushes.
+// Addition. Returns a delivery and the outcome of each of its pushes.
 func (c *Client) GetDelivery(ctx context.Context, deliveryKey string) (*wire.Delivery, error) {
 	return receive[*wire.Delivery](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/deliveries/%s", escape(deliveryKey))})
 }
 
-// Redeliver: Redeliver. It sends POST /api/deliveries/{deliveryKey}/redeliver.
+// Redeliver: Redeliver a delivery. It sends POST /api/deliveries/{deliveryKey}/redeliver.
 //
-// Addition. Appends a push of each ref of the delivery, which indexes the ref as it is now from
-// scratch. 409 if the delivery led to no push, or its repository is no longer registered.
+// Addition. Appends a push for each ref of the delivery, so that the ref is indexed again from scratch
+// in its current state. The status is 409 if the delivery led to no push, or if its repository is no
+// longer registered.
 func (c *Client) Redeliver(ctx context.Context, deliveryKey string) (*wire.Redelivered, error) {
 	return receive[*wire.Redelivered](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/deliveries/%s/redeliver", escape(deliveryKey))})
 }
@@ -446,11 +451,11 @@ func (c *Client) Redeliver(ctx context.Context, deliveryKey string) (*wire.Redel
 type GetDiffParams struct {
 	// Full name of a repository.
 	Repo string
-	// As the parameter ref elsewhere; not empty.
+	// A revision, as in the parameter ref of other operations; must not be empty.
 	Base string
-	// As the parameter ref elsewhere; not empty.
+	// A revision, as in the parameter ref of other operations; must not be empty.
 	Head string
-	// Keeps what changes this file, or something below this directory.
+	// Only changes to this file, or to files below this directory.
 	Path string
 }
 
@@ -463,28 +468,29 @@ func (p *GetDiffParams) values() url.Values {
 	return v
 }
 
-// GetDiff: Get a diff. It sends GET /api/diff.
+// GetDiff: Get diff between two commits. It sends GET /api/diff.
 //
-// Of base and head themselves, not of their common ancestor. Three lines of context; renames are
-// found. Binary files, changes of mode and pure renames have no hunks. At most 16 MiB.
+// Compares base and head directly, not through their common ancestor. Hunks have three lines of
+// context, and renames are detected. Binary files, mode changes and pure renames have no hunks. At
+// most 16 MiB.
 func (c *Client) GetDiff(ctx context.Context, params GetDiffParams) (*wire.Diff, error) {
 	return receive[*wire.Diff](ctx, c, request{method: "GET", path: "/api/diff", query: params.values(), reads: true})
 }
 
 // ListAuditRecordsParams are the parameters of ListAuditRecords.
 type ListAuditRecordsParams struct {
-	// Keeps entries of this time or later, to the millisecond; with any offset, as of RFC 3339. Before
+	// Only entries at this time or later, to the millisecond. An RFC 3339 time with any offset, before
 	// until.
 	Since wire.Time
-	// Keeps entries of this time or earlier, as since.
+	// Only entries at this time or earlier, in the same format as since.
 	Until wire.Time
-	// Addition. Keeps entries of this action.
+	// Addition. Only entries with this action.
 	Action string
-	// Addition. Keeps entries with this actorId.
+	// Addition. Only entries with this actorId.
 	Actor string
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
 }
 
@@ -499,12 +505,12 @@ func (p *ListAuditRecordsParams) values() url.Values {
 	return v
 }
 
-// ListAuditRecords: List audit entries. It sends GET /api/ee/audit.
+// ListAuditRecords: List audit records. It sends GET /api/ee/audit.
 //
-// Who did what, newest first; each answer is an entry itself. The actor is the user, whichever
-// credential was used: metadata say what that was (via, credential), from where (address, source), and
-// under which request ID. Metadata of a change of the accounts that had no effect say why (refused).
-// The filters action and actor are additions.
+// Returns who did what, newest first. Each request to this operation is recorded as well. The actor is
+// the user, whatever credential was used: metadata has the credential (via, credential), the origin
+// (address, source) and the request ID. If a change to accounts had no effect, metadata has the reason
+// (refused). The filters action and actor are additions.
 func (c *Client) ListAuditRecords(ctx context.Context, params ListAuditRecordsParams) (*Page[wire.AuditRecord], error) {
 	return receivePage[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
 }
@@ -517,8 +523,8 @@ func (c *Client) ListAuditRecordsAll(ctx context.Context, params ListAuditRecord
 
 // GetAuditHead: Get audit log heads. It sends GET /api/ee/audit/head.
 //
-// Addition. What is noted of it elsewhere shows later, in a verification, whether something before it
-// was changed.
+// Addition. Returns the heads of the hash chains. If you store them elsewhere, a later verification
+// can show whether earlier entries were changed.
 func (c *Client) GetAuditHead(ctx context.Context) (*wire.AuditHeads, error) {
 	return receive[*wire.AuditHeads](ctx, c, request{method: "GET", path: "/api/ee/audit/head"})
 }
@@ -526,24 +532,24 @@ func (c *Client) GetAuditHead(ctx context.Context) (*wire.AuditHeads, error) {
 // VerifyAudit: Verify the audit log. It sends POST /api/ee/audit/verifications.
 //
 // Addition. Reads the event log from its beginning and compares it with the hash chains, the entries,
-// the seals and the heads of the request. Each frame is a line "data: " with one AuditFrame, and an
-// empty line: progress and finding any number of times, summary once, and then the literal "data:
-// [DONE]"; or error, after which nothing comes.
+// the seals, and the heads in the request. Each frame is a line "data: " with one AuditFrame, followed
+// by an empty line: any number of progress and finding frames, one summary, and then the literal
+// "data: [DONE]". An error frame ends the stream.
 func (c *Client) VerifyAudit(ctx context.Context, body wire.AuditVerificationRequest) iter.Seq2[*wire.AuditFrame, error] {
 	return receiveFrames[wire.AuditFrame](ctx, c, request{method: "POST", path: "/api/ee/audit/verifications", body: body})
 }
 
 // CreateScopedAccessToken: Create a scoped access token. It sends POST /api/ee/scoped_access_token.
 //
-// Only with an API key. The token reads the repositories for an hour, with the key's scopes but admin,
-// and ends with the key. Repositories that are named twice count once.
+// Creates a token that reads the repositories for one hour. It has the scopes of the API key except
+// admin, and ends with the key. Duplicate repositories are ignored. Requires an API key.
 func (c *Client) CreateScopedAccessToken(ctx context.Context, body wire.ScopedAccessTokenRequest) (*wire.ScopedAccessToken, error) {
 	return receive[*wire.ScopedAccessToken](ctx, c, request{method: "POST", path: "/api/ee/scoped_access_token", body: body})
 }
 
 // RevokeScopedAccessToken: Revoke a scoped access token. It sends DELETE /api/ee/scoped_access_token/{id}.
 //
-// Only with an API key of the user who minted it.
+// Revokes a token. Requires an API key of the user who created it.
 func (c *Client) RevokeScopedAccessToken(ctx context.Context, id string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/ee/scoped_access_token/%s", escape(id))})
 }
@@ -562,7 +568,8 @@ func (p *DeleteUserParams) values() url.Values {
 
 // DeleteUser: Remove a user. It sends DELETE /api/ee/user.
 //
-// With their sessions, keys and tokens. Owners may remove themselves, but for the last of them.
+// Removes a user with their sessions, keys and tokens. Owners may remove themselves, except the last
+// one.
 func (c *Client) DeleteUser(ctx context.Context, params DeleteUserParams) (*wire.Removed, error) {
 	return receive[*wire.Removed](ctx, c, request{method: "DELETE", path: "/api/ee/user", query: params.values()})
 }
@@ -581,31 +588,31 @@ func (p *GetUserParams) values() url.Values {
 
 // GetUser: Get a user. It sends GET /api/ee/user.
 //
-// Whatever their state.
+// Returns a user in any state.
 func (c *Client) GetUser(ctx context.Context, params GetUserParams) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "GET", path: "/api/ee/user", query: params.values()})
 }
 
 // ListUsers: List users. It sends GET /api/ee/users.
 //
-// All of them, whatever their state, the oldest first.
+// Returns all users in any state, oldest first.
 func (c *Client) ListUsers(ctx context.Context) ([]wire.User, error) {
 	return receive[[]wire.User](ctx, c, request{method: "GET", path: "/api/ee/users"})
 }
 
 // ListErasures: List erasures. It sends GET /api/erasures.
 //
-// Addition. The progress of each erasure in the process that answers, newest first, with at most 1,000
-// that have ended. Each process of the role query has its own list.
+// Addition. Returns the erasures of the process that answers, newest first, with their progress. At
+// most 1,000 completed ones are kept. Each process with the role query has its own list.
 func (c *Client) ListErasures(ctx context.Context) (*wire.Erasures, error) {
 	return receive[*wire.Erasures](ctx, c, request{method: "GET", path: "/api/erasures"})
 }
 
 // FollowEventsParams are the parameters of FollowEvents.
 type FollowEventsParams struct {
-	// The position of the last frame that was read.
+	// Position of the last frame that was read.
 	Since string
-	// Waits for what happens next.
+	// Keep the stream open and wait for new events.
 	Follow bool
 }
 
@@ -616,46 +623,47 @@ func (p *FollowEventsParams) values() url.Values {
 	return v
 }
 
-// FollowEvents: Follow what happens. It sends GET /api/events.
+// FollowEvents: Follow repository events. It sends GET /api/events.
 //
-// Addition. What happened to repositories that the caller may read: pushes that became searchable,
-// repositories that were registered, changed or removed, the progress of imports; and, for owners,
-// what became of webhook deliveries. Each frame is a line "data: " with one EventFrame, and an empty
-// line. The first is ready; lost comes before it where the position is too old to go on from, so that
-// the caller reloads what it shows. What comes after the position follows, and then the literal "data:
-// [DONE]"; with follow, what happens from then on, for up to an hour, and a frame with a position
-// every 15 seconds. error ends the stream. position says where to go on, with since; browsers send it
-// as Last-Event-ID by themselves. It is an opaque text, good for 15 minutes on each process of the
-// server. Without one, the stream begins now.
+// Addition. Streams events of the repositories that the caller may read: pushes that became
+// searchable, repositories that were registered, changed or removed, and the progress of imports.
+// Owners also receive the outcomes of webhook deliveries. Each frame is a line "data: " with one
+// EventFrame, followed by an empty line. The first frame is ready. If the position is too old to
+// resume from, a lost frame precedes it, and the caller should reload what it shows. Events since the
+// position follow, and then the literal "data: [DONE]". With follow, the stream stays open for up to
+// an hour, delivers new events as they happen, and sends a frame with a position every 15 seconds. An
+// error frame ends the stream. To resume, pass the last position as since; browsers send it
+// automatically as Last-Event-ID. A position is an opaque string, valid for 15 minutes on every
+// process of the server. Without one, the stream starts now.
 func (c *Client) FollowEvents(ctx context.Context, params FollowEventsParams) iter.Seq2[*wire.EventFrame, error] {
 	return receiveFrames[wire.EventFrame](ctx, c, request{method: "GET", path: "/api/events", query: params.values(), reads: true})
 }
 
 // ListFiles: List files. It sends POST /api/files.
 //
-// Addition. All of them, ordered by path; at most 500,000. Submodules are left out.
+// Addition. Returns all files of a revision, sorted by path; at most 500,000. Submodules are left out.
 func (c *Client) ListFiles(ctx context.Context, body wire.FilesRequest) ([]wire.FileItem, error) {
 	return receive[[]wire.FileItem](ctx, c, request{method: "POST", path: "/api/files", body: body, reads: true})
 }
 
 // FindDefinitions: Find symbol definitions. It sends POST /api/find_definitions.
 //
-// Returns the locations where a symbol is defined. The name is literal, its case counts, and it must
-// be a whole word. At most 1000 matches. With a position, what the name most likely means there comes
-// first: a local variable, a member of the type of the receiver, a name of the file, of the package,
-// or of what is imported. Without a match and without a position, a notice suggests names near it that
-// the caller may see.
+// Returns the locations where a symbol is defined. The name is literal, case-sensitive, and matched as
+// a whole word. At most 1000 matches are returned. If the request has a position, the most likely
+// definitions come first: a local variable, a member of the receiver's type, or a name from the same
+// file, the same package or an import. If there is no match and the request has no position, a notice
+// suggests similar names that the caller may see.
 func (c *Client) FindDefinitions(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_definitions", body: body, reads: true})
 }
 
 // FindFilesParams are the parameters of FindFiles.
 type FindFilesParams struct {
-	// The letters; blanks count for nothing.
+	// The letters to match; blanks are ignored.
 	Query string
-	// Full name of the only repository whose files count.
+	// Full name of the repository to search; all repositories if absent.
 	Repo string
-	// How many files are returned.
+	// Maximum number of files to return.
 	Limit int
 }
 
@@ -667,32 +675,33 @@ func (p *FindFilesParams) values() url.Values {
 	return v
 }
 
-// FindFiles: Find files by parts of their paths. It sends GET /api/find_files.
+// FindFiles: Find files by fuzzy path match. It sends GET /api/find_files.
 //
-// Addition. Files of default branches whose path contains the letters of query in order, in any case,
-// with others in between: cmppckr finds compaction_picker.go. Best first: letters count more at the
-// beginning of a word, in the name of the file, and together. Every indexed path that the caller may
-// read is looked at.
+// Addition. Returns files on default branches whose path contains the letters of query in order,
+// ignoring case, with any characters in between: cmppckr finds compaction_picker.go. Results are
+// sorted best first: letters score higher at the start of a word, in the file name, and next to each
+// other. Every indexed path that the caller may read is searched.
 func (c *Client) FindFiles(ctx context.Context, params FindFilesParams) (*wire.FoundFiles, error) {
 	return receive[*wire.FoundFiles](ctx, c, request{method: "GET", path: "/api/find_files", query: params.values(), reads: true})
 }
 
 // FindImplementations: Find implementations of a type or method. It sends POST /api/find_implementations.
 //
-// Addition. Where types are declared that implement, extend or conform to a type: as their
-// declarations say, and for Go interfaces by the names of methods. With a position of which a precise
-// index knows, what that says comes first; it knows the implementations of methods, too. Rules as of
-// find_definitions.
+// Addition. Returns the declarations of types that implement, extend or conform to a type. The
+// declarations themselves decide, and for Go interfaces the method names. If a precise index covers
+// the position, its results come first; a precise index also knows implementations of methods. The
+// name is matched as by find_definitions.
 func (c *Client) FindImplementations(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_implementations", body: body, reads: true})
 }
 
 // FindReferences: Find symbol references. It sends POST /api/find_references.
 //
-// Returns the locations where a symbol occurs in source, its definitions among them, but not in
-// comments, strings and prose, unless includeText is true. Rules as of find_definitions. With a
-// position, those of the same scope come first, then of the same file, the same package or an import
-// of it, the same repository, and the rest.
+// Returns the locations where a symbol is used in source code, including its definitions. Occurrences
+// in comments, strings and prose are left out unless includeText is true. The name is matched as by
+// find_definitions. If the request has a position, matches in the same scope come first, followed by
+// those in the same file, in the same package or one that imports it, in the same repository, and then
+// the rest.
 func (c *Client) FindReferences(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_references", body: body, reads: true})
 }
@@ -701,9 +710,9 @@ func (c *Client) FindReferences(ctx context.Context, body wire.FindSymbolsReques
 type GetFolderContentsParams struct {
 	// Full name of a repository.
 	RepoName string
-	// As the parameter ref elsewhere; not empty.
+	// A revision, as in the parameter ref of other operations; must not be empty.
 	RevisionName string
-	// The directory; empty for the root.
+	// Path of the directory; empty for the root.
 	Path string
 }
 
@@ -717,59 +726,59 @@ func (p *GetFolderContentsParams) values() url.Values {
 
 // GetFolderContents: List a directory. It sends GET /api/folder_contents.
 //
-// Addition. Its entries, directories first.
+// Addition. Returns the entries of a directory, directories first.
 func (c *Client) GetFolderContents(ctx context.Context, params GetFolderContentsParams) ([]wire.FolderItem, error) {
 	return receive[[]wire.FolderItem](ctx, c, request{method: "GET", path: "/api/folder_contents", query: params.values(), reads: true})
 }
 
-// GetHealth: Get health. It sends GET /api/health.
+// GetHealth: Check health. It sends GET /api/health.
 //
-// Probes nothing; see /readyz.
+// Reports that the server process responds. It checks nothing else; see /readyz.
 func (c *Client) GetHealth(ctx context.Context) (*wire.Health, error) {
 	return receive[*wire.Health](ctx, c, request{method: "GET", path: "/api/health", reads: true})
 }
 
-// Hover: Describe a symbol. It sends POST /api/hover.
+// Hover: Get the signature and documentation of a symbol. It sends POST /api/hover.
 //
-// Addition. The declaration and the documentation of a symbol: those of a precise index that knows the
-// position, else those of the first definition that find_definitions has.
+// Addition. Returns the declaration and documentation of a symbol. They come from a precise index that
+// covers the position, or else from the first result of find_definitions.
 func (c *Client) Hover(ctx context.Context, body wire.FindSymbolsRequest) (*wire.Hover, error) {
 	return receive[*wire.Hover](ctx, c, request{method: "POST", path: "/api/hover", body: body, reads: true})
 }
 
 // ListInvitations: List invitations. It sends GET /api/invitations.
 //
-// Addition. Those that wait to be accepted, newest first.
+// Addition. Returns the invitations that have not been accepted yet, newest first.
 func (c *Client) ListInvitations(ctx context.Context) ([]wire.Invitation, error) {
 	return receive[[]wire.Invitation](ctx, c, request{method: "GET", path: "/api/invitations"})
 }
 
 // Invite: Create an invitation. It sends POST /api/invitations.
 //
-// Addition. Whoever has the value, or only the user of an e-mail address, becomes a user by it, once.
-// The value is in this answer and in no other; Quarry sends no mail.
+// Addition. Creates an invitation that can be accepted once, by anyone who has its value or only by
+// the user of an email address. The value is returned only in this response. Quarry sends no email.
 func (c *Client) Invite(ctx context.Context, body wire.InviteRequest) (*wire.Invitation, error) {
 	return receive[*wire.Invitation](ctx, c, request{method: "POST", path: "/api/invitations", body: body})
 }
 
 // AcceptInvitation: Accept an invitation. It sends POST /api/invitations/accept.
 //
-// Addition. Creates the user and signs them in. The e-mail address may be absent where the invitation
-// names one.
+// Addition. Creates the user and signs them in. The email address is optional if the invitation names
+// one.
 func (c *Client) AcceptInvitation(ctx context.Context, body wire.AcceptInvitationRequest) (*wire.SignedIn, error) {
 	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/invitations/accept", body: body})
 }
 
 // RevokeInvitation: Revoke an invitation. It sends DELETE /api/invitations/{invitationId}.
 //
-// Addition. It cannot be accepted from now on.
+// Addition. Deletes an invitation, so that it can no longer be accepted.
 func (c *Client) RevokeInvitation(ctx context.Context, invitationID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/invitations/%s", escape(invitationID))})
 }
 
 // ListKeysParams are the parameters of ListKeys.
 type ListKeysParams struct {
-	// Those of all users; for owners.
+	// Return the keys of all users; for owners only.
 	All bool
 }
 
@@ -781,82 +790,84 @@ func (p *ListKeysParams) values() url.Values {
 
 // ListKeys: List API keys. It sends GET /api/keys.
 //
-// Addition. The caller's keys, newest first; with all, for an owner, those of all users. By a session,
-// or a key with the scope admin.
+// Addition. Returns the caller's keys, newest first. Owners may set all to list the keys of all users.
+// Requires a session, or a key with the scope admin.
 func (c *Client) ListKeys(ctx context.Context, params ListKeysParams) ([]wire.Key, error) {
 	return receive[[]wire.Key](ctx, c, request{method: "GET", path: "/api/keys", query: params.values()})
 }
 
 // CreateKey: Create an API key. It sends POST /api/keys.
 //
-// Addition. The value is in this answer and in no other. Only by a session, or by the operator for the
-// user in userId. Scopes are search and git unless said; admin is for owners, and not for keys that
-// are restricted to repositories.
+// Addition. Creates an API key. Its value is returned only in this response. Requires a session; the
+// operator may create a key for the user in userId. The scopes default to search and git. Only owners
+// may grant admin, and not to keys that are restricted to repositories.
 func (c *Client) CreateKey(ctx context.Context, body wire.CreateKeyRequest) (*wire.Key, error) {
 	return receive[*wire.Key](ctx, c, request{method: "POST", path: "/api/keys", body: body})
 }
 
 // DeleteKey: Delete an API key. It sends DELETE /api/keys/{keyId}.
 //
-// Addition. By its ID or, for your own keys, its name. The key and the tokens made with it stop
-// working at once. Owners may delete any key.
+// Addition. Deletes a key by its ID or, for your own keys, by its name. The key and the tokens created
+// with it stop working immediately. Owners may delete any key.
 func (c *Client) DeleteKey(ctx context.Context, keyID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/keys/%s", escape(keyID))})
 }
 
 // ListLanguageModels: List language models. It sends GET /api/models.
 //
-// The language models that answer questions about code. This server has none, so the list is empty.
+// Returns the language models that answer questions about code. This server has none, so the list is
+// empty.
 func (c *Client) ListLanguageModels(ctx context.Context) ([]wire.LanguageModel, error) {
 	return receive[[]wire.LanguageModel](ctx, c, request{method: "GET", path: "/api/models", reads: true})
 }
 
 // ListReplays: List projection versions and replays. It sends GET /api/replays.
 //
-// Addition. The latest replays, the newest first, with their progress.
+// Addition. Returns the latest replays, newest first, with their progress.
 func (c *Client) ListReplays(ctx context.Context) (*wire.Replays, error) {
 	return receive[*wire.Replays](ctx, c, request{method: "GET", path: "/api/replays"})
 }
 
 // StartReplay: Start a replay. It sends POST /api/replays.
 //
-// Addition. Rebuilds the index from the event log. A version is built next to the live one while
-// searches and pushes go on; once it has caught up, it takes the place of the live one, which is kept
-// for a roll back. With `to`, it shows a moment of the past, and stays so until the next replay or
-// roll back.
+// Addition. Rebuilds the index from the event log. The new version is built next to the live one while
+// searches and pushes continue. Once it has caught up, it replaces the live version, which is kept for
+// a rollback. With `to`, the new version shows a moment of the past until the next replay or rollback.
 func (c *Client) StartReplay(ctx context.Context, body wire.ReplayRequest) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays", body: body})
 }
 
 // RollBackReplay: Roll back to the previous version. It sends POST /api/replays/rollback.
 //
-// Addition. It is opened as it was left, takes the place of the live one, and then catches up with the
-// log. A second roll back undoes the first.
+// Addition. Opens the previous version in its last state, switches to it, and then catches up with the
+// log. A second rollback undoes the first.
 func (c *Client) RollBackReplay(ctx context.Context) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays/rollback"})
 }
 
 // CancelReplay: Cancel a replay. It sends DELETE /api/replays/{replayId}.
 //
-// Addition. What it built is removed. One that is switching, or has ended, stays as it is.
+// Addition. Removes what the replay has built. A replay that is switching or has ended is not
+// affected.
 func (c *Client) CancelReplay(ctx context.Context, replayID int) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/replays/%s", escape(replayID))})
 }
 
 // ListRepositoriesParams are the parameters of ListRepositories.
 type ListRepositoriesParams struct {
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
-	// By full name, or by the time of the newest commit; repositories without one count as latest.
+	// Sort by full name, or by the time of the newest commit. Repositories without commits sort as the
+	// newest.
 	Sort string
-	// Ascending or descending.
+	// Sort order.
 	Direction string
-	// Keeps the repositories whose full name contains this text, in any case.
+	// Only repositories whose full name contains this text, ignoring case.
 	Query string
-	// Keeps the repositories of this connection. There is none of an unknown one. IDs of 52 bits, which
-	// servers showed before, are accepted as well.
+	// Only repositories of this connection. An unknown ID matches none. The 52-bit IDs of earlier servers
+	// are accepted as well.
 	ConnectionID int64
 }
 
@@ -873,7 +884,7 @@ func (p *ListRepositoriesParams) values() url.Values {
 
 // ListRepositories: List repositories. It sends GET /api/repos.
 //
-// Returns a page of the registered repositories, indexed or not. A page beyond the last is empty.
+// Returns a page of the registered repositories, indexed or not. A page after the last one is empty.
 func (c *Client) ListRepositories(ctx context.Context, params ListRepositoriesParams) (*Page[wire.Repository], error) {
 	return receivePage[wire.Repository](ctx, c, request{method: "GET", path: "/api/repos", query: params.values(), reads: true})
 }
@@ -886,74 +897,75 @@ func (c *Client) ListRepositoriesAll(ctx context.Context, params ListRepositorie
 
 // RegisterRepository: Register a repository. It sends POST /api/repos.
 //
-// Addition. Registers a repository by clone URL or by path on the server; its first import follows. A
-// repository that is registered under the same clone URL is registered again with the new values and
-// keeps its ID. With globs, the answer says how many branches and tags they select.
+// Addition. Registers a repository by clone URL or by path on the server and starts its first import.
+// Registering the same clone URL again updates the repository and keeps its ID. If the request has
+// globs, the response reports how many branches and tags they select.
 func (c *Client) RegisterRepository(ctx context.Context, body wire.RegisterRequest) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: "/api/repos", body: body})
 }
 
 // RemoveRepository: Remove a repository. It sends DELETE /api/repos/{repoId}.
 //
-// Addition. Takes a repository and everything indexed of it out.
+// Addition. Removes a repository and its index.
 func (c *Client) RemoveRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/repos/%s", escape(repoID))})
 }
 
 // GetRepositoryAccess: Get repository access. It sends GET /api/repos/{repoId}/access.
 //
-// Addition. What counts, and what an owner has decided.
+// Addition. Returns the effective access and the decision of an owner.
 func (c *Client) GetRepositoryAccess(ctx context.Context, repoID int64) (*wire.Access, error) {
 	return receive[*wire.Access](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID))})
 }
 
 // SetRepositoryAccess: Set repository access. It sends PUT /api/repos/{repoId}/access.
 //
-// Addition. The whole decision: it overrides the code host and the configured default. Without
-// visibility and members it is taken back.
+// Addition. Replaces the whole decision, which overrides the code host and the configured default. A
+// request without visibility and members withdraws it.
 func (c *Client) SetRepositoryAccess(ctx context.Context, repoID int64, body wire.AccessRequest) (*wire.Access, error) {
 	return receive[*wire.Access](ctx, c, request{method: "PUT", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID)), body: body})
 }
 
-// ExplainRepositoryAccess: Explain the access of a user. It sends GET /api/repos/{repoId}/access/{userId}.
+// ExplainRepositoryAccess: Explain a user's access. It sends GET /api/repos/{repoId}/access/{userId}.
 //
-// Addition. Whether a user may read the repository, by which rule, and what decides its visibility: an
-// owner's decision, the code host, or the configured default. It is what a session or an API key
-// without restrictions of the user gets.
+// Addition. Reports whether a user may read the repository, by which rule, and what determines its
+// visibility: an owner's decision, the code host, or the configured default. The result applies to the
+// user's sessions and unrestricted API keys.
 func (c *Client) ExplainRepositoryAccess(ctx context.Context, repoID int64, userID string) (*wire.AccessExplanation, error) {
 	return receive[*wire.AccessExplanation](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/access/%s", escape(repoID), escape(userID))})
 }
 
 // EraseRepository: Erase a repository, a commit or a path. It sends POST /api/repos/{repoId}/erase.
 //
-// Addition, for the right to be forgotten. Takes a repository out, and its text out of every file of
-// the data directory, now: out of segments, mirrors, the version of the projections before the live
-// one, and the quarantine. With `commit`, a commit that no branch or tag leads to any more; with
-// `path`, every version of a file or directory that was taken out of the history. GET /api/erasures
-// has its progress. The event log, the audit log and backups stay as they are.
+// Addition, for the right to be forgotten. Removes a repository and deletes its text from every file
+// of the data directory, immediately: from segments, mirrors, the previous version of the projections,
+// and the quarantine. With `commit`, erases a commit that no branch or tag reaches any more. With
+// `path`, erases every version of a file or directory that was removed from the history. GET
+// /api/erasures reports the progress. The event log, the audit log and backups are not changed.
 func (c *Client) EraseRepository(ctx context.Context, repoID int64, body wire.EraseRequest) (*wire.Erasure, error) {
 	return receive[*wire.Erasure](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/erase", escape(repoID)), body: body})
 }
 
 // RefreshRepository: Refresh a repository. It sends POST /api/repos/{repoId}/refresh.
 //
-// Addition. Compares every ref of the repository with the index, as a push would.
+// Addition. Compares every ref of the repository with the index and indexes what changed, as a push
+// would.
 func (c *Client) RefreshRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/refresh", escape(repoID))})
 }
 
 // ReindexRepository: Re-index a repository. It sends POST /api/repos/{repoId}/reindex.
 //
-// Addition. Reads and announces every indexed branch and tag again, even if it did not move, for
-// example after a limit was changed. Refresh reads only what moved. Documents that are already in the
-// index stay as they are.
+// Addition. Reads and announces every indexed branch and tag again, even if it did not move; for
+// example, after a limit was changed. A refresh reads only refs that moved. Documents that are already
+// in the index are kept.
 func (c *Client) ReindexRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/reindex", escape(repoID))})
 }
 
 // ListScipUploads: List precise indexes. It sends GET /api/repos/{repoId}/scip.
 //
-// Addition. The precise indexes of the repository, the newest first.
+// Addition. Returns the precise indexes of the repository, newest first.
 func (c *Client) ListScipUploads(ctx context.Context, repoID int64) (*wire.ScipUploads, error) {
 	return receive[*wire.ScipUploads](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/scip", escape(repoID)), reads: true})
 }
@@ -968,13 +980,13 @@ func (c *Client) DeleteScipUpload(ctx context.Context, repoID int64, uploadID st
 
 // ListSkippedFilesParams are the parameters of ListSkippedFiles.
 type ListSkippedFilesParams struct {
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
-	// Full name of a ref, or short name of a branch; the default branch if absent.
+	// Full name of a ref or short name of a branch; the default branch if absent.
 	Ref string
-	// Keeps the files that were skipped for this reason.
+	// Only files that were skipped for this reason.
 	Reason string
 }
 
@@ -989,8 +1001,8 @@ func (p *ListSkippedFilesParams) values() url.Values {
 
 // ListSkippedFiles: List skipped files. It sends GET /api/repos/{repoId}/skipped.
 //
-// Addition. The files that are not searchable, and those whose symbols are partial. Ordered by path,
-// each with the reason and what can be done about it.
+// Addition. Returns the files that are not searchable and those with partial symbols, sorted by path.
+// Each has the reason and what you can do about it.
 func (c *Client) ListSkippedFiles(ctx context.Context, repoID int64, params ListSkippedFilesParams) (*Page[wire.SkippedFile], error) {
 	return receivePage[wire.SkippedFile](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/skipped", escape(repoID)), query: params.values(), reads: true})
 }
@@ -1003,63 +1015,63 @@ func (c *Client) ListSkippedFilesAll(ctx context.Context, repoID int64, params L
 
 // GetRepositoryStatus: Get indexing status. It sends GET /api/repos/{repoId}/status.
 //
-// Addition. The indexed commits, the progress of an import, and the last failure.
+// Addition. Returns the indexed commits, the progress of an import, and the last failure.
 func (c *Client) GetRepositoryStatus(ctx context.Context, repoID int64) (*wire.RepositoryStatus, error) {
 	return receive[*wire.RepositoryStatus](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/status", escape(repoID)), reads: true})
 }
 
 // ListSavedSearches: List saved searches. It sends GET /api/saved_searches.
 //
-// Addition. The caller's saved searches by name, then those that other users share. They are texts of
-// queries: whoever runs one gets the results that they may see. Not with a credential that is
-// restricted to repositories.
+// Addition. Returns the caller's saved searches by name, followed by those that other users share. A
+// saved search stores only the query: everyone who runs it gets the results that they may read. Not
+// available to credentials that are restricted to repositories.
 func (c *Client) ListSavedSearches(ctx context.Context) ([]wire.SavedSearch, error) {
 	return receive[[]wire.SavedSearch](ctx, c, request{method: "GET", path: "/api/saved_searches"})
 }
 
 // CreateSavedSearch: Save a search. It sends POST /api/saved_searches.
 //
-// Addition. Only by a session. A user has at most 100; all users can read the text of a shared one.
+// Addition. Saves a search. A user has at most 100, and all users can read the query of a shared one.
+// Requires a session.
 func (c *Client) CreateSavedSearch(ctx context.Context, body wire.CreateSavedSearchRequest) (*wire.SavedSearch, error) {
 	return receive[*wire.SavedSearch](ctx, c, request{method: "POST", path: "/api/saved_searches", body: body})
 }
 
 // DeleteSavedSearch: Delete a saved search. It sends DELETE /api/saved_searches/{savedSearchId}.
 //
-// Addition. One of your own, or, for owners, one that is shared. Only by a session.
+// Addition. Deletes one of your own saved searches or, for owners, a shared one. Requires a session.
 func (c *Client) DeleteSavedSearch(ctx context.Context, savedSearchID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/saved_searches/%s", escape(savedSearchID))})
 }
 
 // ChangeSavedSearch: Rename or change a saved search. It sends PATCH /api/saved_searches/{savedSearchId}.
 //
-// Addition. One of your own, only by a session. What is absent stays.
+// Addition. Changes one of your own saved searches; absent fields are not changed. Requires a session.
 func (c *Client) ChangeSavedSearch(ctx context.Context, savedSearchID string, body wire.ChangeSavedSearchRequest) (*wire.SavedSearch, error) {
 	return receive[*wire.SavedSearch](ctx, c, request{method: "PATCH", path: fmt.Sprintf("/api/saved_searches/%s", escape(savedSearchID)), body: body})
 }
 
 // Search: Search code. It sends POST /api/search.
 //
-// Executes a blocking search and returns the files that match, best first. The query language is
-// described in docs/query-language.md. A query of type:repo is answered by repositoryInfo, with no
-// files.
+// Runs a blocking code search and returns the matching files, best first. docs/query-language.md
+// describes the query language. A query with type:repo is answered in repositoryInfo, with no files.
 func (c *Client) Search(ctx context.Context, body wire.SearchRequest) (*wire.SearchResult, error) {
 	return receive[*wire.SearchResult](ctx, c, request{method: "POST", path: "/api/search", body: body, reads: true})
 }
 
 // GetFileSourceParams are the parameters of GetFileSource.
 type GetFileSourceParams struct {
-	// Path of a file, without a slash at its beginning. A byte that is not UTF-8 is written \xHH.
+	// Path of a file, without a leading slash. A byte that is not UTF-8 is written as \xHH.
 	Path string
 	// Full name of a repository.
 	Repo string
-	// A branch, a tag, a full ref, a commit or the first four characters of one at least, or HEAD, the
-	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
-	// absent. A branch that is indexed means the commit that searches answer from.
+	// A branch, a tag, a full ref, a commit or at least its first four characters, or HEAD for the default
+	// branch, optionally followed by steps to an ancestor such as ~3 or ^2. The default branch if absent.
+	// An indexed branch resolves to the commit that searches use.
 	Ref string
-	// Addition. 1 to have `tokens` in the answer.
+	// Addition. Set to 1 to include `tokens` in the response.
 	Tokens int
-	// Addition. 1 to have `symbols` in the answer.
+	// Addition. Set to 1 to include `symbols` in the response.
 	Symbols int
 }
 
@@ -1073,22 +1085,22 @@ func (p *GetFileSourceParams) values() url.Values {
 	return v
 }
 
-// GetFileSource: Get file text. It sends GET /api/source.
+// GetFileSource: Get file contents. It sends GET /api/source.
 //
-// Of an indexed branch, the text that searches look at; of any other revision, what git has there. A
-// file in another encoding than UTF-8 is decoded. A symbolic link has its target as its text. With
-// `tokens=1` and `symbols=1` the answer also has the tokens of the text, for colors, and what it
-// defines.
+// Returns the text of a file. At an indexed branch, it is the text that searches use; at any other
+// revision, the text comes from git. Encodings other than UTF-8 are decoded. The text of a symbolic
+// link is its target. With `tokens=1` and `symbols=1`, the response also has the tokens of the text,
+// for syntax highlighting, and the symbols that the file defines.
 func (c *Client) GetFileSource(ctx context.Context, params GetFileSourceParams) (*wire.FileSource, error) {
 	return receive[*wire.FileSource](ctx, c, request{method: "GET", path: "/api/source", query: params.values(), reads: true})
 }
 
-// StreamSearch: Search code, with the matches as they are found. It sends POST /api/stream_search.
+// StreamSearch: Search code and stream the results. It sends POST /api/stream_search.
 //
-// Takes what search takes, and answers with the same files in parts. Each frame is a line "data: "
-// with one StreamFrame, and an empty line: chunk any number of times, final once, and then the literal
-// "data: [DONE]"; or error, after which nothing comes. Lines that begin with a colon are signs of
-// life. What fails before the first frame is answered as search does.
+// Takes the same request as search and returns the same files in parts. Each frame is a line "data: "
+// with one StreamFrame, followed by an empty line: any number of chunk frames, one final frame, and
+// then the literal "data: [DONE]". An error frame ends the stream. Lines that start with a colon are
+// keep-alives. A failure before the first frame is reported as by search.
 func (c *Client) StreamSearch(ctx context.Context, body wire.SearchRequest) iter.Seq2[*wire.StreamFrame, error] {
 	return receiveFrames[wire.StreamFrame](ctx, c, request{method: "POST", path: "/api/stream_search", body: body, reads: true})
 }
@@ -1099,17 +1111,17 @@ type ListSymbolsParams struct {
 	Repo string
 	// Short or full name of an indexed branch or tag; the default branch if absent.
 	Ref string
-	// Keeps the symbols of this file.
+	// Only symbols in this file.
 	Path string
-	// Keeps the symbols whose name begins with this, in any letter case.
+	// Only symbols whose name starts with this text, ignoring case.
 	Prefix string
-	// Keeps the symbols of this kind, a value of the filter kind in any letter case.
+	// Only symbols of this kind; takes the values of the kind filter, ignoring case.
 	Kind string
-	// Keeps the symbols that are defined inside of one with exactly this name.
+	// Only symbols defined inside a symbol with exactly this name.
 	Parent string
-	// Which page, from 1. One beyond the last is empty.
+	// Page number, from 1. A page after the last one is empty.
 	Page int
-	// Elements of a page.
+	// Number of elements per page.
 	PerPage int
 }
 
@@ -1128,65 +1140,68 @@ func (p *ListSymbolsParams) values() url.Values {
 
 // ListSymbols: List the symbols of a repository or file. It sends GET /api/symbols.
 //
-// Addition. What an indexed branch or tag of a repository defines, by path and line. Of more than 5000
-// symbols, 5000 are listed and counted, and isExhaustive is false; prefix, kind, parent and path
-// narrow them down.
+// Addition. Returns the symbols that an indexed branch or tag of a repository defines, by path and
+// line. If there are more than 5000 symbols, only 5000 are listed and counted, and isExhaustive is
+// false. Narrow the list with prefix, kind, parent or path.
 func (c *Client) ListSymbols(ctx context.Context, params ListSymbolsParams) (*wire.ListedSymbols, error) {
 	return receive[*wire.ListedSymbols](ctx, c, request{method: "GET", path: "/api/symbols", query: params.values(), reads: true})
 }
 
-// GetFileTree: List directory trees. It sends POST /api/tree.
+// GetFileTree: Get file tree. It sends POST /api/tree.
 //
-// The children of the root and, for every path, of that directory and of those above it. A path that
-// is not there opens those above it. At most 200 paths and 100,000 entries.
+// Returns the children of the root and, for each path, the children of that directory and of its
+// parents. For a path that does not exist, only its existing parents are expanded. At most 200 paths
+// and 100,000 entries.
 func (c *Client) GetFileTree(ctx context.Context, body wire.TreeRequest) (*wire.TreeResponse, error) {
 	return receive[*wire.TreeResponse](ctx, c, request{method: "POST", path: "/api/tree", body: body, reads: true})
 }
 
 // ApproveUser: Approve a user. It sends POST /api/users/{userId}/approve.
 //
-// Addition. People who come by single sign-on without an invitation wait for this, unless configured
-// otherwise.
+// Addition. Approves a pending user. Users who sign in through single sign-on without an invitation
+// need approval, unless configured otherwise.
 func (c *Client) ApproveUser(ctx context.Context, userID string) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/approve", escape(userID))})
 }
 
 // ReinstateUser: Reinstate a user. It sends POST /api/users/{userId}/reinstate.
 //
-// Addition. The user signs in and creates keys again.
+// Addition. Lets a suspended user sign in and create keys again.
 func (c *Client) ReinstateUser(ctx context.Context, userID string) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/reinstate", escape(userID))})
 }
 
-// ChangeRole: Change a role. It sends POST /api/users/{userId}/role.
+// ChangeRole: Change a user's role. It sends POST /api/users/{userId}/role.
 //
-// Addition. It counts from the next request of the user on, whatever credential it shows.
+// Addition. Changes the role of a user. It takes effect with the user's next request, whatever the
+// credential.
 func (c *Client) ChangeRole(ctx context.Context, userID string, body wire.RoleRequest) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/role", escape(userID)), body: body})
 }
 
 // SuspendUser: Suspend a user. It sends POST /api/users/{userId}/suspend.
 //
-// Addition. Their sessions, keys and tokens end at once, and stay ended.
+// Addition. Suspends a user. Their sessions, keys and tokens stop working immediately and do not come
+// back.
 func (c *Client) SuspendUser(ctx context.Context, userID string) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/suspend", escape(userID))})
 }
 
 // Verify: Verify the index. It sends POST /api/verifications.
 //
-// Commits, default branches, trees and counts of what is indexed are compared with the mirrors, and
-// with the repositories themselves if remote is set. Each frame is a line "data: " with one
-// VerificationFrame, and an empty line: progress, difference, unchecked and repair any number of
-// times, summary once, and then the literal "data: [DONE]"; or error, after which nothing comes. One
-// verification runs at a time.
+// Compares the commits, default branches, trees and counts of the index with the mirrors, and with the
+// code hosts if remote is set. Each frame is a line "data: " with one VerificationFrame, followed by
+// an empty line: any number of progress, difference, unchecked and repair frames, one summary, and
+// then the literal "data: [DONE]". An error frame ends the stream. Only one verification runs at a
+// time.
 func (c *Client) Verify(ctx context.Context, body wire.VerificationRequest) iter.Seq2[*wire.VerificationFrame, error] {
 	return receiveFrames[wire.VerificationFrame](ctx, c, request{method: "POST", path: "/api/verifications", body: body})
 }
 
 // GetVersion: Get the server version. It sends GET /api/version.
 //
-// The release of the server: a semantic version with a leading v, with a pre-release part where it is
-// a development build. The version of this interface is in the document.
+// Returns the release of the server: a semantic version with a leading v, and with a pre-release part
+// for a development build. The version of the interface is in this document.
 func (c *Client) GetVersion(ctx context.Context) (*wire.Version, error) {
 	return receive[*wire.Version](ctx, c, request{method: "GET", path: "/api/version", reads: true})
 }
@@ -1200,8 +1215,9 @@ func (c *Client) GetLiveness(ctx context.Context) (*wire.Health, error) {
 
 // GetReadiness: Check readiness. It sends GET /readyz.
 //
-// Addition. 503 with the reason until answers are of use. While documents are missing, because a part
-// of the data directory was lost, it is 200 and says how many: searches over the rest go on.
+// Addition. Returns 503 with the reason until the server can answer requests. If documents are missing
+// because part of the data directory was lost, it returns 200 with their number; searches over the
+// other documents continue.
 func (c *Client) GetReadiness(ctx context.Context) (*wire.Readiness, error) {
 	return receive[*wire.Readiness](ctx, c, request{method: "GET", path: "/readyz", reads: true})
 }

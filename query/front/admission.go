@@ -106,20 +106,20 @@ func (rt *Route) checkAccess(p *auth.Principal) error {
 		return needScope(p, account.ScopeSearch)
 	case AccessMember:
 		if p.Anonymous() {
-			return fmt.Errorf("%w: this needs an account: sign in, or send an API key", auth.ErrUnauthenticated)
+			return fmt.Errorf("%w: an account is required: sign in, or send an API key", auth.ErrUnauthenticated)
 		}
 		if p.Actor.Kind == account.ActorToken {
-			return fmt.Errorf("%w: a scoped access token reads code and nothing else", auth.ErrForbidden)
+			return fmt.Errorf("%w: a scoped access token can only read code", auth.ErrForbidden)
 		}
 		return nil
 	case AccessOwner:
 		return rt.needOwner(p)
 	case AccessScip:
 		if p.Anonymous() {
-			return fmt.Errorf("%w: this needs an API key with the scope %s", auth.ErrUnauthenticated, account.ScopeScip)
+			return fmt.Errorf("%w: an API key with the scope %s is required", auth.ErrUnauthenticated, account.ScopeScip)
 		}
 		if p.Role != account.RoleOwner {
-			return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+			return fmt.Errorf("%w: the role %s is required", auth.ErrForbidden, account.RoleOwner)
 		}
 		return p.Need(account.ScopeScip)
 	case AccessOperator:
@@ -143,13 +143,13 @@ func (rt *Route) needOwner(p *auth.Principal) error {
 	case p.Owner() && p.Repositories != nil && !strings.Contains(rt.Path, "{repoId}"):
 		return fmt.Errorf("%w: the credential is restricted to some repositories", auth.ErrForbidden)
 	case p.Anonymous():
-		return fmt.Errorf("%w: this needs the credential of an owner", auth.ErrUnauthenticated)
+		return fmt.Errorf("%w: the credential of an owner is required", auth.ErrUnauthenticated)
 	case p.Owner():
 		return nil
 	case p.Role == account.RoleOwner:
 		return p.Need(account.ScopeAdmin)
 	}
-	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+	return fmt.Errorf("%w: the role %s is required", auth.ErrForbidden, account.RoleOwner)
 }
 
 // needOperator admits only callers that can read the data directory. An owner's API key
@@ -159,7 +159,7 @@ func needOperator(p *auth.Principal) error {
 	case p.Actor.Kind == account.ActorOperator:
 		return nil
 	case p.Anonymous():
-		return fmt.Errorf("%w: this needs the token in the data directory of the server", auth.ErrUnauthenticated)
+		return fmt.Errorf("%w: the token in the data directory of the server is required", auth.ErrUnauthenticated)
 	}
-	return fmt.Errorf("%w: this needs the token in the data directory of the server: run the command on its machine, as its user", auth.ErrForbidden)
+	return fmt.Errorf("%w: the token in the data directory of the server is required: run the command on the machine of the server, as its user", auth.ErrForbidden)
 }

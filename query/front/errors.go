@@ -19,7 +19,7 @@ var (
 	// ErrNotRecorded reports a change that was made but could not be recorded.
 	ErrNotRecorded = errors.New("the change was made, but the audit log cannot be written now; check before retrying")
 	// ErrTooManyStreams reports that the process has reached its limit of streams.
-	ErrTooManyStreams = errors.New("too many streams at once")
+	ErrTooManyStreams = errors.New("too many concurrent streams")
 	// errPanic represents a panic, whose value is in the log.
 	errPanic = errors.New("panic")
 )

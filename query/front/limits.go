@@ -140,7 +140,7 @@ func (f *Front) enterStream(rt *Route, x *Exchange) (leave func(), err error) {
 	case pace.FullOfCaller:
 		x.refusal = audit.RateLimited
 		f.metrics.refusals.WithLabelValues(refusalStreams).Inc()
-		return nil, &RateError{Wait: time.Second, reason: fmt.Sprintf("at most %d streams at once", f.limits.Load().Streams)}
+		return nil, &RateError{Wait: time.Second, reason: fmt.Sprintf("at most %d concurrent streams", f.limits.Load().Streams)}
 	}
 	return leave, nil
 }

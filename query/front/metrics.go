@@ -60,7 +60,7 @@ func newMetrics(reg prometheus.Registerer, f *Front) *metrics {
 	}, func() float64 { return float64(f.streams.Open()) })
 	followers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_open_event_streams",
-		Help: "Open streams of events, one for each page or program that follows them.",
+		Help: "Open event streams, one per page or program that follows events.",
 	}, func() float64 { return float64(f.followers.Open()) })
 	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.refusals, m.unrecorded, callers, streams, followers)
 	return m

@@ -122,6 +122,6 @@ func OperatorOnly(token string, next http.Handler) http.Handler {
 		h.Set("WWW-Authenticate", `Bearer realm="quarry"`)
 		w.WriteHeader(http.StatusUnauthorized)
 		// Ignore the error: the client may have disconnected.
-		_, _ = w.Write([]byte(`{"statusCode":401,"errorCode":"NOT_AUTHENTICATED","message":"not authenticated: this process knows no accounts; send the token of its data directory"}` + "\n"))
+		_, _ = w.Write([]byte(`{"statusCode":401,"errorCode":"NOT_AUTHENTICATED","message":"not authenticated: this process has no accounts; send the token from its data directory"}` + "\n"))
 	})
 }

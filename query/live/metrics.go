@@ -17,11 +17,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_live_notices_total",
-			Help: "Notices that the event stream took, by kind, whoever may read them.",
+			Help: "Notices received by the event stream, by kind, regardless of who may read them.",
 		}, []string{"kind"}),
 		positions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_live_positions_total",
-			Help: "Positions from which readers of the event stream went on, by result: kept, or lost because the position was too old.",
+			Help: "Positions from which readers of the event stream resumed, by result: kept, or lost because the position was too old.",
 		}, []string{"result"}),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_live_lag_records",

@@ -97,10 +97,10 @@ func (c *call) adviseRepository(ctx context.Context, name string) string {
 	}
 	guesses := spelling.Nearest(name, slices.Values(names), maxSuggestions)
 	if len(guesses) == 0 {
-		return fmt.Sprintf("There is no repository %.200q. list_repos with a part of the name as query finds it.", name)
+		return fmt.Sprintf("There is no repository %.200q. To find it, call list_repos with part of the name as query.", name)
 	}
 	if isWholeEnd(guesses[0], name) && (len(guesses) == 1 || !isWholeEnd(guesses[1], name)) {
-		return fmt.Sprintf("There is no repository %.200q: names are full and their case counts. Call again with repo=%q.", name, guesses[0])
+		return fmt.Sprintf("There is no repository %.200q: names are full and case-sensitive. Call again with repo=%q.", name, guesses[0])
 	}
 	return fmt.Sprintf("There is no repository %.200q. Did you mean: %s?", name, strings.Join(guesses, ", "))
 }
@@ -143,7 +143,7 @@ func (c *call) adviseRevision(ctx context.Context) string {
 	if len(branches) > maxRefsShown {
 		more = ", …"
 	}
-	return fmt.Sprintf("%s There are %s: %s%s. list_branches finds one by a part of its name, with query.", out, formatCount(len(branches), "branch", "branches"), strings.Join(names, ", "), more)
+	return fmt.Sprintf("%s There are %s: %s%s. To find one by part of its name, call list_branches with query.", out, formatCount(len(branches), "branch", "branches"), strings.Join(names, ", "), more)
 }
 
 func (c *call) advisePath(t *tool) string {

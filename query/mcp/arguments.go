@@ -154,7 +154,7 @@ func parse(params []param, raw json.RawMessage) (arguments, error) {
 		}
 	}
 	for name := range given {
-		return nil, fmt.Errorf("%w: there is no argument %.40q; there are %s", errArguments, name, namesOf(params))
+		return nil, fmt.Errorf("%w: unknown argument %.40q; valid arguments are %s", errArguments, name, namesOf(params))
 	}
 	return out, nil
 }
@@ -199,7 +199,7 @@ func (p *param) checkText(v string) error {
 			return fmt.Errorf("want one of %s, have %.40q", strings.Join(p.words, ", "), v)
 		}
 	case len(v) < p.least:
-		return errors.New("want a text that is not empty")
+		return errors.New("want a non-empty text")
 	case len(v) > p.most:
 		return fmt.Errorf("want at most %d bytes, have %d", p.most, len(v))
 	case strings.ContainsRune(v, 0):

@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		``: "pattern is required", `null`: "pattern is required", `{"pattern":null}`: "pattern is required", `[]`: "want a JSON object", `"x"`: "want a JSON object",
-		`{"pattern":"x","lang":"go"}`: `no argument "lang"; there are pattern, literal`,
+		`{"pattern":"x","lang":"go"}`: `unknown argument "lang"; valid arguments are pattern, literal`,
 		`{"pattern":7}`:               "pattern: want a value of type string",
 	} {
 		if _, err := parse(grepTool.params, json.RawMessage(raw)); err == nil || !strings.Contains(err.Error(), want) {

@@ -12,7 +12,7 @@ const maxBlameLines = 5000
 
 var getBlameTool = &tool{
 	name: "get_blame", scope: account.ScopeGit,
-	about: "Which commit wrote the lines of a file: `first-last commit date author: subject`.",
+	about: "Which commit last changed the lines of a file: `first-last commit date author: subject`.",
 	params: []param{
 		requiredParam("path", maxPathBytes, ""),
 		repoParam,

@@ -92,7 +92,7 @@ func countLine(r *search.Result, one, many string) string {
 	case r.Exhaustive:
 		return "Found " + formatCount(r.Stats.Matches, one, many) + files + "."
 	case r.Stopped == search.StopMatchLimit:
-		return fmt.Sprintf("Found more than %d %s. Narrow to have them all counted.", r.Stats.Matches-1, many)
+		return fmt.Sprintf("Found more than %d %s. Narrow the search to count them all.", r.Stats.Matches-1, many)
 	}
 	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", formatCount(r.Stats.Matches, one, many), files, r.Stopped)
 }

@@ -12,7 +12,7 @@ import (
 
 var listBranchesTool = &tool{
 	name: "list_branches", scope: account.ScopeGit,
-	about: "Branches as JSON: the default one, then indexed ones (search and grep know them), then others, which can only be read.",
+	about: "Branches as JSON: the default one, then indexed ones (for search and grep), then others, which can only be read.",
 	params: []param{
 		repoParam,
 		textParam("query", code.MaxRefBytes, "Part of the name"),

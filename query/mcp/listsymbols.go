@@ -12,7 +12,7 @@ import (
 
 var listSymbolsTool = &tool{
 	name: "list_symbols", scope: account.ScopeSearch,
-	about: "What a file or repository defines.",
+	about: "Symbols that a file or repository defines.",
 	params: []param{
 		requiredParam("repo", code.MaxNameBytes, ""),
 		hideParam(textParam("ref", code.MaxRefBytes, "")),

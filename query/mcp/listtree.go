@@ -12,7 +12,7 @@ const maxTreeEntries = 10_000
 
 var listTreeTool = &tool{
 	name: "list_tree", scope: account.ScopeGit,
-	about: "What is in a directory, as an indented tree; … follows a directory that was not opened.",
+	about: "Contents of a directory as an indented tree; … marks a directory that is not expanded.",
 	params: []param{
 		repoParam,
 		textParam("path", maxPathBytes, "Directory"),

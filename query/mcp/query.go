@@ -62,7 +62,7 @@ func globExpression(argument, globs string) (string, error) {
 	}
 	expression, err := syntax.GlobRegexp(list)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, globs, err)
+		return "", fmt.Errorf("%w: %s: %.200q is not a valid glob: %w", errArguments, argument, globs, err)
 	}
 	return expression, nil
 }

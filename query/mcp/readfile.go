@@ -17,7 +17,7 @@ const (
 
 var readFileTool = &tool{
 	name: "read_file", scope: account.ScopeGit,
-	about: "Lines of a file with their numbers; of a directory, what is in it.",
+	about: "Lines of a file with their numbers, or the contents of a directory.",
 	params: []param{
 		requiredParam("path", maxPathBytes, "From the root"),
 		repoParam,

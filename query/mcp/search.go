@@ -15,11 +15,11 @@ const defaultBest, defaultOfOne = 5, 20
 
 var searchTool = &tool{
 	name: "search", scope: account.ScopeSearch,
-	about: "Ranked search, best lines of the best files first. Words must all occur in a file, in any case; \"quoted\" is exact; /regex/; or, -not, (). " +
+	about: "Ranked search, best lines of the best files first. All words must occur in a file, in any case; \"quoted\" is exact; /regex/; or, -not, (). " +
 		"Filters: repo: file: lang: sym: rev: and globs in file:. Pasted code and error messages work too.",
 	params: []param{
 		requiredParam("query", maxPatternBytes, ""),
-		flagParam("literal", "The query is text to find as it is"),
+		flagParam("literal", "Find the query as literal text"),
 		excludeParam,
 		repoFilter,
 		numberParam("limit", 1, 50, unset, "Lines of each file"),

@@ -61,7 +61,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "subscriptions/listen" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "nothing changes here that could be listened to"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server sends no notifications"}
 		}
 		result, err := next(ctx, method, r)
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {

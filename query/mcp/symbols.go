@@ -44,7 +44,7 @@ var findDefinitionsTool = &tool{
 
 var findReferencesTool = &tool{
 	name: "find_symbol_references", scope: account.ScopeSearch,
-	about:  "Where a name is used, definitions included, comments and strings not; other symbols of that name are among them.",
+	about:  "Where a name is used: definitions too, but not comments and strings; includes other symbols of that name.",
 	params: slices.Concat(symbolParams, positionParams("")),
 	call: func(c *call, ctx context.Context) error {
 		return c.findSymbols(ctx, "reference", c.navigator.References)
@@ -123,7 +123,7 @@ func formatPrecise(found *navigate.Result) string {
 	case found.Matches:
 		return ", as the index of a compiler says"
 	}
-	return fmt.Sprintf(", %d of them as the index of a compiler says", n)
+	return fmt.Sprintf(", %d of them confirmed by a precise index", n)
 }
 
 // position returns where the symbol is used, or nil if the call gives no position.
@@ -135,7 +135,7 @@ func (c *call) position() (*navigate.Position, error) {
 	case path == "" && line <= 0 && column <= 0:
 		return nil, nil
 	case path == "" || line <= 0 || c.args.getText("repo") == "":
-		return nil, fmt.Errorf("%w: a position has repo, path and line", errArguments)
+		return nil, fmt.Errorf("%w: a position needs repo, path and line", errArguments)
 	}
 	return &navigate.Position{Repository: c.args.getText("repo"), Revision: c.args.getText("ref"), Path: path, Line: line, Column: max(column, 0)}, nil
 }

@@ -25,7 +25,7 @@ const (
 func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 	m := &metrics{
 		uploads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_precise_uploads_total", Help: "Uploads of precise indexes, by result: accepted, refused for what is in them, failed for want of space or a store.",
+			Name: "quarry_precise_uploads_total", Help: "Uploads of precise indexes, by result: accepted, refused (invalid content), or failed (no space left, or the store was not available).",
 		}, []string{"result"}),
 		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_precise_lookups_total", Help: "Files looked up in precise indexes, by result: exact for the file of the upload, carried for a later version of it, none.",

@@ -197,7 +197,7 @@ func (s *Store) Run(ctx context.Context) error {
 			return nil
 		case now := <-tick.C:
 			if err := s.Sweep(ctx, now.Add(-sweepAge)); err != nil && ctx.Err() == nil {
-				s.o.Logger.WarnContext(ctx, "cannot delete precise indexes that nothing names, trying again", "error", err)
+				s.o.Logger.WarnContext(ctx, "cannot delete unreferenced precise indexes; retrying", "error", err)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (s *Store) Sweep(ctx context.Context, before time.Time) error {
 		if err := s.o.Objects.Delete(ctx, name); err != nil {
 			return fmt.Errorf("delete a precise index: %w", err)
 		}
-		s.o.Logger.InfoContext(ctx, "precise index deleted, nothing names it", "object", name)
+		s.o.Logger.InfoContext(ctx, "unreferenced precise index deleted", "object", name)
 	}
 	return nil
 }

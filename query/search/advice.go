@@ -108,7 +108,7 @@ func (a *adviceFinder) adviseFiles(ctx context.Context, leaf syntax.Query) {
 		n.Queries = append(n.Queries, fileQuery(q, leaf, result.Files[i].Path))
 	}
 	if len(n.Suggestions) > 0 {
-		n.Message = cutFilter(text.Pattern) + " has no match in the text of files, but in their names: " + showNames(n.Suggestions, ", ") + "."
+		n.Message = cutFilter(text.Pattern) + " has no match in the contents of files, but in file names: " + showNames(n.Suggestions, ", ") + "."
 		a.notices = append(a.notices, n)
 	}
 }
@@ -216,7 +216,7 @@ func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, severa
 	}
 	n.Message = cutFilter(shown) + " has no match."
 	if len(a.filters) > 0 {
-		n.Message = cutFilter(shown) + " has no match in what the filters select."
+		n.Message = cutFilter(shown) + " has no match in the files that the filters select."
 	}
 	if len(names) > 0 {
 		n.Message += " Did you mean " + showNames(names, " or ") + "?"

@@ -31,7 +31,7 @@ func (a *atom) describePlan() string {
 	}
 	switch {
 	case a.re2 != nil:
-		return fmt.Sprintf("%s in %s: every line, at once", a.label, region)
+		return fmt.Sprintf("%s in %s: all lines in one pass", a.label, region)
 	case p.Exact:
 		return fmt.Sprintf("%s in %s: literals %q", a.label, region, p.Sets[0])
 	case len(p.Sets) > 0:

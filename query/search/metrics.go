@@ -29,23 +29,23 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memo
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}),
 		incomplete: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_search_incomplete_total", Help: "Searches that did not read everything, by reason.",
+			Name: "quarry_search_incomplete_total", Help: "Searches that did not read all candidates, by reason.",
 		}, []string{"reason"}),
 		content: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_search_content_bytes_total", Help: "Text decompressed for searches.",
+			Name: "quarry_search_content_bytes_total", Help: "Bytes of text decompressed for searches.",
 		}),
 		scanned: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_search_scanned_bytes_total", Help: "Text that searches read, decompressed or from the cache.",
+			Name: "quarry_search_scanned_bytes_total", Help: "Bytes of text that searches read, decompressed or from the cache.",
 		}),
 		index: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_search_index_bytes_total", Help: "Posting lists read for searches.",
+			Name: "quarry_search_index_bytes_total", Help: "Bytes of posting lists read for searches.",
 		}),
 		files: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches read.",
 		}),
 	}
 	m.readings = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "quarry_search_readings_total", Help: "Queries recognized as pasted text, by kind and whether that reading had a match.",
+		Name: "quarry_search_readings_total", Help: "Queries recognized as pasted text, by kind and whether that reading had matches.",
 	}, []string{"kind", "result"})
 	for _, kind := range reading.Kinds {
 		for _, result := range []string{readingAnswered, readingNothing} {

@@ -195,7 +195,7 @@ func (in *noticeFinder) inspectPlaces() {
 	files := fmt.Sprintf("the %s of %s", formatCount(s.files, "file", "files"), in.describeRepositories())
 	if s.files == 0 {
 		if in.empty {
-			in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, without an indexed file on the branches searched.", in.describeRepositories())})
+			in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, but the searched branches have no indexed files.", in.describeRepositories())})
 		}
 		return
 	}
@@ -220,12 +220,12 @@ func (in *noticeFinder) inspectPlaces() {
 		return
 	}
 	if symbol := in.scope.c.soleSymbol(); !s.satisfiable {
-		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s passes all filters of the query.", in.describeRepositories())})
+		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s matches all filters of the query.", in.describeRepositories())})
 	} else if symbol != nil && !in.listsSymbols {
 		filter := filterOf(symbol)
-		message := cutFilter(filter) + " selects none of the symbols of the files that the other filters select."
+		message := cutFilter(filter) + " selects none of the symbols in the files that the other filters select."
 		if !s.symbols {
-			message = fmt.Sprintf("%s selects nothing: no symbols are known of %s.", cutFilter(filter), files)
+			message = fmt.Sprintf("%s selects nothing: no symbols are known in %s.", cutFilter(filter), files)
 		}
 		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, At: symbol.At, Filter: filter, Message: message})
 	}

@@ -261,7 +261,7 @@ func (in *noticeFinder) inspectRepositories() {
 	if in.empty && in.count == 0 && len(in.notices) == 0 && in.visible > 0 {
 		in.addNotice(syntax.Notice{
 			Code: syntax.FilterSelectsNothing,
-			Message: fmt.Sprintf("The filters on repositories select none of %s together, though each selects some.",
+			Message: fmt.Sprintf("Together, the filters on repositories select none of %s, although each selects some.",
 				formatCount(in.visible, "repository", "repositories")),
 		})
 	}
@@ -287,7 +287,7 @@ func (in *noticeFinder) noticeOtherNames() {
 			if full := p.languageName; full != "" && !strings.EqualFold(full, leaf.Name) {
 				in.addNotice(syntax.Notice{
 					Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
-					Message: fmt.Sprintf("%s is an alias of %s. The established server knows names of languages only.", cutFilter(leaf.Name), full),
+					Message: fmt.Sprintf("%s is an alias of %s. The established server accepts only full language names.", cutFilter(leaf.Name), full),
 				})
 			}
 		}
@@ -317,7 +317,7 @@ func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
 			filter := (&syntax.Repo{Pattern: leaf.Pattern, Case: syntax.CaseYes}).String()
 			in.addNotice(syntax.Notice{
 				Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
-				Message: fmt.Sprintf("%s selects %s, too. The established server compares the full name, with regard to letter case: (%s) does as well.",
+				Message: fmt.Sprintf("%s also selects %s. The established server matches the full name and its case; write (%s) to do the same.",
 					cutFilter(filterOf(leaf)), cutFilter(name), cutFilter(filter)),
 			})
 			return

@@ -216,7 +216,7 @@ func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason 
 	}
 	l.addSuggested(ctx, all)
 	if len(l.result.Notices) < syntax.MaxNotices {
-		notice.Message = cutFilter(term.Pattern) + " is also written " + showNames(notice.Suggestions, " and ") + ": the matches of that are listed apart, and not counted."
+		notice.Message = cutFilter(term.Pattern) + " is also written " + showNames(notice.Suggestions, " and ") + "; those matches are listed separately and not counted."
 		l.result.Notices = append(l.result.Notices, notice)
 	}
 }

@@ -134,9 +134,9 @@ func (p *pasteReader) tryKind(ctx context.Context, kind reading.Kind) (*Result, 
 
 func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	lines := p.paste.Lines
-	as := "a line of code, whatever blanks are between its tokens"
+	as := "a line of code, ignoring blanks between tokens"
 	if len(lines) > 1 {
-		as = "lines of code, one after the other, whatever blanks are between their tokens"
+		as = "consecutive lines of code, ignoring blanks between tokens"
 	}
 	result, err := p.runAttempt(ctx, &readingAttempt{root: codeLine(lines), description: as})
 	if err != nil || result != nil || len(lines) == 1 {
@@ -145,7 +145,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	apart := slices.Clone(lines)
 	slices.SortStableFunc(apart, func(a, b string) int { return len(b) - len(a) })
 	for _, line := range apart[:min(len(apart), maxLinesApart)] {
-		as := fmt.Sprintf("one of its lines of code, %s, whatever blanks are between its tokens", cutFilter(line))
+		as := fmt.Sprintf("one of its lines of code, %s, ignoring blanks between tokens", cutFilter(line))
 		if result, err = p.runAttempt(ctx, &readingAttempt{root: codeLine([]string{line}), description: as}); err != nil || result != nil {
 			return result, err
 		}
@@ -184,7 +184,7 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Resul
 	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
 	notice := syntax.Notice{
 		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
-		Message: fmt.Sprintf("Read as %s. For the literal meaning, put each term in quotes.", a.description),
+		Message: fmt.Sprintf("Read as %s. To search for the literal text, put each term in quotes.", a.description),
 	}
 	result.Notices = slices.Insert(result.Notices, 0, notice)
 	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]

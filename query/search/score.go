@@ -80,7 +80,7 @@ func (s *scorer) add(points float64, reason string) {
 func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	s := &scorer{f: f, explain: r.run.request.Explain}
 	r.scoreMatches(s, h)
-	s.add(scoreFrequency*float64(h.frequency), "how often, for the length")
+	s.add(scoreFrequency*float64(h.frequency), "frequency relative to length")
 	s.add(nearScores[h.near], nearReasons[h.near])
 	s.add(float64(h.points), "explains the message")
 	r.scoreName(s)
@@ -89,8 +89,8 @@ func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 }
 
 var nearReasons = [...]string{
-	nearRegion: "the terms in ten lines", nearLines3: "the terms in three lines", nearLine: "the terms in one line",
-	nearPhrase: "the terms as they were written",
+	nearRegion: "terms within ten lines", nearLines3: "terms within three lines", nearLine: "terms on one line",
+	nearPhrase: "terms exactly as written",
 }
 
 // scoreMatches scores matches by whether they are definitions, whole words, and in the

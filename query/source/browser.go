@@ -81,7 +81,7 @@ func (b *Browser) resolveRevision(ctx context.Context, s Snapshot, r *code.Repos
 		head = code.BranchRef(r.DefaultBranch)
 	}
 	if name.Head && head == "" {
-		return rev, fmt.Errorf("nothing is indexed of the default branch yet: %w", ErrNoRevision)
+		return rev, fmt.Errorf("the default branch is not indexed yet: %w", ErrNoRevision)
 	}
 	err := b.callGit(ctx, b.reads, operationResolve, func(ctx context.Context) (err error) {
 		rev.commit, err = b.o.Git.Resolve(ctx, r.ID, name, head)

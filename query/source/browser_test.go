@@ -361,7 +361,7 @@ func TestCallsAreBounded(t *testing.T) {
 			t.Errorf("the first call: %v after %s; want ErrTimeout", err, time.Since(start))
 		}
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP quarry_source_refused_calls_total Calls of git that were refused since too many ran and waited, by pool.
+# HELP quarry_source_refused_calls_total Git calls refused because too many were running and waiting, by pool.
 # TYPE quarry_source_refused_calls_total counter
 quarry_source_refused_calls_total{pool="reads"} 1
 quarry_source_refused_calls_total{pool="walks"} 0

@@ -35,7 +35,7 @@ var (
 	// ErrBusy reports that too many calls are waiting.
 	ErrBusy = errors.New("too many requests for git")
 	// ErrUnavailable reports that the request needs a mirror, and none is available.
-	ErrUnavailable = errors.New("no mirror of the repository is at hand")
+	ErrUnavailable = errors.New("no mirror of the repository is available")
 	// ErrNotIndexed reports that the index does not contain the text of a file.
 	ErrNotIndexed = errors.New("not indexed")
 )

@@ -112,9 +112,9 @@ func (q *CommitsRequest) checkBounds() (err error) {
 	if q.FirstLine != 0 || q.LastLine != 0 {
 		switch {
 		case q.Path == "":
-			return fmt.Errorf("%w: want path, the file that has them", ErrNoLine)
+			return fmt.Errorf("%w: set path to the file that has them", ErrNoLine)
 		case q.Follow:
-			return fmt.Errorf("%w: their history follows renames by itself: leave follow out", ErrNoLine)
+			return fmt.Errorf("%w: their history always follows renames: omit follow", ErrNoLine)
 		case q.FirstLine < 1 || q.LastLine < q.FirstLine || q.LastLine-q.FirstLine >= MaxHistoryLines:
 			return fmt.Errorf("%w: want a range of 1 to %d lines", ErrNoLine, MaxHistoryLines)
 		}

@@ -43,20 +43,20 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_source_git_seconds",
-			Help:    "Time of a call of git, by operation; the wait before it is not in it.",
+			Help:    "Duration of a git call, by operation, not including the wait for a slot.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
 		}, []string{"operation"}),
 		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_source_running_calls",
-			Help: "Calls of git that run, by pool: reads of objects, walks through history.",
+			Help: "Running git calls, by pool: object reads, history walks.",
 		}, []string{"pool"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_source_waiting_calls",
-			Help: "Calls of git that wait for others to end, by pool.",
+			Help: "Git calls waiting for a slot, by pool.",
 		}, []string{"pool"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_source_refused_calls_total",
-			Help: "Calls of git that were refused since too many ran and waited, by pool.",
+			Help: "Git calls refused because too many were running and waiting, by pool.",
 		}, []string{"pool"}),
 		indexed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_source_indexed_answers_total",
@@ -64,11 +64,11 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 		}),
 		cacheHits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_source_cache_requests_total",
-			Help: "Answers that may be in the cache, by operation and whether they were.",
+			Help: "Lookups in the source cache, by operation and whether they hit.",
 		}, []string{"operation", "hit"}),
 		cacheSize: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_source_cache_bytes",
-			Help: "Size of the blames, counts and lists of authors that are kept.",
+			Help: "Bytes of cached blames, commit counts and author lists.",
 		}, cacheBytes),
 	}
 	for _, operation := range operations {

@@ -65,7 +65,7 @@ func perlAdvice(expr string) string {
 // wordAdvice lists the values of a filter that accepts only certain words.
 func wordAdvice(f *filter, key, value string) string {
 	const maxListed = 10
-	values := key + ": and one of " + strings.Join(f.words, ", ")
+	values := key + ": with one of " + strings.Join(f.words, ", ")
 	if len(f.words) <= maxListed {
 		values = key + ":" + strings.Join(f.words, ", "+key+":")
 	}

@@ -33,7 +33,7 @@ func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 // every repository.
 func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	if !g.settings.areQueryWide() {
-		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter next to it, in the same parentheses.")
+		return nil, settings{}, p.newError(g.settings.at.Start, "case: has no term next to it", "Add a term or a filter in the same parentheses.")
 	}
 	return &Const{Value: true, At: g.at}, g.settings, nil
 }
@@ -166,7 +166,7 @@ func (b *treeBuilder) checkDoubledOperator() *Error {
 		return nil
 	}
 	word := b.p.text[it.at.Start:it.at.End]
-	return b.p.newError(it.at.Start, "two operators in a row", `Leave one away, or write "`+word+`" in quotes to search for the word.`)
+	return b.p.newError(it.at.Start, "two operators in a row", `Remove one, or put "`+word+`" in quotes to search for the word.`)
 }
 
 func spanOf(qs []Query) Span {

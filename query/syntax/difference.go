@@ -53,7 +53,7 @@ func (p *parser) noticeDifference(ours *Parsed) {
 	for _, a := range p.additions {
 		message := fmt.Sprintf(additionTexts[a.kind], p.showSpan(a.at))
 		if written := p.text[a.at.Start:a.at.End]; p.runEnd(a.at.Start, a.at.End) == a.at.End && !strings.Contains(written, `"`) {
-			message += ": write " + showOnLine(quoteTerm(written)) + " for that"
+			message += "; write " + showOnLine(quoteTerm(written)) + " to do the same"
 		}
 		p.addNotice(Notice{Code: DifferentMeaning, At: a.at, Message: message + ".", Suggestions: suggestions})
 	}
@@ -192,7 +192,7 @@ func (p *parser) noticeRevisionArms(root Query, or *Or) {
 	at := or.Span()
 	p.addNotice(Notice{
 		Code: DifferentMeaning, At: at, Suggestions: p.suggestQuery(withAllRevisions(root, at)),
-		Message: "The operands without rev: are searched on the branches that rev: selects. The established server searches all indexed branches for them: write rev:* there for that.",
+		Message: "Operands without rev: are searched only on the branches that rev: selects. The established server searches them on all indexed branches; add rev:* to them to do the same.",
 	})
 }
 
@@ -225,7 +225,7 @@ func (p *parser) noticeRevisionPair(and *And) {
 		default:
 			p.addNotice(Notice{
 				Code: DifferentMeaning, At: Span{first.At.Start, r.At.End},
-				Message: "A branch has to match both rev: filters. The established server finds files that are the same on a branch of each; (rev:a or rev:b) finds those of either.",
+				Message: "A branch must match both rev: filters. The established server finds files that are identical on a branch of each. To search the branches of either, write (rev:a or rev:b).",
 			})
 			return
 		}

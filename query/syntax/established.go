@@ -92,7 +92,7 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	for at.Start > 0 && !isBlank(p.text[at.Start-1]) {
 		at.Start--
 	}
-	message := fmt.Sprintf("%s. So the query is read as the established server reads it: %s. %s", refusal.Message, p.printTrees(conjunctsOf(q)), refusal.Advice)
+	message := fmt.Sprintf("%s. The query is therefore read as on the established server: %s. %s", refusal.Message, p.printTrees(conjunctsOf(q)), refusal.Advice)
 	if refusal.corrected != "" {
 		printed = append([]string{refusal.corrected}, printed...)
 	}

@@ -58,7 +58,7 @@ var (
 		newLeaf: func(v string, at Span) Query { return &Revision{Pattern: v, At: at} }}
 	filterContext = &filter{name: "context", value: valueText, wanted: "the name of a search context",
 		newLeaf: func(v string, at Span) Query { return &Context{Name: v, At: at} }}
-	filterRepoSet = &filter{name: "reposet", value: valueText, wanted: "repository names with commas between", newLeaf: repoSetLeaf}
+	filterRepoSet = &filter{name: "reposet", value: valueText, wanted: "repository names separated by commas", newLeaf: repoSetLeaf}
 	filterContent = &filter{name: "content", value: valueTerm, wanted: "a term"}
 	filterRegexp  = &filter{name: "regex", value: valuePattern, wanted: "a regular expression"}
 	filterLiteral = &filter{name: "literal", value: valueLiteral, wanted: "a text"}

@@ -83,7 +83,7 @@ func (p *parser) noticeKeyword(i, end int) {
 	key, at := p.text[i:colon], Span{i, colon + 1}
 	blank := p.endsToken(colon+1, end)
 	if keywords[key] != nil && blank {
-		p.noticeAmbiguous(at, fmt.Sprintf("%s: is read as text, because no value is attached to it; write %s:value without a blank to filter.", key, key))
+		p.noticeAmbiguous(at, fmt.Sprintf("%s: is read as text because no value follows it; to filter, write %s:value without a blank.", key, key))
 	}
 	if keywords[key] != nil || blank || p.text[colon+1] == ':' || p.text[colon+1] == '/' {
 		return
@@ -132,7 +132,7 @@ func (p *parser) noticeScope(arms []Query) {
 		}
 	}
 	at := and.Children[0].Span()
-	p.noticeAmbiguous(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.showSpan(at)))
+	p.noticeAmbiguous(at, fmt.Sprintf("%s applies only to the terms before the first or; use parentheses to apply it to all of them: %[1]s (a or b).", p.showSpan(at)))
 }
 
 // isRestriction reports whether q is a filter or a negated filter.

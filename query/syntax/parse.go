@@ -145,13 +145,13 @@ func (p *parser) checkLimits(i int) *Error {
 	case p.tooDeepAt >= 0:
 		return p.tooDeep(p.tooDeepAt)
 	case p.isExhausted():
-		return p.newError(i, "the brackets of the query are too intricate", "Put text with many brackets in quotes.")
+		return p.newError(i, "the brackets of the query are too complex", "Put text with many brackets in quotes.")
 	}
 	return nil
 }
 
 func (p *parser) tooDeep(i int) *Error {
-	return p.newError(i, fmt.Sprintf("the query nests deeper than %d levels", MaxDepth), "Leave away parentheses, or put the text in quotes.")
+	return p.newError(i, fmt.Sprintf("the query nests deeper than %d levels", MaxDepth), "Remove parentheses, or put the text in quotes.")
 }
 
 // parseToken reads the token at i into g and returns its end.
@@ -344,14 +344,14 @@ func (p *parser) parsePattern(raw Span, quoted, isRegexp bool) (string, *Error) 
 // offset is the place in the expression.
 func (p *parser) checkedPattern(pattern string) (offset int, err *Error) {
 	if p.classes += unicodeClasses(pattern); p.classes > MaxUnicodeClasses {
-		return 0, &Error{Message: fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), Advice: "Name each class once."}
+		return 0, &Error{Message: fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), Advice: "Use each class only once."}
 	}
 	size, fault := regexpSize(pattern, MaxRegexpInstructions)
 	if fault != nil {
 		return fault.position, &Error{Message: fault.message, Advice: fault.advice}
 	}
 	if p.instructions += size; p.instructions > MaxRegexpInstructions {
-		return 0, &Error{Message: "the regular expressions of the query are too large", Advice: "Repeat less often, or use fewer alternatives."}
+		return 0, &Error{Message: "the regular expressions of the query are too large", Advice: "Use fewer repetitions or fewer alternatives."}
 	}
 	return 0, nil
 }
@@ -396,14 +396,14 @@ func (p *parser) filterPattern(f *filter, at, raw Span, quoted bool) (string, *E
 	}
 	pattern, fault := GlobRegexp(value)
 	if fault != nil {
-		return "", p.newError(raw.Start, shortenPattern(value)+" is no glob: "+fault.Error(), "For a regular expression put the value in quotes.")
+		return "", p.newError(raw.Start, shortenPattern(value)+" is not a valid glob: "+fault.Error(), "To use a regular expression, put the value in quotes.")
 	}
 	if _, err := p.checkedPattern(pattern); err != nil {
 		return "", p.newError(raw.Start, err.Message, err.Advice)
 	}
 	message := p.showSpan(at) + " is read as a glob."
 	if _, invalid := regexpSize(value, MaxRegexpInstructions); invalid == nil {
-		message += fmt.Sprintf(" For a regular expression put it in quotes: %s:%s.", f.name, showOnLine(quoteTerm(value)))
+		message += fmt.Sprintf(" To use a regular expression, put it in quotes: %s:%s.", f.name, showOnLine(quoteTerm(value)))
 	}
 	p.noticeAmbiguous(at, message)
 	return pattern, nil
@@ -441,7 +441,7 @@ func (p *parser) badWord(f *filter, i, v int, word string) *Error {
 		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
 		corrected = p.replaceSpan(Span{v, v + len(word)}, near)
 	}
-	err := p.newError(v, fmt.Sprintf("%s: has no such value as %s", key, shortenPattern(word)), advice)
+	err := p.newError(v, fmt.Sprintf("%s: does not accept the value %s", key, shortenPattern(word)), advice)
 	err.corrected = corrected
 	return err
 }
@@ -471,7 +471,7 @@ func (p *parser) mergeSettings(s *settings, add settings) *Error {
 	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel
 	letters := s.letters != "" && add.letters != "" && s.letters != add.letters
 	if kind || sel || letters {
-		return p.newError(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts the text before it", "Keep one of the two.")
+		return p.newError(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts an earlier setting", "Keep one of the two.")
 	}
 	s.kind = max(s.kind, add.kind)
 	s.sel = max(s.sel, add.sel)
@@ -481,6 +481,6 @@ func (p *parser) mergeSettings(s *settings, add settings) *Error {
 }
 
 func (p *parser) settingInside(s settings) *Error {
-	return p.newError(s.at.Start, "type: and select: are about the whole query, not about a part of it",
-		"Move it out of the parentheses, to the beginning.")
+	return p.newError(s.at.Start, "type: and select: apply to the whole query, not to a part of it",
+		"Move it out of the parentheses, to the beginning of the query.")
 }

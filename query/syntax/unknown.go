@@ -19,12 +19,12 @@ var unknownFilters = map[string]string{
 
 // notOfQuery maps words about a request or about history to where they can be set.
 var notOfQuery = map[string]string{
-	"count":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
-	"limit":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
-	"max":    "how many matches are shown is no part of a query: the API has matches, the command line -n",
-	"author": "a query cannot select authors: use quarry log or the API's commits",
-	"since":  "when a line was written is no part of a query: quarry log and the API's commits know dates",
-	"until":  "when a line was written is no part of a query: quarry log and the API's commits know dates",
+	"count":  "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"limit":  "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"max":    "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"author": "a query cannot select authors: use quarry log or GET /api/commits",
+	"since":  "a query cannot select dates: use quarry log or GET /api/commits",
+	"until":  "a query cannot select dates: use quarry log or GET /api/commits",
 }
 
 // noticeUnknown adds a notice for a word that is a filter elsewhere and text here. It
@@ -41,9 +41,9 @@ func (p *parser) noticeUnknown(key string, i, end int) bool {
 			value = strings.TrimLeft(value, "*.")
 		}
 		instead = strings.Replace(template, "%", value, 1)
-		message = fmt.Sprintf("%s is read as text, since there is no filter %s:; write %s to filter.", p.showSpan(at), key, instead)
+		message = fmt.Sprintf("%s is read as text because there is no filter %s:; write %s to filter.", p.showSpan(at), key, instead)
 	} else if advice := notOfQuery[key]; advice != "" {
-		message = fmt.Sprintf("%s is read as text, since %s.", p.showSpan(at), advice)
+		message = fmt.Sprintf("%s is read as text because %s.", p.showSpan(at), advice)
 	} else {
 		return false
 	}

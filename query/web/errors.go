@@ -31,56 +31,56 @@ type failure struct {
 // that matches none is a bug of ours, and its text goes to the log only.
 var failures = []failure{
 	{errNoPage, http.StatusNotFound, "There is no such page."},
-	{errNoCode, http.StatusNotFound, "There is no such page, or you may not see what it shows. If it belongs to a private repository, sign in with an account that may read it."},
-	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted: a search by its name finds it."},
-	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or nothing of it is indexed yet."},
+	{errNoCode, http.StatusNotFound, "There is no such page, or you may not view it. If it belongs to a private repository, sign in with an account that may read it."},
+	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted. Try a search for its name."},
+	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or it has not been indexed yet."},
 	{errCredential, http.StatusUnauthorized, "Sign in, or send a valid API key as Authorization: Bearer KEY."},
-	{errNoContext, http.StatusNotFound, "There is no search context of that name."},
-	{search.ErrBusy, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
-	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
-	{search.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot search now. Please try again in a few seconds."},
-	{plan.ErrPattern, http.StatusBadRequest, "The pattern is too large to be searched for. Please use a shorter one."},
-	{errMethod, http.StatusMethodNotAllowed, "This address only accepts a form. Please use the page with the form."},
-	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},
-	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
+	{errNoContext, http.StatusNotFound, "There is no search context with this name."},
+	{search.ErrBusy, http.StatusServiceUnavailable, "Too many searches are running. Try again in a few seconds."},
+	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "Too many searches are running. Try again in a few seconds."},
+	{search.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot search right now. Try again in a few seconds."},
+	{plan.ErrPattern, http.StatusBadRequest, "The pattern is too large. Use a shorter one."},
+	{errMethod, http.StatusMethodNotAllowed, "This URL only accepts a form. Use the page with the form."},
+	{ErrNotReady, http.StatusServiceUnavailable, "The server has just started and is still loading its accounts. Try again in a moment."},
+	{errOwnersOnly, http.StatusForbidden, "Only owners can view this page."},
 	{errFormTooLarge, http.StatusRequestEntityTooLarge, "The form is too large."},
-	{errFormType, http.StatusUnsupportedMediaType, "This is not a form of ours."},
-	{errFormStale, http.StatusForbidden, "This form is from another sign-in. Please open the page again."},
-	{auth.ErrBusy, http.StatusServiceUnavailable, "Many people sign in at this moment. Please try again."},
-	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this now. The change may have been applied: please check before you try again."},
-	{auth.ErrTooMany, http.StatusConflict, "There are too many of these already. Please delete some first."},
-	{auth.ErrUserNotFound, http.StatusNotFound, "There is no such member any more."},
-	{auth.ErrNotActive, http.StatusConflict, "The member's state has changed. Please reload the page."},
+	{errFormType, http.StatusUnsupportedMediaType, "The request is not a form that this server accepts."},
+	{errFormStale, http.StatusForbidden, "This form belongs to another session. Reload the page."},
+	{auth.ErrBusy, http.StatusServiceUnavailable, "Many people are signing in right now. Try again."},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this right now. The change may have been applied, so check before you try again."},
+	{auth.ErrTooMany, http.StatusConflict, "The limit is reached. Delete some first."},
+	{auth.ErrUserNotFound, http.StatusNotFound, "This member no longer exists."},
+	{auth.ErrNotActive, http.StatusConflict, "The member's state has changed. Reload the page."},
 	{auth.ErrLastOwnerRemoved, http.StatusConflict, "This is the last active owner: make another user an owner first."},
 	{auth.ErrLastOwnerDemoted, http.StatusConflict, "This is the last active owner: make another user an owner first."},
 	{auth.ErrSessionNotFound, http.StatusNotFound, "The session has ended already."},
-	{auth.ErrKeyNotFound, http.StatusNotFound, "There is no such key any more."},
-	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "There is no such saved search, or it is not shared any more."},
-	{auth.ErrInvitationNotFound, http.StatusNotFound, "There is no such invitation any more."},
-	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or taken back, or is not for this e-mail address."},
-	{auth.ErrIdentity, http.StatusForbidden, "You are known to the provider, but it could not be matched to an account here: it vouches for no e-mail address, or the address has an account that signs in another way. Please ask an owner of this server."},
+	{auth.ErrKeyNotFound, http.StatusNotFound, "This key no longer exists."},
+	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "This saved search does not exist or is no longer shared."},
+	{auth.ErrInvitationNotFound, http.StatusNotFound, "This invitation no longer exists."},
+	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or revoked, or is for another email address."},
+	{auth.ErrIdentity, http.StatusForbidden, "The provider recognized you, but no account here could be matched: it did not confirm an email address, or the account with that address signs in another way. Ask an owner of this server."},
 	{auth.ErrForbidden, http.StatusForbidden, "You may not do this."},
-	{auth.ErrInvalid, http.StatusUnprocessableEntity, "Some of these values are not valid. Please check them and try again."},
-	{auth.ErrUnauthenticated, http.StatusForbidden, "You may not sign in here. An owner of this server can say why."},
+	{auth.ErrInvalid, http.StatusUnprocessableEntity, "Some of these values are invalid. Check them and try again."},
+	{auth.ErrUnauthenticated, http.StatusForbidden, "You may not sign in here. Ask an owner of this server for the reason."},
 	{oidc.ErrUnknown, http.StatusNotFound, "There is no such provider."},
-	{oidc.ErrUnavailable, http.StatusBadGateway, "The provider cannot be reached at the moment. Please try again in a while; the server's log says more."},
-	{oidc.ErrFlow, http.StatusBadRequest, "This sign-in was begun in another browser, took too long, or is over. Please begin again."},
+	{oidc.ErrUnavailable, http.StatusBadGateway, "The provider cannot be reached right now. Try again later. The server's log has details."},
+	{oidc.ErrFlow, http.StatusBadRequest, "This sign-in was started in another browser, took too long, or has already ended. Start again."},
 	{oidc.ErrDenied, http.StatusForbidden, "The provider did not sign you in."},
-	{oidc.ErrToken, http.StatusBadGateway, "The provider's answer cannot be trusted, so you are not signed in. The server's log says why."},
-	{oidc.ErrEmail, http.StatusForbidden, "The provider vouches for no e-mail address of yours, and this server asks for one."},
-	{oidc.ErrDomain, http.StatusForbidden, "E-mail addresses of your domain may not sign in here."},
-	{source.ErrBusy, http.StatusServiceUnavailable, "Too many files are being read at this moment. Please try again in a few seconds."},
-	{source.ErrTimeout, http.StatusServiceUnavailable, "Reading the repository took too long. Please try again."},
-	{source.ErrUnavailable, http.StatusServiceUnavailable, "This server can show only what is indexed, because it has no mirror of the repository at hand. Please try the default branch, or try again later."},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The server took too long. Please try again."},
+	{oidc.ErrToken, http.StatusBadGateway, "The provider's response could not be verified, so you are not signed in. The server's log has the reason."},
+	{oidc.ErrEmail, http.StatusForbidden, "The provider did not confirm an email address for you, and this server requires one."},
+	{oidc.ErrDomain, http.StatusForbidden, "Email addresses of your domain may not sign in here."},
+	{source.ErrBusy, http.StatusServiceUnavailable, "Too many files are being read. Try again in a few seconds."},
+	{source.ErrTimeout, http.StatusServiceUnavailable, "Reading the repository took too long. Try again."},
+	{source.ErrUnavailable, http.StatusServiceUnavailable, "This server has no mirror of the repository, so it can show only what is indexed. Try the default branch, or try again later."},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The server took too long. Try again."},
 }
 
 func failureOf(err error) failure {
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
-		return failure{err, http.StatusTooManyRequests, "There were too many failed attempts. Please wait " + formatWait(throttled.RetryAfter) + "."}
+		return failure{err, http.StatusTooManyRequests, "Too many failed attempts. Please wait " + formatWait(throttled.RetryAfter) + "."}
 	}
 	if seconds, ok := secondsToWait(err); ok {
-		return failure{err, http.StatusTooManyRequests, "Too many requests. Please try again in " + formatWait(time.Duration(seconds)*time.Second) + "."}
+		return failure{err, http.StatusTooManyRequests, "Too many requests. Try again in " + formatWait(time.Duration(seconds)*time.Second) + "."}
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
@@ -104,12 +104,12 @@ func formatWait(d time.Duration) string {
 // showError responds with a page that explains the error and how to continue.
 func (s *Server) showError(w http.ResponseWriter, v *pageRequest, err error) {
 	f := s.explainError(w, v, err)
-	page := view{template: "error", title: "Not done", narrow: true, status: f.status, data: f.text}
+	page := view{template: "error", title: "Request failed", narrow: true, status: f.status, data: f.text}
 	if f.status == http.StatusNotFound {
 		page.title = "Not found"
 	}
 	if err := s.renderPage(w, v, page); err != nil {
-		s.o.Logger.ErrorContext(v.r.Context(), "an error was not shown", "error", err)
+		s.o.Logger.ErrorContext(v.r.Context(), "error page could not be rendered", "error", err)
 		http.Error(w, "unexpected error", http.StatusInternalServerError)
 	}
 }
@@ -126,7 +126,7 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 	id := w.Header().Get("X-Request-Id")
 	switch {
 	case f.text == "":
-		f.text = "Something went wrong here. The server's log has the cause under request ID " + id + "."
+		f.text = "Something went wrong. The server's log has the cause under request ID " + id + "."
 		s.o.Logger.ErrorContext(v.r.Context(), "page failed", "request_id", id, "path", v.r.URL.Path, "error", err)
 	case f.status == http.StatusBadGateway || f.status == http.StatusServiceUnavailable:
 		s.o.Logger.WarnContext(v.r.Context(), "page unavailable", "request_id", id, "path", v.r.URL.Path, "error", err)

@@ -16,7 +16,7 @@ func (s *Server) showInvitation(w http.ResponseWriter, v *pageRequest, f form, v
 	if !found {
 		return auth.ErrInvitation
 	}
-	email := input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}
+	email := input{Name: "email", Label: "Email address", Type: "email", Complete: "username", Required: true, Max: 254}
 	if i.Email != "" {
 		email.Value, email.ReadOnly, email.Hint = i.Email, true, "The invitation is for this address."
 	}

@@ -81,12 +81,12 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, statu
 	fresh := f.values == nil
 	scopes := []choice{
 		{Value: string(account.ScopeSearch), Label: "Search", Hint: "search, symbols, the list of repositories", Chosen: fresh || f.Has("scope", string(account.ScopeSearch))},
-		{Value: string(account.ScopeGit), Label: "Read files and history", Hint: "source, trees, commits, differences, blame", Chosen: fresh || f.Has("scope", string(account.ScopeGit))},
+		{Value: string(account.ScopeGit), Label: "Read files and history", Hint: "source, trees, commits, diffs, blame", Chosen: fresh || f.Has("scope", string(account.ScopeGit))},
 	}
 	if v.isOwner() {
 		scopes = append(scopes, choice{Value: string(account.ScopeAdmin), Label: "Administer", Hint: "register repositories, manage members, read the audit log",
 			Chosen: f.Has("scope", string(account.ScopeAdmin))},
-			choice{Value: string(account.ScopeScip), Label: "Upload precise indexes", Hint: "with another scope, for continuous integration: quarry scip upload",
+			choice{Value: string(account.ScopeScip), Label: "Upload precise indexes", Hint: "together with another scope, for CI: quarry scip upload",
 				Chosen: f.Has("scope", string(account.ScopeScip))})
 	}
 	var expiry []choice
@@ -104,7 +104,7 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, statu
 		Repositories   string
 		Restrictable   bool
 	}{
-		f.newInput(input{Name: "name", Label: "Name", Required: true, Max: account.MaxKeyNameBytes, Hint: "What the key is for: the laptop, the editor, the nightly job."}),
+		f.newInput(input{Name: "name", Label: "Name", Required: true, Max: account.MaxKeyNameBytes, Hint: "What the key is for: a laptop, an editor, a nightly job."}),
 		scopes, expiry, f.values.Get("repositories"), s.o.Repositories != nil,
 	}})
 }
@@ -126,7 +126,7 @@ func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 	}
 	key, value, err := s.o.Accounts.CreateKey(v.r.Context(), v.principal, n)
 	if errors.Is(err, auth.ErrKeyExists) {
-		f.addError("name", "You have a key of this name.")
+		f.addError("name", "You already have a key with this name.")
 		return s.showNewKey(w, v, f, http.StatusConflict)
 	}
 	if err != nil {
@@ -146,12 +146,12 @@ func (s *Server) newKey(v *pageRequest, f *form) (auth.NewKey, error) {
 		n.Scopes = append(n.Scopes, account.Scope(scope))
 	}
 	if len(n.Scopes) == 0 {
-		f.addError("scope", "Choose at least one: a key without any could do nothing.")
+		f.addError("scope", "Choose at least one scope.")
 	}
 	days, err := strconv.Atoi(f.Get("days"))
 	switch {
 	case err != nil || days < 0 || days > int(auth.MaxKeyTTL/(24*time.Hour)):
-		f.addError("days", "Choose one of the list.")
+		f.addError("days", "Choose one from the list.")
 	case days > 0:
 		n.ExpiresAt = s.o.Now().UTC().AddDate(0, 0, days)
 	}

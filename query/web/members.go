@@ -67,7 +67,7 @@ func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link
 	list := memberList{
 		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: link,
 		Invitations: invitations[:min(len(invitations), maxShown)], MoreInvitations: max(len(invitations)-maxShown, 0),
-		Email: f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept. Empty: anyone with the link."}),
+		Email: f.newInput(input{Name: "email", Label: "Email address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept. Empty: anyone with the link."}),
 		Roles: markChosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
 		Days:  markChosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
 	}
@@ -163,7 +163,7 @@ func (s *Server) createInvitation(w http.ResponseWriter, v *pageRequest) error {
 	}
 	days, err := strconv.Atoi(f.Get("days"))
 	if err != nil || !slices.Contains([]int{1, 7, 30}, days) {
-		f.addError("", "Choose how long the invitation is good for.")
+		f.addError("", "Choose how long the invitation is valid.")
 		return s.showMembers(w, v, f, "", 0)
 	}
 	_, value, err := s.o.Accounts.Invite(v.r.Context(), v.principal, auth.Invitation{

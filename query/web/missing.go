@@ -63,7 +63,7 @@ func (s *Server) showMissing(w http.ResponseWriter, v *pageRequest, p *codePage,
 	}
 	page := view{template: "missing", title: s.texts.mustFormat("codeMissing"), status: f.status, data: body}
 	if err := s.renderPage(w, v, page); err != nil {
-		s.o.Logger.ErrorContext(ctx, "an error was not shown", "error", err)
+		s.o.Logger.ErrorContext(ctx, "error page could not be rendered", "error", err)
 		http.Error(w, "unexpected error", http.StatusInternalServerError)
 	}
 }

@@ -22,9 +22,9 @@ func TestSetUp(t *testing.T) {
 	b := w.browser
 	b.get("/").expectPage(http.StatusOK, "searches code", "Sign in")
 	b.get("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
-		expectPage(http.StatusForbidden, "not the latest one that the server printed", "[email: ada@example.com]")
+		expectPage(http.StatusForbidden, "not the latest link that the server printed", "[email: ada@example.com]")
 	link := "/setup?token=" + w.accounts.SetupValue()
-	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
+	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an email address.")
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
 		t.Error("the error is not next to its field")
 	}
@@ -70,7 +70,7 @@ func TestAccountsThatAreNotReadYet(t *testing.T) {
 	w.setUp()
 	w.ready = fmt.Errorf("%w: 3 of 5 records", web.ErrNotReady)
 	for _, path := range []string{"/", "/preferences", "/sign-in", "/setup", "/settings/keys"} {
-		w.browser.get(path).expectPage(http.StatusServiceUnavailable, "still reading its accounts")
+		w.browser.get(path).expectPage(http.StatusServiceUnavailable, "still loading its accounts")
 	}
 	w.ready = nil
 	w.browser.get("/settings/keys").expectPage(http.StatusOK)
@@ -96,11 +96,11 @@ func TestKeys(t *testing.T) {
 	b.get("/settings/keys/new").expectPage(http.StatusOK, "[search checked]", "[git checked]", "[admin]").
 		submitForm("/settings/keys/new", "", "name=", "days=90").
 		expectPage(http.StatusUnprocessableEntity, "Choose at least one").
-		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=soon").expectPage(http.StatusUnprocessableEntity, "Choose one of the list.").
+		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=soon").expectPage(http.StatusUnprocessableEntity, "Choose one from the list.").
 		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open example.com/none").
 		expectPage(http.StatusUnprocessableEntity, `There is no repository "example.com/none".`, "example.com/open").
 		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open\nexample.com/closed").
-		expectPage(http.StatusOK, "API Key created", "shown this once")
+		expectPage(http.StatusOK, "API Key created", "shown only once")
 	value := b.shownText()
 	r, _ := http.NewRequest(http.MethodGet, w.server.URL+"/", nil)
 	r.Header.Set("Authorization", "Bearer "+value)
@@ -109,8 +109,8 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("the key is %+v, %v", p, err)
 	}
 	b.get("/settings/keys/new").submitForm("/settings/keys/new", "", "name=laptop", "scope=git", "days=0").
-		expectPage(http.StatusConflict, "You have a key of this name.")
-	b.get("/settings/keys").expectPage(http.StatusOK, "laptop", "for example.com/open, example.com/closed", "Delete laptop for good")
+		expectPage(http.StatusConflict, "You already have a key with this name.")
+	b.get("/settings/keys").expectPage(http.StatusOK, "laptop", "for example.com/open, example.com/closed", "Permanently delete laptop")
 	if strings.Contains(b.page, value) {
 		t.Error("the value is shown again")
 	}
@@ -118,7 +118,7 @@ func TestKeys(t *testing.T) {
 	if _, err := w.accounts.Authenticate(r); err == nil {
 		t.Error("a deleted key works")
 	}
-	b.postForm("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {formTokenOf(b)}}).expectPage(http.StatusNotFound, "no such key")
+	b.postForm("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {formTokenOf(b)}}).expectPage(http.StatusNotFound, "This key no longer exists")
 }
 
 // TestSavedSearches saves, shares, opens, changes and deletes searches, and checks that
@@ -132,7 +132,7 @@ func TestSavedSearches(t *testing.T) {
 		submitForm("/settings/saved/new", "", "name= ", "query=x").expectPage(http.StatusUnprocessableEntity, "Want 1 to 100 characters of printable text.").
 		submitForm("/settings/saved/new", "", "name=<b>files</b>", "query=lang:go Open&", "re=1", "shared=1").leadsTo("/settings/saved?done=search-saved").
 		expectPage(http.StatusOK, "The search is saved.", "<b>files</b>", "shared")
-	ada.get("/settings/saved/new").submitForm("/settings/saved/new", "", "name=<b>files</b>", "query=x").expectPage(http.StatusConflict, "You have a saved search of this name.")
+	ada.get("/settings/saved/new").submitForm("/settings/saved/new", "", "name=<b>files</b>", "query=x").expectPage(http.StatusConflict, "You already have a saved search with this name.")
 	ada.get("/settings/saved/new").submitForm("/settings/saved/new", "", "name=own", "query=repo:secret a\r\nb").leadsTo("/settings/saved?done=search-saved")
 	shared := regexp.MustCompile(`href="(/saved/[0-9a-f]+)"><bdi>&lt;b`).FindStringSubmatch(ada.page)[1]
 	own := regexp.MustCompile(`href="(/saved/[0-9a-f]+)"><bdi>own`).FindStringSubmatch(ada.page)[1]
@@ -145,7 +145,7 @@ func TestSavedSearches(t *testing.T) {
 	csrf := formTokenOf(bob)
 	bob.get(shared).leadsTo("/search?q=lang%3Ago+Open%26&re=1")
 	for _, path := range []string{own, edit + own[7:], edit + shared[7:]} {
-		bob.get(path).expectPage(http.StatusNotFound, "no such saved search")
+		bob.get(path).expectPage(http.StatusNotFound, "saved search does not exist")
 	}
 	taken := url.Values{"name": {"x"}, "query": {"x"}, "search": {strings.TrimPrefix(shared, "/saved/")}, "csrf": {csrf}}
 	bob.postForm(edit+shared[7:], taken).expectPage(http.StatusNotFound)
@@ -153,7 +153,7 @@ func TestSavedSearches(t *testing.T) {
 	w.newBrowser().get(shared).leadsTo("/sign-in?return=" + url.QueryEscape(shared))
 
 	ada.get(edit+shared[7:]).expectPage(http.StatusOK, "[1 checked]").submitForm(edit+shared[7:], "", "name=files", "query=Open").leadsTo("/settings/saved?done=search-saved")
-	bob.get("/settings/saved").expectPage(http.StatusOK, "No searches are saved.")
+	bob.get("/settings/saved").expectPage(http.StatusOK, "There are no saved searches.")
 	bob.get(shared).expectPage(http.StatusNotFound)
 	ada.get("/settings/saved").submitForm("/settings/saved/delete", "").leadsTo("/settings/saved?done=search-deleted").expectPage(http.StatusOK, "The saved search is deleted.", "own")
 }
@@ -172,14 +172,14 @@ func TestMembersSeeTheirOwn(t *testing.T) {
 	w := newWorld(t, nil)
 	w.setUp()
 	bob := w.joinMember("bob")
-	bob.get("/settings/members").expectPage(http.StatusForbidden, "This page is for owners.")
+	bob.get("/settings/members").expectPage(http.StatusForbidden, "Only owners can view this page.")
 	if n := len(w.notes.records); n == 0 || w.notes.records[n-1].Action != audit.RequestDenied ||
 		w.notes.records[n-1].Metadata["route"] != "GET /settings/members" || w.notes.records[n-1].Actor.Kind != account.ActorUser {
 		t.Errorf("written down: %+v", w.notes.records)
 	}
 	csrf := formTokenOf(bob)
 	for _, path := range []string{"/settings/members", "/settings/members/invite", "/settings/members/revoke"} {
-		bob.postForm(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).expectPage(http.StatusForbidden, "for owners")
+		bob.postForm(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).expectPage(http.StatusForbidden, "Only owners")
 	}
 	bob.get("/settings/keys/new").expectPage(http.StatusOK, "[search checked]")
 	if strings.Contains(bob.page, `value="admin"`) {
@@ -241,16 +241,16 @@ func TestInvitations(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=bob", "role=MEMBER", "days=7").
-		expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
+		expectPage(http.StatusUnprocessableEntity, "Want an email address.")
 	ada.submitForm("/settings/members/invite", "", "email=bob@example.com", "role=KING", "days=7").
 		expectPage(http.StatusUnprocessableEntity, "Want OWNER or MEMBER.")
-	ada.submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK, "The invitation is made.")
+	ada.submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK, "The invitation is created.")
 	link := strings.TrimPrefix(ada.shownText(), w.server.URL)
 	bob := w.newBrowser()
 	bob.get(link).expectPage(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
-	bob.submitForm("/invite", "", "email=eve@example.com", "password="+password).expectPage(http.StatusForbidden, "not for this e-mail address")
+	bob.submitForm("/invite", "", "email=eve@example.com", "password="+password).expectPage(http.StatusForbidden, "for another email address")
 	bob.get(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
-	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or taken back")
+	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or revoked")
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
 	link = strings.TrimPrefix(ada.shownText(), w.server.URL)
 	ada.get("/settings/members").expectPage(http.StatusOK, "anyone with the link").
@@ -302,7 +302,7 @@ func TestTheListOfMembersIsWrittenDown(t *testing.T) {
 	}
 	w.notes.fail = errors.New("full")
 	ada.get("/settings/members").expectPage(http.StatusServiceUnavailable)
-	if strings.Contains(ada.page, "Invite somebody") {
+	if strings.Contains(ada.page, "Invite a member") {
 		t.Error("the list is shown all the same")
 	}
 }
@@ -329,12 +329,12 @@ func TestForms(t *testing.T) {
 	if b := send(func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, good); b.status != http.StatusForbidden {
 		t.Errorf("a neighbouring domain: %d", b.status)
 	}
-	send(nothing, url.Values{"name": {"changed"}}).expectPage(http.StatusForbidden, "from another sign-in")
-	send(nothing, url.Values{"name": {"changed"}, "csrf": {strings.Repeat("0", 64)}}).expectPage(http.StatusForbidden, "from another sign-in")
+	send(nothing, url.Values{"name": {"changed"}}).expectPage(http.StatusForbidden, "to another session")
+	send(nothing, url.Values{"name": {"changed"}, "csrf": {strings.Repeat("0", 64)}}).expectPage(http.StatusForbidden, "to another session")
 	send(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, good).expectPage(http.StatusUnsupportedMediaType)
 	send(nothing, url.Values{"csrf": good["csrf"], "name": {strings.Repeat("x", 70<<10)}}).expectPage(http.StatusRequestEntityTooLarge)
 	bob := w.joinMember("bob")
-	send(nothing, url.Values{"csrf": {formTokenOf(bob)}, "name": {"changed"}}).expectPage(http.StatusForbidden, "from another sign-in")
+	send(nothing, url.Values{"csrf": {formTokenOf(bob)}, "name": {"changed"}}).expectPage(http.StatusForbidden, "to another session")
 	if u, _ := w.directory.UserByEmail("ada@example.com"); u.Name != "Ada" {
 		t.Errorf("one of them has changed the name to %q", u.Name)
 	}
@@ -411,7 +411,7 @@ func TestFailuresAreNotShown(t *testing.T) {
 	ada := w.setUp()
 	w.directory.Fail(errors.New("disk 7 is on fire"))
 	ada.get("/settings/keys/new").submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7").
-		expectPage(http.StatusServiceUnavailable, "cannot save this now")
+		expectPage(http.StatusServiceUnavailable, "cannot save this right now")
 	if strings.Contains(ada.page, "disk 7") {
 		t.Error("a page tells of the disk")
 	}

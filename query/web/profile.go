@@ -19,7 +19,7 @@ func (s *Server) showProfile(w http.ResponseWriter, v *pageRequest, f form, stat
 		Providers           []connection
 	}{
 		f.newInput(input{Name: "name", Label: "Name", Value: v.user.Name, Complete: "name", Max: account.MaxNameBytes}),
-		f.newInput(input{Name: "old", Label: "Present password", Type: "password", Complete: "current-password", Required: true, Max: account.MaxPasswordBytes}),
+		f.newInput(input{Name: "old", Label: "Current password", Type: "password", Complete: "current-password", Required: true, Max: account.MaxPasswordBytes}),
 		f.newInput(now),
 		s.providerConnections(v.user),
 	}})

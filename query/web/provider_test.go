@@ -57,7 +57,7 @@ func TestProviderNewcomerWaits(t *testing.T) {
 	ada := f.setUp()
 	bob := f.newBrowser()
 	f.visitProvider(bob.get("/sign-in?return=/settings/sessions").expectPage(http.StatusOK, "Continue with Our Company"), "bob").
-		leadsTo("/welcome").expectPage(http.StatusOK, "waits for the approval")
+		leadsTo("/welcome").expectPage(http.StatusOK, "waiting for approval")
 	f.visitProvider(bob.get("/sign-in"), "bob").leadsTo("/welcome") // not a second user
 	ada.get("/settings/members").expectPage(http.StatusOK, "Waiting for approval", "bob@example.com").
 		submitForm("/settings/members", ">Approve<", "do=approved").leadsTo("/settings/members?done=approved")
@@ -72,14 +72,14 @@ func TestProviderInvitation(t *testing.T) {
 	ada := f.setUp()
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK)
 	link := strings.TrimPrefix(ada.shownText(), f.server.URL)
-	f.visitProvider(f.newBrowser().get(link), "none").expectPage(http.StatusForbidden, "could not be matched")
+	f.visitProvider(f.newBrowser().get(link), "none").expectPage(http.StatusForbidden, "could be matched")
 	bob := f.newBrowser()
 	f.visitProvider(bob.get(link), "bob").leadsTo("/settings/keys").expectPage(http.StatusOK, "API Keys", "Members")
 	f.newBrowser().get(link).expectPage(http.StatusForbidden)
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=carol@example.com", "role=MEMBER", "days=1").expectPage(http.StatusOK)
 	link = strings.TrimPrefix(ada.shownText(), f.server.URL)
 	ada.get("/settings/members").submitForm("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
-	f.visitProvider(f.newBrowser().get(link), "bob").expectPage(http.StatusForbidden, "not for this e-mail address")
+	f.visitProvider(f.newBrowser().get(link), "bob").expectPage(http.StatusForbidden, "for another email address")
 }
 
 func TestProviderAndPassword(t *testing.T) {
@@ -89,14 +89,14 @@ func TestProviderAndPassword(t *testing.T) {
 	for _, subject := range []string{"ada", "false", "none"} {
 		// The address of a user with a password is not enough unless configured, and an
 		// unverified address never is.
-		f.visitProvider(b.get("/sign-in"), subject).expectPage(http.StatusForbidden, "could not be matched")
+		f.visitProvider(b.get("/sign-in"), subject).expectPage(http.StatusForbidden, "could be matched")
 	}
 	f.visitProvider(b.get("/sign-in"), "").expectPage(http.StatusForbidden, "The provider did not sign you in.", "Continue with Our Company")
 
 	linking := newFederation(t, func(o *auth.Options) { o.LinkByEmail = true })
 	linking.setUp()
 	b = linking.newBrowser()
-	linking.visitProvider(b.get("/sign-in"), "false").expectPage(http.StatusForbidden, "could not be matched")
+	linking.visitProvider(b.get("/sign-in"), "false").expectPage(http.StatusForbidden, "could be matched")
 	linking.visitProvider(b.get("/sign-in?return=/settings/profile"), "ada").leadsTo("/settings/profile").expectPage(http.StatusOK, "ada@example.com")
 	u, _ := linking.directory.UserByEmail("ada@example.com")
 	if len(u.Identities) != 1 || u.Identities[0] != (account.Identity{Issuer: linking.provider.Issuer, Subject: "ada"}) {
@@ -144,16 +144,16 @@ func TestProviderIsConnected(t *testing.T) {
 	f.connectProvider(ada, "none").leadsTo("/settings/profile?done=connected").expectPage(http.StatusOK, "connected")
 	f.visitProvider(f.newBrowser().get("/sign-in"), "none").leadsTo("/")
 	// An identity belongs to one user.
-	f.connectProvider(bob, "none").expectPage(http.StatusForbidden, "could not be matched")
+	f.connectProvider(bob, "none").expectPage(http.StatusForbidden, "could be matched")
 	// The same user must return: from their own form, in their browser.
-	bob.postForm("/settings/profile/connect/company", nil).expectPage(http.StatusForbidden, "another sign-in")
+	bob.postForm("/settings/profile/connect/company", nil).expectPage(http.StatusForbidden, "another session")
 	bob.get("/settings/profile").submitForm("/settings/profile/connect/company", "").expectPage(http.StatusOK)
 	_, rest, _ := strings.Cut(bob.page, `<a class="button" href="`)
 	address, _, _ := strings.Cut(rest, `"`)
 	back := f.provider.Visit(unescapeHTML(address), "bob").String()
 	bob.get("/settings/profile").submitForm("/sign-out", "").leadsTo("/sign-in?done=signed-out")
 	bob.submitForm("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
-	bob.get(back).expectPage(http.StatusBadRequest, "begun in another browser")
+	bob.get(back).expectPage(http.StatusBadRequest, "started in another browser")
 	if _, found := f.directory.UserByIdentity(account.Identity{Issuer: f.provider.Issuer, Subject: "bob"}); found {
 		t.Error("the identity was given to somebody")
 	}
@@ -178,9 +178,9 @@ func TestProviderArrivals(t *testing.T) {
 	// An attacker's callback in this browser must not sign the user in as someone else.
 	eve := f.newBrowser().get("/auth/oidc/company")
 	back := f.provider.Visit(eve.header.Get("Location"), "bob").String()
-	f.newBrowser().get(back).expectPage(http.StatusBadRequest, "begun in another browser")
+	f.newBrowser().get(back).expectPage(http.StatusBadRequest, "started in another browser")
 	eve.get(back).leadsTo("/")
-	eve.get(back).expectPage(http.StatusBadRequest, "or is over")
+	eve.get(back).expectPage(http.StatusBadRequest, "or has already ended")
 	if strings.Contains(eve.page, "code=") {
 		t.Error("a page shows the code")
 	}
@@ -197,7 +197,7 @@ func TestProviderIsDown(t *testing.T) {
 		return []oidc.Provider{{Name: "company", Issuer: down.URL, ClientID: "quarry"}}
 	})
 	w.setUp()
-	b := w.newBrowser().get("/auth/oidc/company").expectPage(http.StatusBadGateway, "cannot be reached", "E-mail address")
+	b := w.newBrowser().get("/auth/oidc/company").expectPage(http.StatusBadGateway, "cannot be reached", "Email address")
 	if strings.Contains(b.page, "connection refused") || strings.Contains(b.page, down.URL) {
 		t.Errorf("the page tells more than it should:\n%s", b.pageText())
 	}

@@ -278,7 +278,7 @@ func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 	if f, err := o.s.o.Search.Freshness(ctx, ids); err == nil {
 		state.describeFreshness(o.s.texts, f, o.s.o.Now())
 	} else {
-		o.s.o.Logger.WarnContext(ctx, "freshness not known", "error", err)
+		o.s.o.Logger.WarnContext(ctx, "freshness unknown", "error", err)
 	}
 	if o.unsorted && !o.p.ByRank {
 		p := *o.p

@@ -117,15 +117,15 @@ func TestSearchStates(t *testing.T) {
 			f.result.Stats = search.Stats{Matches: 1, Files: 1, Displayed: 1}
 		}, "/search?q=kettle", 200, []string{"1 match in 1 file"}, nil},
 		{"other names", 1, nil, "/search?query=a.b&isRegexEnabled=true&isCaseSensitivityEnabled=true", 200, []string{`name="re" value="1" checked`, `name="case" value="1" checked`, `value="a.b"`}, nil},
-		{"none", 0, nil, "/search?q=Kettle[a]&case=1", 200, []string{"No match", "any upper and lower case", "as a regular expression", "search all branches", "rev%3A%2A"}, []string{"all of them"}},
-		{"refused", 0, nil, "/search?q=foo+%28bar&re=1", 400, []string{"The query cannot be read", "foo <mark>(</mark>bar", "Column 5", `value="foo (bar"`}, nil},
+		{"none", 0, nil, "/search?q=Kettle[a]&case=1", 200, []string{"No match", "ignoring case", "as a regular expression", "search all branches", "rev%3A%2A"}, []string{"all of them"}},
+		{"refused", 0, nil, "/search?q=foo+%28bar&re=1", 400, []string{"Invalid query", "foo <mark>(</mark>bar", "Column 5", `value="foo (bar"`}, nil},
 		{"empty", 0, nil, "/search?q=+", 303, nil, nil},
 		{"display limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "display limit", 4312 }, "/search?q=kettle", 200, []string{"4,312 matches", "the first 8", "Show 10,000", "n=10000"}, []string{"all of them"}},
 		{"match limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "match limit", 100_001 }, "/search?q=kettle", 200, []string{"More than 100,000 matches", "Narrow the query:"}, nil},
 		{"server match limit", 2, func(f *fakeSearches) { f.reason = "server match limit" }, "/search?q=kettle", 200, []string{"More than 7 matches", "Narrow the query:"}, []string{"Show 10,000"}},
-		{"time limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Duration = "time limit", 10*time.Second }, "/search?q=kettle", 200, []string{"stopped after 10.0 s", "three letters in a row"}, nil},
-		{"scan limit", 2, func(f *fakeSearches) { f.reason = "scan limit" }, "/search?q=kettle", 200, []string{"three letters in a row"}, nil},
-		{"byte limit", 2, func(f *fakeSearches) { f.reason = "byte limit" }, "/search?q=kettle", 200, []string{"64 MiB are shown; the count is exact"}, nil},
+		{"time limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Duration = "time limit", 10*time.Second }, "/search?q=kettle", 200, []string{"stopped after 10.0 s", "three consecutive letters"}, nil},
+		{"scan limit", 2, func(f *fakeSearches) { f.reason = "scan limit" }, "/search?q=kettle", 200, []string{"three consecutive letters"}, nil},
+		{"byte limit", 2, func(f *fakeSearches) { f.reason = "byte limit" }, "/search?q=kettle", 200, []string{"64 MiB of results are shown; the count is exact"}, nil},
 		{"missing", 2, func(f *fakeSearches) { f.reason = "missing documents" }, "/search?q=kettle", 200, []string{"being restored"}, nil},
 		{"notice", 0, func(f *fakeSearches) {
 			f.result.Notices = []syntax.Notice{{Code: syntax.TermFindsNothing, Message: "kettel has no match.", Suggestions: []string{"kettle"}, Queries: []string{"kettle lang:go"}}}
@@ -135,7 +135,7 @@ func TestSearchStates(t *testing.T) {
 		{"repositories", 0, func(f *fakeSearches) { f.result.Repositories = known[:1]; f.result.Stats.Matches = 1 }, "/search?q=type:repo+open", 200, []string{"1 repository", `href="/browse/example.com/open/-/tree/"`}, []string{"No match"}},
 		{"failure", 2, func(f *fakeSearches) { f.err = errors.New("disk 7 is on fire") }, "/search?q=kettle", 200, []string{"kettle1.go", "The search did not finish.", "request-1", "Search again"}, []string{"disk 7"}},
 		{"busy", 0, func(f *fakeSearches) { f.err = search.ErrBusy }, "/search?q=kettle", 200, []string{"Too many searches are running", `data-wait="2"`}, nil},
-		{"context", 0, func(f *fakeSearches) { f.err = code.ErrNotFound }, "/search?q=kettle", 200, []string{"no search context of that name"}, nil},
+		{"context", 0, func(f *fakeSearches) { f.err = code.ErrNotFound }, "/search?q=kettle", 200, []string{"no search context with this name"}, nil},
 		{"waiting", 1, func(f *fakeSearches) {
 			f.freshness = indexing.Summary{Waiting: 2, OldestAt: now.Add(-90 * time.Second)}
 		}, "/search?q=kettle", 200, []string{`class="fresh warn">2 pushes waiting, the oldest for 1 min`}, nil},
@@ -145,13 +145,13 @@ func TestSearchStates(t *testing.T) {
 		{"importing", 1, func(f *fakeSearches) {
 			f.freshness = indexing.Summary{Importing: "example.com/open", Files: 312_000, FilesTotal: 1_100_000}
 		}, "/search?q=kettle", 200, []string{"312,000 of 1,100,000 files, results are partial"}, nil},
-		{"as of", 1, func(f *fakeSearches) { f.asOf = "2026-03-04T03:06:00Z" }, "/search?q=kettle", 200, []string{"This server shows the past: 2026-03-04T03:06:00Z"}, nil},
+		{"as of", 1, func(f *fakeSearches) { f.asOf = "2026-03-04T03:06:00Z" }, "/search?q=kettle", 200, []string{"This server shows the index as of 2026-03-04T03:06:00Z"}, nil},
 		{"explained", 1, func(f *fakeSearches) {
 			f.result.Explain = &search.Explain{Query: "kettle!", Atoms: []string{"ket AND ttl"}, Stages: search.Stages{VerifyMicros: 1234}}
 		}, "/search?q=kettle&explain=1", 200, []string{"ket AND ttl", "1,234 µs"}, nil},
 		{"related", 0, func(f *fakeSearches) {
 			f.result.Related = []search.Related{{Reason: "spelling", Query: "kettle", Files: []search.FileMatch{newFile("near.go", 1)}}}
-		}, "/search?q=kettel", 200, []string{"Spelled otherwise:", "near.go"}, nil},
+		}, "/search?q=kettel", 200, []string{"Similar spelling:", "near.go"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := searchOf(t, c.files, c.set)
@@ -400,7 +400,7 @@ func TestSortByRank(t *testing.T) {
 		}
 		return names
 	}
-	page := w.browser.get("/search?q=kettle").expectPage(http.StatusOK, "Sort by rank").page
+	page := w.browser.get("/search?q=kettle").expectPage(http.StatusOK, "Sort by relevance").page
 	if got := strings.Join(order(page), " "); got != "kettle0 kettle1 kettle2" {
 		t.Errorf("files as they came: %s", got)
 	}
@@ -409,11 +409,11 @@ func TestSortByRank(t *testing.T) {
 		t.Fatal("no link to the order of the rank")
 	}
 	page = w.browser.get(unescapeHTML(link[1])).expectPage(http.StatusOK).page
-	if got := strings.Join(order(page), " "); got != "kettle2 kettle0 kettle1" || strings.Contains(page, "Sort by rank") {
+	if got := strings.Join(order(page), " "); got != "kettle2 kettle0 kettle1" || strings.Contains(page, "Sort by relevance") {
 		t.Errorf("files by rank: %s", got)
 	}
 	w.searches.files[2].Score = 0
-	if page = w.browser.get("/search?q=kettle").page; strings.Contains(page, "Sort by rank") {
+	if page = w.browser.get("/search?q=kettle").page; strings.Contains(page, "Sort by relevance") {
 		t.Error("files in the order of their rank can be sorted")
 	}
 }

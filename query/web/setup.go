@@ -26,14 +26,14 @@ func (s *Server) showSetup(w http.ResponseWriter, v *pageRequest, f form, status
 	}{
 		token,
 		f.newInput(input{Name: "name", Label: "Name", Complete: "name", Max: 200}),
-		f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.newInput(input{Name: "email", Label: "Email address", Type: "email", Complete: "username", Required: true, Max: 254}),
 		f.newInput(passwordField),
 	}})
 }
 
 var passwordField = input{
 	Name: "password", Label: "Password", Type: "password", Complete: "new-password", Required: true, Max: 1024,
-	Hint: "At least 8 characters. A few words in a row are good.",
+	Hint: "At least 8 characters. A few random words work well.",
 }
 
 func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
@@ -46,7 +46,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 	}
 	in, err := s.o.Accounts.Setup(v.r.Context(), s.o.Accounts.Origin(v.r), newcomerOf(f))
 	if errors.Is(err, auth.ErrUnauthenticated) {
-		f.addError("", "This link is not the latest one that the server printed. Check its output: every start prints a new one.")
+		f.addError("", "This is not the latest link that the server printed. Check its output: the link changes at every start.")
 		return s.showSetup(w, v, f, http.StatusForbidden)
 	}
 	if err != nil {

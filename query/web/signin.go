@@ -37,7 +37,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, v *pageRequest, f form, back 
 		Email, Password input
 	}{
 		back, s.providerButtons(),
-		f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.newInput(input{Name: "email", Label: "Email address", Type: "email", Complete: "username", Required: true, Max: 254}),
 		f.newInput(input{Name: "password", Label: "Password", Type: "password", Complete: "current-password", Required: true, Max: 1024}),
 	}})
 }
@@ -57,7 +57,7 @@ func (s *Server) signIn(w http.ResponseWriter, v *pageRequest) error {
 		seeOther(w, v, "/welcome")
 		return nil
 	case errors.Is(err, auth.ErrUnauthenticated):
-		f.addError("", "The e-mail address or the password is wrong, or the account may not sign in.")
+		f.addError("", "The email address or the password is wrong, or the account may not sign in.")
 		return s.showSignIn(w, v, f, back, http.StatusForbidden)
 	}
 	f, status := s.formWithError(w, v, f, err, nil)

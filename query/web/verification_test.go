@@ -45,7 +45,7 @@ func TestVerifyPage(t *testing.T) {
 	}
 
 	api.frames = []string{`{"type":"progress","counts":{"repositories":0,"repositoriesTotal":2,"refs":0,"files":0}}`, fmt.Sprintf(verified, 0)}
-	run("repositories=team/kettle  7", "remote=1").expectPage(http.StatusOK, "Nothing differs.", "2 of 2 repositories, 3 branches and tags, 40 files", "Verify again")
+	run("repositories=team/kettle  7", "remote=1").expectPage(http.StatusOK, "No differences.", "2 of 2 repositories, 3 branches and tags, 40 files", "Verify again")
 	if want := `POST /api/verifications {"repositories":["team/kettle","7"],"remote":true}`; strings.TrimSpace(api.asked) != want {
 		t.Errorf("asked %s, want %s", api.asked, want)
 	}
@@ -107,8 +107,8 @@ func TestVerifyPage(t *testing.T) {
 	t.Run("member", func(t *testing.T) {
 		api.asked = ""
 		bob := w.joinMember("bob")
-		bob.get("/admin/verify").expectPage(http.StatusForbidden, "This page is for owners.")
-		bob.postForm("/admin/verify", nil).expectPage(http.StatusForbidden, "This page is for owners.")
+		bob.get("/admin/verify").expectPage(http.StatusForbidden, "Only owners can view this page.")
+		bob.postForm("/admin/verify", nil).expectPage(http.StatusForbidden, "Only owners can view this page.")
 		if api.asked != "" {
 			t.Errorf("a member verified: %s", api.asked)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// "Why is my file not here?": people paste the address of a file, on this server, on its
+// "Why is my file missing?": people paste the address of a file, on this server, on its
 // code host or as repository/path, and get the reason and what to do.
 
 const (

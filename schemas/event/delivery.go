@@ -43,7 +43,7 @@ type Delivery struct {
 	ReceivedAt time.Time `json:"receivedAt"`
 }
 
-// PushOutcome is the outcome of a push that led to no RevisionIndexed of its own.
+// PushOutcome is the outcome of a push that led to no separate RevisionIndexed.
 type PushOutcome string
 
 // Outcomes of pushes without a RevisionIndexed of their own.

@@ -233,8 +233,8 @@ func giteaSource(r revision) string {
 	return "/src/" + cmp.Or(kind, "branch") + "/" + escapePath(r.name)
 }
 
-// azureVersion returns a revision in the syntax of Azure DevOps queries: GB, GT or GC,
-// then the name, as in the URLs of its own pages. If the letters are missing, as in
+// azureVersion returns a revision in the syntax of Azure DevOps URLs: GB, GT or GC, then
+// the name. If the letters are missing, as in
 // version=main, Azure DevOps shows the default branch. It returns "" for a default branch
 // whose name is unknown.
 func azureVersion(r revision) string {

@@ -79,7 +79,7 @@ func (g *Group) startActor(ctx context.Context, a *actor, returned chan<- *actor
 // stopActors stops the actors in reverse order.
 func (g *Group) stopActors(first *actor) error {
 	if first != nil {
-		g.log.Info("a part stopped, so the others stop too", "part", first.name)
+		g.log.Info("a component stopped; stopping the others", "part", first.name)
 	}
 	timer := time.NewTimer(g.drain)
 	defer timer.Stop()

@@ -4,11 +4,11 @@ import "time"
 
 // Audit defines the contents of the audit log and their retention.
 type Audit struct {
-	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes of records wait because the event log accepts none. Off: answer them, and count the lost records. Changes wait for the log in any case."`
-	QueryText  bool     `yaml:"queryText" doc:"Record the text of queries, up to 512 bytes. Off: record only that there was a search."`
+	Required   bool     `yaml:"required" doc:"Reject requests once queueBytes of records are waiting because the event log does not accept them. Off: answer them and count the lost records. Changes always wait for the log."`
+	QueryText  bool     `yaml:"queryText" doc:"Record the text of queries, up to 512 bytes. Off: record only that a search took place."`
 	Retention  Duration `yaml:"retention" doc:"How long entries are kept. 0: forever."`
-	SealEvery  Duration `yaml:"sealEvery" doc:"How long entries go without a seal, which shows later whether they were changed."`
-	QueueBytes Bytes    `yaml:"queueBytes" doc:"Entries that wait in memory for the event log."`
+	SealEvery  Duration `yaml:"sealEvery" doc:"Longest time until new entries are sealed. A seal proves later whether entries were changed."`
+	QueueBytes Bytes    `yaml:"queueBytes" doc:"Size of the queue of entries in memory that wait for the event log."`
 	MaxWait    Duration `yaml:"maxWait" doc:"Longest time that a request waits for the audit log."`
 }
 

@@ -12,11 +12,11 @@ import (
 // Clone defines how git accesses the repositories of a connection. The files are read at
 // every fetch.
 type Clone struct {
-	User           string `yaml:"user" doc:"User name for git. Empty: what the kind of host expects with a token, or git with sshKeyFile; gerrit has none, and takes the user of the connection."`
-	Token          Secret `yaml:"token" doc:"Token for git alone, as env:NAME or file:PATH; never in place. Empty: the token of the connection."`
-	SSHKeyFile     string `yaml:"sshKeyFile" doc:"Private key without a passphrase. With it git clones by SSH, whatever the clone URL says, and needs knownHostsFile."`
-	KnownHostsFile string `yaml:"knownHostsFile" doc:"Keys of the host, in the form of known_hosts. A host whose key is not there is refused."`
-	SSHHost        string `yaml:"sshHost" doc:"Host and port of SSH, as ssh.example.org:2222. Empty: the host of url at the usual port of the kind."`
+	User           string `yaml:"user" doc:"User name for git. Empty: the name that the kind of host expects with a token, or git with sshKeyFile; for gerrit, the user of the connection."`
+	Token          Secret `yaml:"token" doc:"Token only for git, as env:NAME or file:PATH; a literal value is rejected. Empty: the token of the connection."`
+	SSHKeyFile     string `yaml:"sshKeyFile" doc:"Private key without a passphrase. If set, git clones over SSH regardless of the clone URL, and knownHostsFile is required."`
+	KnownHostsFile string `yaml:"knownHostsFile" doc:"Host keys in known_hosts format. A host whose key is not listed is rejected."`
+	SSHHost        string `yaml:"sshHost" doc:"SSH host and port, such as ssh.example.org:2222. Empty: the host of url with the default port of the kind."`
 }
 
 // maxAuthorityBytes bounds the size of a CA file that is checked.

@@ -7,204 +7,204 @@ import (
 // Config contains every setting of quarry serve. The zero value is not useful: see
 // Default.
 type Config struct {
-	Data          string       `yaml:"data" doc:"Directory of everything that quarry keeps. One process holds it at a time."`
-	Listen        string       `yaml:"listen" doc:"Address of the API, the webhooks and, unless metricsListen is set, the metrics."`
-	MetricsListen string       `yaml:"metricsListen" doc:"Address of GET /metrics alone. Empty: on the same listener as the API."`
-	PublicURL     string       `yaml:"publicUrl" doc:"URL under which people reach the server, for links in answers. Empty: http:// and the listen address."`
-	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"What this process does. Without Kafka, one process has all roles."`
-	Logging       Logging      `yaml:"logging" doc:"What the process says on its standard error."`
-	Log           Log          `yaml:"log" doc:"The event log, the truth of the system."`
-	Storage       Storage      `yaml:"storage" doc:"Directories, where they are not below data, and the search for damaged files."`
-	Git           Git          `yaml:"git" doc:"What git may fetch, and its limits."`
+	Data          string       `yaml:"data" doc:"Directory for all data. Only one process can use it at a time."`
+	Listen        string       `yaml:"listen" doc:"Listen address of the API, the webhooks and, unless metricsListen is set, the metrics."`
+	MetricsListen string       `yaml:"metricsListen" doc:"Separate listen address for GET /metrics. Empty: metrics are served with the API."`
+	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links. Empty: http:// and the listen address."`
+	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
+	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
+	Log           Log          `yaml:"log" doc:"The event log, the source of truth."`
+	Storage       Storage      `yaml:"storage" doc:"Directories outside of data, and the scrub for damaged files."`
+	Git           Git          `yaml:"git" doc:"What git may fetch, and limits for it."`
 	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
-	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
-	Query         Query        `yaml:"query" doc:"Bounds of a search."`
-	Scip          Scip         `yaml:"scip" doc:"Precise indexes, which continuous integration uploads."`
+	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyze and build segments."`
+	Query         Query        `yaml:"query" doc:"Search limits."`
+	Scip          Scip         `yaml:"scip" doc:"Precise indexes uploaded by CI."`
 	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
-	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits of a caller. The operator on this machine has none."`
+	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits per caller. They do not apply to the operator."`
 	Audit         Audit        `yaml:"audit" doc:"The record of who did what, and how long it is kept."`
-	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
-	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
-	Discovery     Discovery    `yaml:"discovery" doc:"How the repositories of connections are found through the APIs of their code hosts."`
-	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks, or whose repositories are found through their API. Set in the file only."`
+	Cache         Cache        `yaml:"cache" doc:"Memory caches that reduce disk reads."`
+	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and shutdown."`
+	Discovery     Discovery    `yaml:"discovery" doc:"Discovery of repositories through the APIs of code hosts."`
+	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks or whose repositories are discovered through their API. Can only be set in the file."`
 }
 
 // Logging defines what the process writes to its standard error.
 type Logging struct {
-	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Lowest level that is written."`
-	Format string `yaml:"format" enum:"text,json" doc:"Form of a line."`
+	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Minimum level of log messages."`
+	Format string `yaml:"format" enum:"text,json" doc:"Format of log messages."`
 }
 
 // Log chooses the driver of the event log.
 type Log struct {
-	Driver     string `yaml:"driver" enum:"embedded,kafka" doc:"embedded keeps the log in the data directory; kafka uses the brokers below."`
-	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. 0: one in the embedded log, four on brokers. A log that exists keeps its number."`
-	Kafka      Kafka  `yaml:"kafka" doc:"Used with log.driver kafka."`
+	Driver     string `yaml:"driver" enum:"embedded,kafka" doc:"embedded stores the log in the data directory; kafka uses the brokers below."`
+	Partitions int    `yaml:"partitions" doc:"Number of partitions of new topics. 0: one for the embedded log, four for Kafka. An existing log keeps its number."`
+	Kafka      Kafka  `yaml:"kafka" doc:"Kafka settings, used if log.driver is kafka."`
 }
 
 // Kafka defines how to reach the brokers.
 type Kafka struct {
-	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
-	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created. 0: as the brokers have it by default."`
-	AllowDataLoss     bool      `yaml:"allowDataLoss" doc:"Start even if the brokers are set to delete events: retention or compaction of quarry.events or quarry.accounts."`
-	SessionTimeout    Duration  `yaml:"sessionTimeout" doc:"How long a worker may be silent before others take over its repositories. Brokers refuse less than their group.min.session.timeout.ms, 6s unless it is set."`
-	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of the connection."`
-	SASL              KafkaSASL `yaml:"sasl" doc:"Who we are to the brokers."`
+	Brokers           []string  `yaml:"brokers" doc:"Addresses (host:port) of one or more brokers."`
+	ReplicationFactor int       `yaml:"replicationFactor" doc:"Replication factor of new topics. 0: the default of the brokers."`
+	AllowDataLoss     bool      `yaml:"allowDataLoss" doc:"Start even if the retention or compaction of quarry.events or quarry.accounts lets the brokers delete events."`
+	SessionTimeout    Duration  `yaml:"sessionTimeout" doc:"Time without a heartbeat after which other workers take over the repositories of a worker. Brokers reject values below their group.min.session.timeout.ms, 6s by default."`
+	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of connections to the brokers."`
+	SASL              KafkaSASL `yaml:"sasl" doc:"Authentication with the brokers."`
 }
 
 // KafkaTLS encrypts the connection to the brokers.
 type KafkaTLS struct {
-	Enabled    bool   `yaml:"enabled" doc:"Speak TLS."`
-	CAFile     string `yaml:"caFile" doc:"PEM file of the authorities to trust. Empty: those of the system."`
-	CertFile   string `yaml:"certFile" doc:"PEM file of the client's certificate."`
-	KeyFile    string `yaml:"keyFile" doc:"PEM file of the client's key."`
-	ServerName string `yaml:"serverName" doc:"Name to expect in the broker's certificate. Empty: the host of its address."`
+	Enabled    bool   `yaml:"enabled" doc:"Use TLS."`
+	CAFile     string `yaml:"caFile" doc:"PEM file of trusted certificate authorities. Empty: those of the system."`
+	CertFile   string `yaml:"certFile" doc:"PEM file of the client certificate."`
+	KeyFile    string `yaml:"keyFile" doc:"PEM file of the client key."`
+	ServerName string `yaml:"serverName" doc:"Expected name in the broker's certificate. Empty: the host of the broker's address."`
 }
 
 // KafkaSASL authenticates to the brokers.
 type KafkaSASL struct {
-	Mechanism string `yaml:"mechanism" enum:",plain,scram-sha-256,scram-sha-512" doc:"Empty: none."`
-	Username  string `yaml:"username" doc:"User of the broker."`
-	Password  Secret `yaml:"password" doc:"Password of the user."`
+	Mechanism string `yaml:"mechanism" enum:",plain,scram-sha-256,scram-sha-512" doc:"SASL mechanism. Empty: none."`
+	Username  string `yaml:"username" doc:"User name."`
+	Password  Secret `yaml:"password" doc:"Password."`
 }
 
 // Storage moves directories out of Data. A directory that is not set is below Data.
 type Storage struct {
-	Log         string `yaml:"log" doc:"Embedded log. Empty: log below data."`
-	Segments    string `yaml:"segments" doc:"Segment store. Empty: segments below data."`
-	Projections string `yaml:"projections" doc:"Projections. Empty: projections below data."`
-	Accounts    string `yaml:"accounts" doc:"Rows of accounts and audit log. Empty: accounts below data."`
-	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
+	Log         string `yaml:"log" doc:"Directory of the embedded log. Empty: log in the data directory."`
+	Segments    string `yaml:"segments" doc:"Directory of the segment store. Empty: segments in the data directory."`
+	Projections string `yaml:"projections" doc:"Directory of the projections. Empty: projections in the data directory."`
+	Accounts    string `yaml:"accounts" doc:"Directory of the accounts and the audit log. Empty: accounts in the data directory."`
+	Mirrors     string `yaml:"mirrors" doc:"Directory of the git mirrors, a cache. Empty: mirrors in the data directory."`
 	// MinFreeBytes is checked against the file system of each directory.
-	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Free space of a disk below which Quarry only reads: webhooks and changes get 503, nothing is indexed, searches go on."`
+	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Minimum free disk space. Below it, Quarry is read-only: webhooks and changes are answered with 503 and indexing stops, but searches continue."`
 	// ScrubBytesPerSecond bounds the search for damaged files.
-	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"How fast log, segments and rows are read, once a day, to find damaged files. 0: not at all."`
+	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"Read rate of the daily scrub, which looks for damaged files in the log, the segments and the stores. 0: no scrub."`
 }
 
 // Git contains the policy on clone URLs and the bounds of git.
 type Git struct {
-	AllowedProtocols []string `yaml:"allowedProtocols" enum:"https,http,ssh,git,file" doc:"Protocols of clone URLs. A path on this machine counts as file and needs allowedRoots as well."`
-	AllowedRoots     []string `yaml:"allowedRoots" doc:"Directories below which a repository may be read by path. Empty: none."`
-	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Networks outside the public Internet, as CIDR, that git and requests to code hosts may reach. Empty: public addresses, and private ones of the hosts that connections name by url."`
-	DeniedNetworks   []string `yaml:"deniedNetworks" doc:"Networks, as CIDR, that neither may reach, even if they are public or in allowedNetworks. Unless set: the addresses at which clouds give out the credentials of a machine."`
-	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Longest time of one fetch."`
-	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Largest mirror on disk."`
-	CollectAfter     Duration `yaml:"collectAfter" doc:"Time in which commits that no branch leads to any more are gone from the mirrors of fetched repositories. 0: they stay."`
-	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve commits that no branch or tag leads to, by their IDs, to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
+	AllowedProtocols []string `yaml:"allowedProtocols" enum:"https,http,ssh,git,file" doc:"Allowed protocols of clone URLs. A local path counts as file and must also be within allowedRoots."`
+	AllowedRoots     []string `yaml:"allowedRoots" doc:"Directories whose repositories may be registered by path. Empty: none."`
+	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Networks (CIDR) outside the public internet that git and requests to code hosts may reach. Empty: only public addresses, and private addresses of the hosts in the url of connections."`
+	DeniedNetworks   []string `yaml:"deniedNetworks" doc:"Networks (CIDR) that neither may reach, even if they are public or in allowedNetworks. Default: the metadata addresses of cloud providers, which hand out credentials of the machine."`
+	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Timeout of one fetch."`
+	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Maximum size of a mirror on disk."`
+	CollectAfter     Duration `yaml:"collectAfter" doc:"Time within which unreachable commits are removed from the mirrors of fetched repositories. 0: they are kept."`
+	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve unreachable commits by ID to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
 }
 
 // Ingest bounds the receiver.
 type Ingest struct {
-	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a webhook."`
-	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a webhook waits for the log before it gets 503."`
-	MaxBacklog    int      `yaml:"maxBacklog" doc:"Records that may wait for the workers; above it, webhooks get 503."`
+	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Maximum size of a webhook body."`
+	AppendTimeout Duration `yaml:"appendTimeout" doc:"Time that a webhook waits for the log before it is answered with 503."`
+	MaxBacklog    int      `yaml:"maxBacklog" doc:"Maximum number of records that wait for the workers. Above it, webhooks are answered with 503."`
 }
 
 // Pipeline bounds the workers.
 type Pipeline struct {
-	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network, or fewer for want of memory."`
-	MaxAhead      int      `yaml:"maxAhead" doc:"Records that the projections may be behind the log; beyond that the workers begin nothing until it is half."`
-	Builders      int      `yaml:"builders" doc:"Large segments built at once, by imports and merges together; each takes 1.6 times pipeline.segmentBytes. 0: one per CPU, or fewer for want of memory."`
-	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment. 0: 128 MiB, or less for want of memory: a query visits every segment."`
-	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
-	Ctags         string   `yaml:"ctags" doc:"Absolute path of universal-ctags, built with sandbox and JSON, which finds symbols in languages that Quarry has no reader for. Files that are indexed already stay as they are until they change: give all workers of one log the same. Empty: none."`
-	MaxFiles      int      `yaml:"maxFiles" doc:"Files of the largest repository that is indexed, about 600 bytes of memory each while it is imported. 0: what a third of runtime.memoryBytes holds, at most 4,000,000."`
-	MaxRefs       int      `yaml:"maxRefs" doc:"Branches and tags of one repository that are indexed, at most 200,000. Of more that are selected, those with the newest commits are; the others are listed in the status of the repository. The default is 5,000."`
-	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
-	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
-	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
-	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
+	Concurrency   int      `yaml:"concurrency" doc:"Number of repositories whose events are handled concurrently. 0: twice the number of CPUs, because fetches wait for the network, or fewer if memory is low."`
+	MaxAhead      int      `yaml:"maxAhead" doc:"Maximum number of records by which the projections may lag behind the log. Above it, workers start no new work until the lag has halved."`
+	Builders      int      `yaml:"builders" doc:"Number of large segments built concurrently by imports and merges. Each needs 1.6 times pipeline.segmentBytes of memory. 0: one per CPU, or fewer if memory is low."`
+	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Maximum text size of a segment. 0: 128 MiB, or less if memory is low. Every query visits every segment, so smaller segments make searches slower."`
+	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Maximum size of an indexed file. Larger files are listed as skipped."`
+	Ctags         string   `yaml:"ctags" doc:"Absolute path of universal-ctags, built with sandbox and JSON support. It finds symbols in languages that Quarry does not support itself. Files that are already indexed do not change until their content does, so use the same setting for all workers of a log. Empty: none."`
+	MaxFiles      int      `yaml:"maxFiles" doc:"Maximum number of files of an indexed repository. Each needs about 600 bytes of memory during the import. 0: as many as fit in a third of runtime.memoryBytes, at most 4,000,000."`
+	MaxRefs       int      `yaml:"maxRefs" doc:"Maximum number of indexed branches and tags of one repository, at most 200,000. If more are selected, those with the newest commits are indexed, and the others are listed in the status of the repository. The default is 5,000."`
+	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are checked for dead text. Small segments are merged as they appear. 0: never merge."`
+	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time within which the text of a removed repository or branch is deleted from disk. 0: whenever a merge drops it."`
+	MaxAttempts   int      `yaml:"maxAttempts" doc:"Number of attempts before an event becomes a dead letter."`
+	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event is retried while its code host does not answer, before it becomes a dead letter."`
 	// The following settings control reconciliation, which finds pushes without a
 	// webhook.
-	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is checked for pushes without a webhook. The checks are spread over the interval. 0: never."`
-	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a change without a webhook must persist before it is indexed."`
-	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are checked at once."`
+	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is checked for pushes that no webhook announced. The checks are spread over the interval. 0: never."`
+	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long Quarry waits for the webhook of a detected push before it indexes the push."`
+	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Number of repositories checked concurrently."`
 }
 
 // Scip bounds precise indexes.
 type Scip struct {
-	KeepUploads    int   `yaml:"keepUploads" doc:"Uploads of each path and indexer that a repository keeps, the newest; 1 to 64."`
-	MaxUploadBytes Bytes `yaml:"maxUploadBytes" doc:"Largest upload."`
-	MaxTotalBytes  Bytes `yaml:"maxTotalBytes" doc:"Space of the precise indexes of all repositories; further uploads are refused."`
+	KeepUploads    int   `yaml:"keepUploads" doc:"Number of uploads kept per repository, path and indexer, the newest first; 1 to 64."`
+	MaxUploadBytes Bytes `yaml:"maxUploadBytes" doc:"Maximum size of an upload."`
+	MaxTotalBytes  Bytes `yaml:"maxTotalBytes" doc:"Maximum disk space of all precise indexes. Uploads that would exceed it are rejected."`
 }
 
 // Query bounds a search.
 type Query struct {
-	Timeout          Duration `yaml:"timeout" doc:"Longest time of one search; it then returns what it has found."`
-	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Searches that begin at once; others wait. 0: four per CPU."`
-	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that may wait to start; further ones get 503."`
-	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to begin."`
-	MaxHeavy         int      `yaml:"maxHeavy" doc:"Long searches that run at once, on the CPUs that other searches leave. 0: 32 per CPU."`
-	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Long searches that may wait to continue; further ones get 503."`
-	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever the request."`
-	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search reads. 0: bounded by time only."`
-	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer. 0: three quarters of query.totalMemoryBytes."`
-	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each. 0: an eighth of runtime.memoryBytes."`
-	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; further matches are counted and not shown."`
-	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
+	Timeout          Duration `yaml:"timeout" doc:"Timeout of a search. It then returns the results found so far."`
+	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Maximum number of concurrent searches. Others wait. 0: four per CPU."`
+	MaxWaiting       int      `yaml:"maxWaiting" doc:"Maximum number of searches that wait to start. Further ones are answered with 503."`
+	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to start."`
+	MaxHeavy         int      `yaml:"maxHeavy" doc:"Maximum number of concurrent heavy searches. They use the CPU time that other searches leave. 0: 32 per CPU."`
+	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Maximum number of heavy searches that wait to continue. Further ones are answered with 503."`
+	MaxMatches       int      `yaml:"maxMatches" doc:"Maximum number of matches in a response, regardless of the request."`
+	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Maximum amount of text that one search reads. 0: limited only by time."`
+	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Maximum memory that one search uses for matches and its response. 0: three quarters of query.totalMemoryBytes."`
+	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same limit for all searches together, not counting the first MiB of each. 0: an eighth of runtime.memoryBytes."`
+	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Maximum approximate size of a response as JSON. Further matches are counted but not returned."`
+	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Maximum size of a request body."`
 	// Contexts are the values of the filter context:.
-	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the filter context:. Set in the file only."`
+	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the context: filter. Can only be set in the file."`
 }
 
 // Context is a set of repositories that queries select with context:NAME.
 type Context struct {
-	Name    string   `yaml:"name" doc:"Value of context: that selects the set: letters, digits, dash and underscore."`
-	Include []string `yaml:"include" doc:"Globs on full repository names: * is any run without a slash, ** any run. A repository is in the set if one matches."`
-	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
+	Name    string   `yaml:"name" doc:"Value for the context: filter: letters, digits, dashes and underscores."`
+	Include []string `yaml:"include" doc:"Globs on full repository names: * matches any characters except a slash, ** any characters. A repository is in the set if one glob matches."`
+	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not in the set, even if include matches."`
 }
 
 // Access defines which callers may send requests, and from where.
 type Access struct {
-	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback and publicUrl, if set, is too."`
-	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
-	Secret            Secret   `yaml:"secret" doc:"Keys the hashes of API keys, tokens, sessions and invitations; at least 32 bytes, the same in every process of the role query, another one ends all of them. Empty: secret.key in the data directory, made at the first start."`
-	SessionTTL        Duration `yaml:"sessionTtl" doc:"How long a sign-in lasts."`
-	InvitationTTL     Duration `yaml:"invitationTtl" doc:"How long an invitation can be accepted unless it says otherwise; at most 2160h."`
-	TrustedProxies    []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
-	AllowedOrigins    []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
-	Hosts             []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
-	AdmitAll          bool     `yaml:"admitAll" doc:"Whoever comes by single sign-on with a verified e-mail address is a member at once. Otherwise those without an invitation wait for an owner's approval."`
-	LinkByEmail       bool     `yaml:"linkByEmail" doc:"Who comes by single sign-on with the verified e-mail address of a user signs in as them. Trusts the providers with every account."`
-	OIDC              []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
+	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on if listen is a loopback address and publicUrl, if set, is too."`
+	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Visibility of a repository for which neither an owner nor the code host has set one."`
+	Secret            Secret   `yaml:"secret" doc:"Secret for the hashes of API keys, tokens, sessions and invitations; at least 32 bytes. Must be the same in every process with the role query. Changing it invalidates all of them. Empty: secret.key in the data directory, created at the first start."`
+	SessionTTL        Duration `yaml:"sessionTtl" doc:"Lifetime of a session."`
+	InvitationTTL     Duration `yaml:"invitationTtl" doc:"Default lifetime of an invitation; at most 2160h."`
+	TrustedProxies    []string `yaml:"trustedProxies" doc:"Addresses or networks (CIDR) of proxies whose X-Forwarded-For or Forwarded header is trusted for the client's address. Empty: the peer is the client."`
+	AllowedOrigins    []string `yaml:"allowedOrigins" doc:"Other origins whose pages may use the API (CORS), such as https://tools.example; * allows any, without cookies. Empty: none."`
+	Hosts             []string `yaml:"hosts" doc:"Additional host names that the API accepts. Host names are checked if listen is a loopback address or publicUrl is set. IP addresses, names without a dot and the host of publicUrl are always accepted; * allows any."`
+	AdmitAll          bool     `yaml:"admitAll" doc:"Make everyone who signs in through single sign-on with a verified email address a member immediately. Off: users without an invitation wait for an owner's approval."`
+	LinkByEmail       bool     `yaml:"linkByEmail" doc:"Link single sign-on identities to existing users by verified email address. This trusts the providers with every account."`
+	OIDC              []OIDC   `yaml:"oidc" doc:"OpenID Connect providers for single sign-on. Can only be set in the file."`
 }
 
 // OIDC is an OpenID Connect provider. It redirects users to
 // {publicUrl}/auth/oidc/{name}/callback.
 type OIDC struct {
-	Name           string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
-	Title          string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
-	Issuer         string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
-	ClientID       string   `yaml:"clientId" doc:"Client ID that is registered with the provider."`
-	ClientSecret   Secret   `yaml:"clientSecret" doc:"Client secret that is registered with the provider. Empty: a public client."`
+	Name           string   `yaml:"name" doc:"Name of the provider in URLs: letters, digits, dashes and underscores. The redirect URL is {publicUrl}/auth/oidc/{name}/callback."`
+	Title          string   `yaml:"title" doc:"Display name on the sign-in button. Empty: the name."`
+	Issuer         string   `yaml:"issuer" doc:"Issuer URL, exactly as in the provider's metadata: https, or http on loopback."`
+	ClientID       string   `yaml:"clientId" doc:"Client ID registered with the provider."`
+	ClientSecret   Secret   `yaml:"clientSecret" doc:"Client secret registered with the provider. Empty: a public client."`
 	Scopes         []string `yaml:"scopes" doc:"Scopes to request in addition to openid. Empty: profile and email."`
-	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
-	HostClaim      string   `yaml:"hostClaim" doc:"Claim of the ID token with the user's ID at a code host, such as github_id, for permissions.provider of connections. Empty: the subject, where the host itself is the provider."`
-	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
+	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified email addresses that may sign in. Empty: any."`
+	HostClaim      string   `yaml:"hostClaim" doc:"ID token claim with the user's ID on a code host, such as github_id, for permissions.provider of connections. Empty: the subject, for a code host that is itself the provider."`
+	TrustEmail     bool     `yaml:"trustEmail" doc:"Treat email addresses as verified if the provider does not report whether they are. Only for directories in which administrators set the addresses."`
 }
 
 // Limits bound the requests of one caller.
 type Limits struct {
-	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
-	Burst              int `yaml:"burst" reload:"true" doc:"How many of them may come at once."`
-	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second of an address, without a credential or with an invalid one. 0: no limit."`
-	AnonymousBurst     int `yaml:"anonymousBurst" reload:"true" doc:"How many of them may come at once."`
-	Streams            int `yaml:"streams" reload:"true" doc:"Streams of one caller at once. 0: no limit but that of all."`
+	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second per API key, token or signed-in user. 0: no limit."`
+	Burst              int `yaml:"burst" reload:"true" doc:"Maximum burst of these requests."`
+	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second per address without a valid credential. 0: no limit."`
+	AnonymousBurst     int `yaml:"anonymousBurst" reload:"true" doc:"Maximum burst of these requests."`
+	Streams            int `yaml:"streams" reload:"true" doc:"Maximum number of concurrent streams per caller. 0: only the limit for all callers applies."`
 }
 
 // Cache sizes the caches.
 type Cache struct {
-	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments, outside the Go heap. 0: a share of runtime.memoryBytes."`
-	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble's blocks: postings and compressed text. 0: a share of runtime.memoryBytes."`
-	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log. 0: a share of runtime.memoryBytes."`
+	FramesBytes Bytes `yaml:"framesBytes" doc:"Cache of decompressed segment text, outside the Go heap. 0: a share of runtime.memoryBytes."`
+	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble block cache for postings and compressed text. 0: a share of runtime.memoryBytes."`
+	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble block cache for the embedded log. 0: a share of runtime.memoryBytes."`
 }
 
 // Runtime contains settings of the process as a whole.
 type Runtime struct {
-	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Memory that the server and its git commands take together. 0: 85 % of the limit of the control group; where there is none, of the machine and at most 1 GiB and 256 MiB per CPU. GOMEMLIMIT lowers it."`
-	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: what the caches leave of runtime.memoryBytes."`
-	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set; at most 60 while large segments are built. 0: Go's default."`
-	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM to the end."`
-	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the listener of the metrics. For a listener that strangers cannot reach."`
+	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Total memory of the server and its git commands. 0: 85 % of the limit of the control group or, without one, of the machine's memory, but then at most 1 GiB plus 256 MiB per CPU. GOMEMLIMIT lowers it."`
+	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: runtime.memoryBytes minus the caches."`
+	GCPercent        int      `yaml:"gcPercent" doc:"Garbage collection target percentage, as in GOGC, which overrides it. At most 60 while large segments are built. 0: Go's default."`
+	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM until the process exits."`
+	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the metrics listener. Enable it only if untrusted clients cannot reach that listener."`
 }
 
 // Default returns the settings of a server for one team on one machine. FitMemory derives

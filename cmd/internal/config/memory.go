@@ -180,7 +180,7 @@ func clampInt64(n, least, most int64) int64 { return min(max(n, least), most) }
 // CheckPlan returns a warning if the settings need more than the total.
 func (c *Config) CheckPlan(l MemoryLimit) string {
 	if planned := c.PlannedBytes(); planned > l.TotalBytes {
-		return fmt.Sprintf("the settings let the server take %d MiB of memory, and %d MiB are there for it (%s): lower cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or remove them to have them chosen",
+		return fmt.Sprintf("the settings allow the server to use %d MiB of memory, but only %d MiB are available (%s): lower cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or remove them to use automatic values",
 			planned>>20, l.TotalBytes>>20, l.Source)
 	}
 	return ""

@@ -165,7 +165,7 @@ func (p *Pool) readTags(ctagsLanguage string, text []byte) ([]tag, error) {
 		if errors.Is(err, ErrTimeout) || errors.Is(err, ErrLimit) {
 			return tags, err
 		}
-		p.o.Logger.Warn("ctags died; starting it again", "language", ctagsLanguage, "attempt", crashes, "error", err)
+		p.o.Logger.Warn("ctags exited; restarting it", "language", ctagsLanguage, "attempt", crashes, "error", err)
 		if crashes == maxCrashes {
 			return nil, fmt.Errorf("%w: %d processes died of the file: %w", ErrFailed, crashes, err)
 		}

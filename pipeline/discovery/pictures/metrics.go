@@ -7,7 +7,7 @@ type metrics struct{ loads *prometheus.CounterVec } // by result
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{loads: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_pictures_loads_total",
-		Help: "Pictures of repositories that were requested from code hosts, by result: ok or failed.",
+		Help: "Repository images requested from code hosts, by result: ok or failed.",
 	}, []string{"result"})}
 	for _, result := range []string{"ok", "failed"} {
 		m.loads.WithLabelValues(result)

@@ -95,7 +95,7 @@ func New(o Options) (*Loader, error) {
 // unknown.
 func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error) {
 	if r.ImageURL == "" {
-		return nil, "", fmt.Errorf("picture of the repository: %w", code.ErrNotFound)
+		return nil, "", fmt.Errorf("image of the repository: %w", code.ErrNotFound)
 	}
 	key := pictureKey{r.Connection, r.ImageURL}
 	if p, ok := l.findKept(key); ok {

@@ -29,7 +29,7 @@ const (
 func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_embeddedlog_disk_bytes",
-		Help: "Disk space that the files of the log take, as du counts.",
+		Help: "Disk space used by the files of the log, as reported by du.",
 	}, func() float64 {
 		release, err := l.acquireDB()
 		if err != nil {
@@ -81,12 +81,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 		syncSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_embeddedlog_sync_seconds",
-			Help:    "Time to write one batch of records and to sync it to disk.",
+			Help:    "Time to write a batch of records and sync it to disk.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}),
 		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_embeddedlog_batch_records",
-			Help:    "Records that shared one sync.",
+			Help:    "Records per sync to disk.",
 			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}),
 	}

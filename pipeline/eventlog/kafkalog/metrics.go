@@ -65,7 +65,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}),
 		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_kafkalog_batch_records",
-			Help:    "Records that shared one produce request.",
+			Help:    "Records per produce request.",
 			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}),
 		generations: f.NewCounter(prometheus.CounterOpts{

@@ -126,7 +126,7 @@ func (p *producer) recoverState(err error) bool {
 	default:
 		return false
 	}
-	p.log.opts.Logger.Warn("brokers know another state of this producer; the records are sent again under a new one",
+	p.log.opts.Logger.Warn("producer state differs from the brokers; resending the records under a new producer identity",
 		"topic", p.id.topic, "partition", p.id.partition, "error", err)
 	return true
 }

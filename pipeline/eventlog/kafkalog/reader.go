@@ -117,7 +117,7 @@ func (r *reader) noteFailure(pause *backoff, err error) {
 
 func (r *reader) noteRecovery(pause *backoff) {
 	if pause.last > 0 {
-		r.log.opts.Logger.Info("reading from Kafka again", "topic", r.id.topic, "partition", r.id.partition, "offset", r.next)
+		r.log.opts.Logger.Info("reading from Kafka resumed", "topic", r.id.topic, "partition", r.id.partition, "offset", r.next)
 	}
 	*pause = backoff{}
 }

@@ -47,13 +47,13 @@ try {
   await owner.page.goto(o.setup);
   await owner.shot('setup');
   await owner.fill('Name', 'Ada Lovelace');
-  await owner.fill('E-mail address', 'ada@example.com');
+  await owner.fill('Email address', 'ada@example.com');
   await owner.fill('Password', 'short');
-  await owner.press('Create the owner');
+  await owner.press('Create owner account');
   await owner.says('Want 8 to 1024 characters.');
   await owner.shot('setup-wrong');
   await owner.fill('Password', password);
-  await owner.press('Create the owner');
+  await owner.press('Create owner account');
   await owner.says('You are the owner of this server');
   await owner.shot('keys-none');
 
@@ -61,13 +61,13 @@ try {
   await owner.press('Sign out');
   await owner.says('You are signed out.');
   await owner.shot('sign-in');
-  await owner.fill('E-mail address', 'ada@example.com');
+  await owner.fill('Email address', 'ada@example.com');
   await owner.fill('Password', 'not the password');
   await owner.press('Sign in');
   await owner.says('is wrong');
   await owner.shot('sign-in-wrong');
   await owner.page.goto('/settings/keys');
-  await owner.fill('E-mail address', 'ada@example.com');
+  await owner.fill('Email address', 'ada@example.com');
   await owner.fill('Password', password);
   await owner.press('Sign in');
 
@@ -75,7 +75,7 @@ try {
   await owner.shot('key-new');
   await owner.fill('Name', 'laptop');
   await owner.press('Create API Key');
-  await owner.says('shown this once');
+  await owner.says('shown only once');
   await owner.shot('key-created');
   const key = await owner.page.locator('#value').innerText();
   assert.match(key, /^sbk_[0-9a-f]{64}$/);
@@ -86,8 +86,8 @@ try {
   await owner.shot('keys');
 
   await owner.page.getByRole('link', { name: 'Members' }).click();
-  await owner.press('Make an invitation');
-  await owner.says('The invitation is made.');
+  await owner.press('Create invitation');
+  await owner.says('The invitation is created.');
   await owner.shot('invitation');
   const link = await owner.page.locator('#value').innerText();
 
@@ -97,15 +97,15 @@ try {
   await member.says('You are invited');
   await member.shot('invite');
   await member.fill('Name', 'Bob');
-  await member.fill('E-mail address', 'bob@example.com');
+  await member.fill('Email address', 'bob@example.com');
   await member.fill('Password', password);
-  await member.press('Create the account');
-  await member.says('Welcome! Make an API key');
+  await member.press('Create account');
+  await member.says('Welcome! Create an API key');
   await member.page.getByRole('link', { name: 'Create API Key' }).click();
   await member.shot('key-new');
   await member.fill('Name', 'phone');
   await member.press('Create API Key');
-  await member.says('shown this once');
+  await member.says('shown only once');
   await member.shot('key-created');
   const second = await member.page.locator('#value').innerText();
   assert.equal(await ask(second), 200, "the member's key");
@@ -129,7 +129,7 @@ try {
     await come();
     await guest.page.getByLabel('Account').fill('carol');
     await guest.page.getByRole('button', { name: 'Continue' }).click();
-    await guest.says('Your account waits for the approval');
+    await guest.says('Your account is waiting for approval');
     await guest.shot('welcome');
     await owner.page.goto('/settings/members');
     await owner.says('Waiting for approval');
@@ -163,7 +163,7 @@ try {
   for (const question of ['Make an owner…', 'Suspend…', 'Remove…']) {
     await owner.page.goto('/settings/members');
     await owner.page.getByText(question).first().click();
-    await owner.says('Invite somebody');
+    await owner.says('Invite a member');
     await owner.shot(`narrow-${question.slice(0, 4)}`);
   }
   await owner.page.setViewportSize({ width: 1200, height: 800 });
@@ -176,7 +176,7 @@ try {
   await owner.page.goto('/settings/keys');
   await owner.page.getByText('Delete…').click();
   await owner.shot('key-delete');
-  await owner.press('Delete laptop for good');
+  await owner.press('Permanently delete laptop');
   await owner.says('The key is deleted.');
   assert.equal(await ask(key), 401, 'a deleted key');
   assert.deepEqual(complaints, [], 'what the browser complains of');

@@ -131,7 +131,7 @@ try {
     await page.keyboard.press('ArrowUp');
     await until('the history', async () => /kettle/.test(await page.locator('.suggestions').innerText()));
     await check(page, 'history');
-    await page.getByRole('option', { name: 'Clear the history' }).click();
+    await page.getByRole('option', { name: 'Clear history' }).click();
     assert.equal(await page.evaluate(() => localStorage.getItem('quarry.queries')), null, 'the history is empty');
     const asked = [];
     await page.route('**/api/repos**', (r) => {
@@ -202,7 +202,7 @@ try {
     // What fails: what came stays, the message has the request's ID and says what to do, and
     // nothing is sent again by itself.
     const sent = async (query) => (await (await page.request.get('/queries')).json())[query] ?? 0;
-    for (const [word, said, action] of [['limited', /Too many requests\./, 'Search again'], ['busy', /The server is busy\./, 'Search again'], ['lost', /did not finish/, 'Search again'], ['ended', /You are signed out\./, 'Sign in and come back'], ['broken', /The connection broke/, 'Search again']]) {
+    for (const [word, said, action] of [['limited', /Too many requests\./, 'Search again'], ['busy', /The server is busy\./, 'Search again'], ['lost', /did not finish/, 'Search again'], ['ended', /You are signed out\./, 'Sign in and come back'], ['broken', /The connection was lost/, 'Search again']]) {
       await page.goto('/search?q=kettle');
       await until('scripts', async () => (await page.locator('.tools').count()) > 0);
       const query = `${word} kettle`;

@@ -521,7 +521,7 @@ const (
 
 // AcceptInvitationRequest defines model for AcceptInvitationRequest.
 type AcceptInvitationRequest struct {
-	// Value That of the invitation.
+	// Value The value of the invitation.
 	Value    string `json:"value"`
 	Email    string `json:"email,omitempty,omitzero"`
 	Name     string `json:"name,omitempty,omitzero"`
@@ -536,7 +536,7 @@ type Accepted struct {
 	Selection RefSelection     `json:"selection,omitempty,omitzero"`
 }
 
-// Access What counts, and decided, the decision of an owner, which is absent if there is none.
+// Access The effective access. decided is the decision of an owner; absent if there is none.
 type Access struct {
 	Visibility Visibility `json:"visibility"`
 	Decided    Visibility `json:"decided,omitempty,omitzero"`
@@ -549,11 +549,11 @@ type AccessExplanation struct {
 	Readable bool                    `json:"readable"`
 	Reason   AccessExplanationReason `json:"reason"`
 
-	// Message The reason, as a sentence.
+	// Message The reason as a sentence.
 	Message    string     `json:"message"`
 	Visibility Visibility `json:"visibility"`
 
-	// Source What decides the visibility.
+	// Source What determines the visibility.
 	Source AccessExplanationSource `json:"source"`
 	Host   HostReading             `json:"host,omitempty,omitzero"`
 }
@@ -561,19 +561,19 @@ type AccessExplanation struct {
 // AccessExplanationReason defines model for AccessExplanation.Reason.
 type AccessExplanationReason string
 
-// AccessExplanationSource What decides the visibility.
+// AccessExplanationSource What determines the visibility.
 type AccessExplanationSource string
 
 // AccessRequest defines model for AccessRequest.
 type AccessRequest struct {
-	// Visibility null: no decision.
+	// Visibility null means no decision.
 	Visibility *AccessRequestVisibility `json:"visibility,omitempty"`
 
-	// Members IDs of users who may see the repository while it is private.
+	// Members IDs of users who may read the repository while it is private.
 	Members []string `json:"members,omitempty,omitzero"`
 }
 
-// AccessRequestVisibility null: no decision.
+// AccessRequestVisibility null means no decision.
 type AccessRequestVisibility string
 
 // AuditCounts defines model for AuditCounts.
@@ -581,10 +581,10 @@ type AuditCounts struct {
 	Records int64 `json:"records"`
 	Entries int64 `json:"entries"`
 
-	// Unproven Records before the first seal of a log that was cut.
+	// Unproven Records before the first seal of a log whose beginning was deleted.
 	Unproven int64 `json:"unproven"`
 
-	// Seals Good ones.
+	// Seals Number of valid seals.
 	Seals          int  `json:"seals"`
 	SealsUnchecked int  `json:"sealsUnchecked"`
 	SealedAt       Time `json:"sealedAt,omitempty,omitzero"`
@@ -593,7 +593,7 @@ type AuditCounts struct {
 	Heads    int `json:"heads"`
 	Findings int `json:"findings"`
 
-	// Chains The heads that follow from the log.
+	// Chains The heads computed from the log.
 	Chains []string `json:"chains,omitempty,omitzero"`
 }
 
@@ -606,7 +606,7 @@ type AuditFrame struct {
 	// Entry ID of the entry.
 	Entry string `json:"entry,omitempty,omitzero"`
 
-	// Message For people.
+	// Message A message for people.
 	Message string       `json:"message,omitempty,omitzero"`
 	Counts  *AuditCounts `json:"counts,omitempty"`
 	Error   Error        `json:"error,omitempty,omitzero"`
@@ -622,17 +622,17 @@ type AuditFrameKind string
 type AuditHead struct {
 	Topic string `json:"topic"`
 
-	// Head Position of the last record and hash of the chain; absent before the first one.
+	// Head Position of the last record and hash of the chain; absent before the first record.
 	Head string `json:"head,omitempty,omitzero"`
 
-	// Records Records of the topic up to the head.
+	// Records Number of records of the topic up to the head.
 	Records int64 `json:"records"`
 
-	// Entries Entries that are kept.
+	// Entries Number of entries that are kept.
 	Entries int64 `json:"entries"`
 	At      Time  `json:"at,omitempty,omitzero"`
 
-	// SealedOffset How far the last seal goes.
+	// SealedOffset Last offset that a seal covers.
 	SealedOffset *int64 `json:"sealedOffset,omitempty"`
 	SealedAt     Time   `json:"sealedAt,omitempty,omitzero"`
 }
@@ -644,14 +644,14 @@ type AuditHeads struct {
 
 // AuditRecord defines model for AuditRecord.
 type AuditRecord struct {
-	// ID Of the topic, offset and index that the entry is from.
+	// ID Built from the topic, the offset and the index of the entry.
 	ID        string `json:"id"`
 	Timestamp Time   `json:"timestamp"`
 
-	// Action What was done, as kind.verb_object.
+	// Action The action, as kind.verb_object.
 	Action string `json:"action"`
 
-	// ActorID A user, or the kind of an actor that is none.
+	// ActorID ID of a user, or the type of another actor.
 	ActorID    string               `json:"actorId"`
 	ActorType  AuditRecordActorType `json:"actorType"`
 	TargetID   string               `json:"targetId"`
@@ -670,7 +670,7 @@ type AuditRecordActorType string
 
 // AuditVerificationRequest defines model for AuditVerificationRequest.
 type AuditVerificationRequest struct {
-	// Heads Hashes that were heads once, each with or without its position and a colon before it.
+	// Heads Hashes of earlier heads, each optionally preceded by its position and a colon.
 	Heads []string `json:"heads,omitempty,omitzero"`
 }
 
@@ -679,13 +679,13 @@ type Backup struct {
 	ID  string    `json:"id"`
 	Log BackupLog `json:"log"`
 
-	// Checkpoint Name of a directory in that of the embedded log.
+	// Checkpoint Name of a directory inside the directory of the embedded log.
 	Checkpoint string `json:"checkpoint,omitempty,omitzero"`
 
-	// Positions Of each partition, the next record when the backup began.
+	// Positions For each partition, the position of the next record when the backup started.
 	Positions []Position `json:"positions"`
 
-	// ExpiresAt When it ends unless it is renewed.
+	// ExpiresAt When the backup ends unless it is renewed.
 	ExpiresAt Time `json:"expiresAt"`
 }
 
@@ -702,17 +702,17 @@ type Blame struct {
 type BlameCommit struct {
 	Hash string `json:"hash"`
 
-	// Date The author's time, in UTC.
+	// Date Author time in UTC.
 	Date Time `json:"date"`
 
-	// Message The first line.
+	// Message First line of the commit message.
 	Message     string        `json:"message"`
 	AuthorName  string        `json:"authorName"`
 	AuthorEmail string        `json:"authorEmail"`
 	Previous    BlamePrevious `json:"previous,omitempty,omitzero"`
 }
 
-// BlamePrevious Where the predecessors of the lines are; absent if the commit made the file.
+// BlamePrevious Where the lines were before the commit; absent if the commit created the file.
 type BlamePrevious struct {
 	Hash string `json:"hash"`
 	Path string `json:"path"`
@@ -722,13 +722,13 @@ type BlamePrevious struct {
 type BlameRange struct {
 	Hash string `json:"hash"`
 
-	// Path Where the lines stood then.
+	// Path Path of the file at that commit.
 	Path      string `json:"path"`
 	StartLine int    `json:"startLine"`
 	LineCount int    `json:"lineCount"`
 }
 
-// ByteRange Offsets in `source`, in bytes of UTF-8; the end is exclusive.
+// ByteRange Byte offsets in `source` as UTF-8. The end is exclusive.
 type ByteRange struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
@@ -757,7 +757,7 @@ type Chunk struct {
 	MatchRanges  []Range  `json:"matchRanges"`
 	ContentStart Location `json:"contentStart"`
 
-	// Symbols Empty, or one for each range, with empty words where the range is no definition.
+	// Symbols Empty, or one symbol per range; its strings are empty if the range is not a definition.
 	Symbols []Symbol `json:"symbols"`
 }
 
@@ -768,19 +768,19 @@ type CodeHostType string
 type Commit struct {
 	Hash string `json:"hash"`
 
-	// Date The author's time in ISO 8601, in the author's zone.
+	// Date Author time in ISO 8601, in the author's time zone.
 	Date string `json:"date"`
 
-	// Message The first line.
+	// Message First line of the commit message.
 	Message string `json:"message"`
 
-	// Refs The branches and tags at the commit, as git log shows them; may be empty.
+	// Refs Branches and tags at the commit, as in git log; may be empty.
 	Refs string `json:"refs"`
 
-	// Body The rest of the message.
+	// Body The rest of the commit message.
 	Body string `json:"body"`
 
-	// AuthorName By the mailmap, as is the email.
+	// AuthorName Author name after the mailmap is applied, as is the email.
 	AuthorName  string `json:"authorName"`
 	AuthorEmail string `json:"authorEmail"`
 }
@@ -796,19 +796,19 @@ type CommitAuthor struct {
 type CommitDetail struct {
 	Hash string `json:"hash"`
 
-	// Date The author's time in ISO 8601, in the author's zone.
+	// Date Author time in ISO 8601, in the author's time zone.
 	Date string `json:"date"`
 
-	// Message The first line.
+	// Message First line of the commit message.
 	Message string `json:"message"`
 
-	// Refs The branches and tags at the commit, as git log shows them; may be empty.
+	// Refs Branches and tags at the commit, as in git log; may be empty.
 	Refs string `json:"refs"`
 
-	// Body The rest of the message.
+	// Body The rest of the commit message.
 	Body string `json:"body"`
 
-	// AuthorName By the mailmap, as is the email.
+	// AuthorName Author name after the mailmap is applied, as is the email.
 	AuthorName  string   `json:"authorName"`
 	AuthorEmail string   `json:"authorEmail"`
 	Parents     []string `json:"parents"`
@@ -829,17 +829,17 @@ type ConnectionConnectionType string
 
 // ConnectionHooks Addition, for owners. The webhooks of the connection; absent if it accepts none.
 type ConnectionHooks struct {
-	// State none: no delivery yet. late: the last one is more than ten usual gaps, and more than a day, ago.
+	// State none: no delivery yet. late: the last delivery is older than ten usual gaps and older than one day.
 	State ConnectionHooksState `json:"state"`
 
-	// LastAt When the last delivery was accepted; absent if none was.
+	// LastAt When the last delivery was accepted; absent if there was none.
 	LastAt Time `json:"lastAt,omitempty,omitzero"`
 
-	// UsualGapSeconds Median time between the latest deliveries; absent for fewer than five.
+	// UsualGapSeconds Median time between recent deliveries; absent if there were fewer than five.
 	UsualGapSeconds int64 `json:"usualGapSeconds,omitempty,omitzero"`
 }
 
-// ConnectionHooksState none: no delivery yet. late: the last one is more than ten usual gaps, and more than a day, ago.
+// ConnectionHooksState none: no delivery yet. late: the last delivery is older than ten usual gaps and older than one day.
 type ConnectionHooksState string
 
 // ConnectionIssue defines model for ConnectionIssue.
@@ -847,40 +847,40 @@ type ConnectionIssue struct {
 	// Code Example: unauthorized
 	Code string `json:"code"`
 
-	// Target What was to be listed, as the settings have it, or the repository whose permissions were to be read; absent for all.
+	// Target The target that failed, as it is in the settings, or the repository whose permissions could not be read; absent if the issue concerns all of them.
 	Target string `json:"target,omitempty,omitzero"`
 
-	// Message What the code means and what to do.
+	// Message Meaning of the code and what to do.
 	Message string `json:"message"`
 
-	// Detail The words of the host, without credentials.
+	// Detail The host's error message, without credentials.
 	Detail string `json:"detail,omitempty,omitzero"`
 }
 
-// ConnectionNumber The ID of a connection. It stays as long as the name of the connection does.
+// ConnectionNumber ID of a connection. It is stable as long as the name of the connection is.
 type ConnectionNumber = code.ConnectionNumber
 
-// ConnectionPermissions Addition, for owners. The readings of who may read the private repositories at the code host; absent if the settings do not have them read.
+// ConnectionPermissions Addition, for owners. State of reading, from the code host, who may read the private repositories; absent if the settings do not enable it.
 type ConnectionPermissions struct {
-	// State complete: the last reading of every private repository succeeded. incomplete: one failed, or has not been made; what was read before counts until it is too old. elsewhere: another process reads, or this one has just started; it knows none of the rest.
+	// State complete: the last reading of every private repository succeeded. incomplete: a reading failed or is still missing; earlier permissions apply until they are too old. elsewhere: another process reads the permissions, or this one has just started, and the other fields are unknown.
 	State ConnectionPermissionsState `json:"state"`
 
 	// Repositories Private repositories of the connection.
 	Repositories int `json:"repositories"`
 
-	// Failing Those whose last reading failed.
+	// Failing Private repositories whose last reading failed.
 	Failing int `json:"failing"`
 
-	// LastReadAt Newest time of reading among the repositories; absent if none was read.
+	// LastReadAt When a repository was last read; absent if none was.
 	LastReadAt Time `json:"lastReadAt,omitempty,omitzero"`
 
-	// OldestReadAt Oldest time of reading among the repositories; absent if one was never read.
+	// OldestReadAt Time of the oldest current reading; absent if a repository was never read.
 	OldestReadAt Time `json:"oldestReadAt,omitempty,omitzero"`
 
 	// NextAt When the next repository is due; absent if there is none.
 	NextAt Time `json:"nextAt,omitempty,omitzero"`
 
-	// PausedUntil When a host that failed is tried again; absent if it does not pause.
+	// PausedUntil When a failing host is tried again; absent if reading is not paused.
 	PausedUntil Time              `json:"pausedUntil,omitempty,omitzero"`
 	Issues      []ConnectionIssue `json:"issues"`
 
@@ -888,41 +888,41 @@ type ConnectionPermissions struct {
 	MoreIssues int `json:"moreIssues"`
 }
 
-// ConnectionPermissionsState complete: the last reading of every private repository succeeded. incomplete: one failed, or has not been made; what was read before counts until it is too old. elsewhere: another process reads, or this one has just started; it knows none of the rest.
+// ConnectionPermissionsState complete: the last reading of every private repository succeeded. incomplete: a reading failed or is still missing; earlier permissions apply until they are too old. elsewhere: another process reads the permissions, or this one has just started, and the other fields are unknown.
 type ConnectionPermissionsState string
 
-// ConnectionSync Addition, for owners. The last sync of a connection that finds its repositories through the API of the host; absent for one that does not.
+// ConnectionSync Addition, for owners. The last sync of a connection that discovers its repositories through the API of the code host; absent for other connections.
 type ConnectionSync struct {
-	// State never: none has begun in this process. waiting: running, and waiting for a rate limit until waitingUntil. incomplete: something may be missing, and nothing was removed. elsewhere: another process syncs.
+	// State never: no sync has started in this process. waiting: running, but paused for a rate limit until waitingUntil. incomplete: repositories may be missing, and nothing was removed. elsewhere: another process runs the syncs.
 	State      ConnectionSyncState `json:"state"`
 	StartedAt  Time                `json:"startedAt,omitempty,omitzero"`
 	FinishedAt Time                `json:"finishedAt,omitempty,omitzero"`
 
-	// CompleteAt When the last complete sync of this process ended.
+	// CompleteAt When the last complete sync of this process finished.
 	CompleteAt Time `json:"completeAt,omitempty,omitzero"`
 
-	// NextAt Absent if none is due.
+	// NextAt Absent if no sync is scheduled.
 	NextAt       Time `json:"nextAt,omitempty,omitzero"`
 	WaitingUntil Time `json:"waitingUntil,omitempty,omitzero"`
 
-	// Found Repositories that the host has and that are not excluded.
+	// Found Repositories on the host that are not excluded.
 	Found    int `json:"found"`
 	Excluded int `json:"excluded"`
 
-	// Registered Events of the sync; so are changed and removed.
+	// Registered Number of events appended by the sync, as are changed and removed.
 	Registered int `json:"registered"`
 	Changed    int `json:"changed"`
 	Removed    int `json:"removed"`
 
-	// Absent Repositories that will be removed if the next listing misses them as well.
+	// Absent Repositories that will be removed if the next listing does not include them either.
 	Absent int               `json:"absent"`
 	Issues []ConnectionIssue `json:"issues"`
 
-	// MoreIssues Issues that are not listed.
+	// MoreIssues Number of issues that are not listed.
 	MoreIssues int `json:"moreIssues"`
 }
 
-// ConnectionSyncState never: none has begun in this process. waiting: running, and waiting for a rate limit until waitingUntil. incomplete: something may be missing, and nothing was removed. elsewhere: another process syncs.
+// ConnectionSyncState never: no sync has started in this process. waiting: running, but paused for a rate limit until waitingUntil. incomplete: repositories may be missing, and nothing was removed. elsewhere: another process runs the syncs.
 type ConnectionSyncState string
 
 // ConnectionSyncAccepted defines model for ConnectionSyncAccepted.
@@ -932,10 +932,10 @@ type ConnectionSyncAccepted struct {
 
 // ConnectionSyncRequest defines model for ConnectionSyncRequest.
 type ConnectionSyncRequest struct {
-	// Name Absent: all.
+	// Name Name of the connection; all connections if absent.
 	Name string `json:"name,omitempty,omitzero"`
 
-	// Remove Remove what is not listed any more, even if that is most of a connection.
+	// Remove Remove repositories that are no longer listed, even if they are most of a connection.
 	Remove bool `json:"remove,omitempty,omitzero"`
 }
 
@@ -943,14 +943,14 @@ type ConnectionSyncRequest struct {
 type CreateKeyRequest struct {
 	Name string `json:"name"`
 
-	// UserID For the operator: the user who owns the key.
+	// UserID For the operator: ID of the user who will own the key.
 	UserID string  `json:"userId,omitempty,omitzero"`
 	Scopes []Scope `json:"scopes,omitempty,omitzero"`
 
-	// RepoIds The repositories that the key is for; all that the user may see if there are none.
+	// RepoIds Repositories that the key is restricted to; if empty, all that the user may read.
 	RepoIds []RepositoryKey `json:"repoIds,omitempty,omitzero"`
 
-	// ExpiresAt At most ten years ahead; never if absent.
+	// ExpiresAt At most ten years ahead. If absent, the key does not expire.
 	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
 }
 
@@ -961,7 +961,7 @@ type CreateSavedSearchRequest struct {
 	IsRegexEnabled           bool   `json:"isRegexEnabled,omitempty,omitzero"`
 	IsCaseSensitivityEnabled bool   `json:"isCaseSensitivityEnabled,omitempty,omitzero"`
 
-	// Shared Whether all users may read its text.
+	// Shared Whether all users may read the query.
 	Shared bool `json:"shared,omitempty,omitzero"`
 }
 
@@ -972,14 +972,14 @@ type DeadLetter struct {
 	Position       Position `json:"position"`
 	RecordPosition Position `json:"recordPosition,omitempty,omitzero"`
 
-	// Stage That gave it up: worker or projections.
+	// Stage The stage that gave the record up: worker or projections.
 	Stage string      `json:"stage"`
 	Code  FailureCode `json:"code"`
 
-	// Remedy What the code means and what to do.
+	// Remedy Meaning of the code and what to do.
 	Remedy string `json:"remedy"`
 
-	// Reason The words of git or of the server, without credentials.
+	// Reason The error message of git or the server, without credentials.
 	Reason   string           `json:"reason"`
 	Attempts int              `json:"attempts"`
 	Type     string           `json:"type,omitempty,omitzero"`
@@ -987,10 +987,10 @@ type DeadLetter struct {
 	RepoName string           `json:"repoName,omitempty,omitzero"`
 	At       Time             `json:"at,omitempty,omitzero"`
 
-	// ValueBytes Size of the value in the dead letter.
+	// ValueBytes Size of the record's value in the dead letter.
 	ValueBytes int `json:"valueBytes"`
 
-	// Copies Further dead letters of the same record and stage.
+	// Copies Number of other dead letters with the same record and stage.
 	Copies int `json:"copies,omitempty,omitzero"`
 }
 
@@ -1001,14 +1001,14 @@ type DeadLetterDetails struct {
 	Position       Position `json:"position"`
 	RecordPosition Position `json:"recordPosition,omitempty,omitzero"`
 
-	// Stage That gave it up: worker or projections.
+	// Stage The stage that gave the record up: worker or projections.
 	Stage string      `json:"stage"`
 	Code  FailureCode `json:"code"`
 
-	// Remedy What the code means and what to do.
+	// Remedy Meaning of the code and what to do.
 	Remedy string `json:"remedy"`
 
-	// Reason The words of git or of the server, without credentials.
+	// Reason The error message of git or the server, without credentials.
 	Reason   string           `json:"reason"`
 	Attempts int              `json:"attempts"`
 	Type     string           `json:"type,omitempty,omitzero"`
@@ -1016,28 +1016,28 @@ type DeadLetterDetails struct {
 	RepoName string           `json:"repoName,omitempty,omitzero"`
 	At       Time             `json:"at,omitempty,omitzero"`
 
-	// ValueBytes Size of the value in the dead letter.
+	// ValueBytes Size of the record's value in the dead letter.
 	ValueBytes int `json:"valueBytes"`
 
-	// Copies Further dead letters of the same record and stage.
+	// Copies Number of other dead letters with the same record and stage.
 	Copies  int            `json:"copies,omitempty,omitzero"`
 	Key     string         `json:"key,omitempty,omitzero"`
 	Headers []RecordHeader `json:"headers"`
 
-	// Value Absent if it is no text.
+	// Value Absent if the value is not text.
 	Value       string `json:"value,omitempty,omitzero"`
 	ValueBase64 []byte `json:"valueBase64,omitempty,omitzero"`
 
-	// Event The event, if this version can read it, with the IDs that the log has: those of 52 bits.
+	// Event The event, if this version of Quarry can decode it. Repository IDs are the 52-bit IDs of the log.
 	Event json.RawMessage `json:"event,omitempty,omitzero"`
 
-	// Unreadable Why it cannot.
+	// Unreadable Why the event cannot be decoded.
 	Unreadable string `json:"unreadable,omitempty,omitzero"`
 }
 
 // DeadLetterPage defines model for DeadLetterPage.
 type DeadLetterPage struct {
-	// Open All that are open, whatever the parameters; exact.
+	// Open Total number of open dead letters, regardless of the parameters; exact.
 	Open    int          `json:"open"`
 	Letters []DeadLetter `json:"letters"`
 }
@@ -1046,7 +1046,7 @@ type DeadLetterPage struct {
 type DeliveredPush struct {
 	Position Position `json:"position"`
 
-	// Ref Absent for all refs.
+	// Ref Absent if the push concerns all refs.
 	Ref     string              `json:"ref,omitempty,omitzero"`
 	Before  string              `json:"before,omitempty,omitzero"`
 	After   string              `json:"after,omitempty,omitzero"`
@@ -1054,37 +1054,37 @@ type DeliveredPush struct {
 	Outcome DeliveryOutcome     `json:"outcome"`
 	Code    FailureCode         `json:"code,omitempty,omitzero"`
 
-	// Remedy What the code means and what to do; absent unless it failed.
+	// Remedy Meaning of the code and what to do; absent unless the push failed.
 	Remedy string `json:"remedy,omitempty,omitzero"`
 
-	// Reason The words of git or of the server, without credentials; absent unless it failed.
+	// Reason The error message of git or the server, without credentials; absent unless the push failed.
 	Reason     string   `json:"reason,omitempty,omitzero"`
 	DeadLetter Position `json:"deadLetter,omitempty,omitzero"`
 
 	// Commit The commit of the ref; absent if unknown or deleted.
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// ChangedFiles Paths that changed; absent if they are too many to be in the event.
+	// ChangedFiles Number of changed paths; absent if there are too many for the event.
 	ChangedFiles *int `json:"changedFiles,omitempty"`
 	NewDocuments int  `json:"newDocuments"`
 
-	// Segments Segments that hold the new documents.
+	// Segments Number of segments that hold the new documents.
 	Segments    int      `json:"segments"`
 	IndexedWith Position `json:"indexedWith,omitempty,omitzero"`
 	AnsweredBy  Position `json:"answeredBy,omitempty,omitzero"`
 
-	// DoneAt When the worker was done.
+	// DoneAt When the worker finished.
 	DoneAt       Time `json:"doneAt,omitempty,omitzero"`
 	SearchableAt Time `json:"searchableAt,omitempty,omitzero"`
 
-	// SearchableAtClock server: this process saw it become searchable then. log: the log took the result then.
+	// SearchableAtClock server: the time at which this process made it searchable. log: the time at which the log took the result.
 	SearchableAtClock DeliveredPushSearchableAtClock `json:"searchableAtClock,omitempty,omitzero"`
 }
 
 // DeliveredPushAction defines model for DeliveredPush.Action.
 type DeliveredPushAction string
 
-// DeliveredPushSearchableAtClock server: this process saw it become searchable then. log: the log took the result then.
+// DeliveredPushSearchableAtClock server: the time at which this process made it searchable. log: the time at which the log took the result.
 type DeliveredPushSearchableAtClock string
 
 // Delivery defines model for Delivery.
@@ -1092,15 +1092,15 @@ type Delivery struct {
 	ID       string   `json:"id"`
 	Position Position `json:"position"`
 
-	// Source The component that wrote the event: /webhooks/{kind}/{connection} for webhooks.
+	// Source The component that appended the event: /webhooks/{kind}/{connection} for webhooks.
 	Source     string       `json:"source"`
 	Kind       CodeHostType `json:"kind,omitempty,omitzero"`
 	Connection string       `json:"connection,omitempty,omitzero"`
 
-	// DeliveryID What the sender called it.
+	// DeliveryID The sender's ID of the delivery.
 	DeliveryID string `json:"deliveryId,omitempty,omitzero"`
 
-	// Verified Of webhooks: whether it was verified and understood.
+	// Verified For webhooks: whether the delivery was verified and understood.
 	Verified   *bool            `json:"verified,omitempty"`
 	BodySHA256 string           `json:"bodySha256,omitempty,omitzero"`
 	RepoID     RepositoryNumber `json:"repoId,omitempty,omitzero"`
@@ -1109,25 +1109,27 @@ type Delivery struct {
 	RepoName   string `json:"repoName,omitempty,omitzero"`
 	ReceivedAt Time   `json:"receivedAt,omitempty,omitzero"`
 
-	// LoggedAt When the log took its first event.
+	// LoggedAt When its first event was appended to the log.
 	LoggedAt Time            `json:"loggedAt,omitempty,omitzero"`
 	Outcome  DeliveryOutcome `json:"outcome"`
 
-	// Reason Why it led to no push.
+	// Reason Why the delivery led to no push.
 	Reason      string   `json:"reason,omitempty,omitzero"`
 	DuplicateOf Position `json:"duplicateOf,omitempty,omitzero"`
 	TakenAs     Position `json:"takenAs,omitempty,omitzero"`
 
-	// Suppressed Deliveries like it that came before and are not listed, because too many came.
+	// Suppressed Number of similar earlier deliveries that are not listed because there were too many.
 	Suppressed int64           `json:"suppressed,omitempty,omitzero"`
 	Duplicates Duplicates      `json:"duplicates,omitempty,omitzero"`
 	Pushes     []DeliveredPush `json:"pushes"`
 }
 
-// DeliveryOutcome waiting: nothing says yet what became of it; indexed; coalesced: indexed together with a later push of its ref;
-// deleted: the ref was deleted, and removed from the index; unchanged: indexed at that commit before; unselected: not a ref that is
-// indexed; unregistered: of no registered repository; refreshed: every ref was looked at; absent: the ref was deleted
-// and was not indexed; failed: now a dead letter; replayed, dropped: what was done with its dead letter. Of deliveries that led to no push: duplicate, taken (as another event), ignored, refused.
+// DeliveryOutcome waiting: no outcome yet. indexed. coalesced: indexed together with a later push of the same ref. deleted: the
+// ref was deleted and removed from the index. unchanged: already indexed at that commit. unselected: the ref is
+// not selected for indexing. unregistered: the repository is not registered. refreshed: every ref was checked.
+// absent: the ref was deleted but was not indexed. failed: it is now a dead letter. replayed, dropped: its dead
+// letter was resolved this way. For deliveries that led to no push: duplicate, taken (as another event),
+// ignored, refused.
 type DeliveryOutcome string
 
 // DeliveryPage defines model for DeliveryPage.
@@ -1145,10 +1147,10 @@ type Diff struct {
 
 // DiffFile defines model for DiffFile.
 type DiffFile struct {
-	// OldPath null for a file that was added.
+	// OldPath null for an added file.
 	OldPath *string `json:"oldPath"`
 
-	// NewPath null for a file that was deleted.
+	// NewPath null for a deleted file.
 	NewPath *string    `json:"newPath"`
 	Hunks   []DiffHunk `json:"hunks"`
 }
@@ -1158,10 +1160,10 @@ type DiffHunk struct {
 	OldRange DiffRange `json:"oldRange"`
 	NewRange DiffRange `json:"newRange"`
 
-	// Heading What git shows of the place, a function as a rule.
+	// Heading The context that git shows for the hunk, usually a function.
 	Heading string `json:"heading,omitempty,omitzero"`
 
-	// Body Lines that begin with a space, + or -, without the last line feed.
+	// Body Lines that start with a space, + or -, without the last line feed.
 	Body string `json:"body"`
 }
 
@@ -1171,55 +1173,55 @@ type DiffRange struct {
 	Lines int `json:"lines"`
 }
 
-// Duplicates Deliveries that repeat it.
+// Duplicates Later deliveries that repeat this one.
 type Duplicates struct {
 	Count  int64 `json:"count"`
 	LastAt Time  `json:"lastAt,omitempty,omitzero"`
 }
 
-// EnclosingSymbol Addition. The innermost function or type around a reference, with includeEnclosing; absent at the top level of a file.
+// EnclosingSymbol Addition. With includeEnclosing: the innermost function or type around a reference; absent at the top level of a file.
 type EnclosingSymbol struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
 	Parent string `json:"parent,omitempty,omitzero"`
 
-	// Line Of the name, from 1.
+	// Line Line of the name, from 1.
 	Line int `json:"line"`
 
-	// Column Of the name, in characters, from 1.
+	// Column Column of the name in characters, from 1.
 	Column int `json:"column"`
 }
 
 // EraseRequest defines model for EraseRequest.
 type EraseRequest struct {
-	// Commit The full ID of a commit that no branch or tag leads to; absent for the whole repository.
+	// Commit Full ID of a commit that no branch or tag reaches; absent to erase the whole repository.
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// Path A file, or a directory with everything below it, instead of a commit. No commit to which a branch or tag leads may have it.
+	// Path Path of a file, or of a directory with everything below it, instead of a commit. It must not be in any commit that a branch or tag reaches.
 	Path string `json:"path,omitempty,omitzero"`
 }
 
 // Erasure defines model for Erasure.
 type Erasure struct {
-	// ID Partition and offset of the event that requests it.
+	// ID Partition and offset of the event that requested the erasure.
 	ID string `json:"id"`
 
-	// RepoID The number that the repository had; 0 if it has none any more.
+	// RepoID The ID that the repository had; 0 if it has none any more.
 	RepoID int `json:"repoId"`
 
-	// RepoName In the answer to the request alone.
+	// RepoName Only in the response to the request.
 	RepoName string       `json:"repoName,omitempty,omitzero"`
 	Commit   string       `json:"commit,omitempty,omitzero"`
 	Path     string       `json:"path,omitempty,omitzero"`
 	State    ErasureState `json:"state"`
 
-	// WaitsFor Workers have to come to the event, segments to be rewritten, or a replay to end.
+	// WaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten; replay: it must end first.
 	WaitsFor ErasureWaitsFor `json:"waitsFor,omitempty,omitzero"`
 
-	// SharedFiles Texts of the repository that other repositories have as well, where they stay. In the answer to the request alone.
+	// SharedFiles Number of files whose text other repositories have as well; it remains there. Only in the response to the request.
 	SharedFiles int `json:"sharedFiles,omitempty,omitzero"`
 
-	// Error Why it failed: what the workers said.
+	// Error Why the erasure failed, as reported by the workers.
 	Error       string       `json:"error,omitempty,omitzero"`
 	RequestedAt Time         `json:"requestedAt"`
 	EndedAt     Time         `json:"endedAt,omitempty,omitzero"`
@@ -1229,25 +1231,25 @@ type Erasure struct {
 // ErasureState defines model for Erasure.State.
 type ErasureState string
 
-// ErasureWaitsFor Workers have to come to the event, segments to be rewritten, or a replay to end.
+// ErasureWaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten; replay: it must end first.
 type ErasureWaitsFor string
 
-// ErasureProof What was looked at when an erasure was done.
+// ErasureProof What was checked when the erasure completed.
 type ErasureProof struct {
-	// Segments Objects in the segment store, none of which has erased text unless it is counted below.
+	// Segments Objects in the segment store. None of them has erased text, except those counted below.
 	Segments     int   `json:"segments"`
 	SegmentBytes int64 `json:"segmentBytes"`
 
-	// UnnamedSegments Objects from before the erasure that nothing names. They may have any text.
+	// UnnamedSegments Objects older than the erasure that nothing refers to. They may contain any text.
 	UnnamedSegments int `json:"unnamedSegments"`
 
-	// HeldSegments Objects that are kept for a replay after a merge was refused. They may have text of the partition.
+	// HeldSegments Objects that are kept for a replay after a merge was refused. They may contain text of the partition.
 	HeldSegments int `json:"heldSegments"`
 
 	// QuarantinedSegments Damaged objects that were deleted.
 	QuarantinedSegments int `json:"quarantinedSegments"`
 
-	// MirrorChecked Whether the process has mirrors, and the erased commits are not in them.
+	// MirrorChecked Whether the process has mirrors and the erased commits are not in them.
 	MirrorChecked bool `json:"mirrorChecked"`
 }
 
@@ -1269,74 +1271,74 @@ type ErrorErrorCode string
 
 // EventFrame A frame of followEvents.
 type EventFrame struct {
-	// Type searchable: a push became searchable, or a ref was deleted; repository: it was registered, changed or removed; work: how far its indexing is; delivery: what became of a webhook delivery.
+	// Type searchable: a push became searchable, or a ref was deleted. repository: a repository was registered, changed or removed. work: the progress of its indexing. delivery: the outcome of a webhook delivery.
 	Type EventFrameType `json:"type"`
 
-	// Position Where to go on; absent while further frames of the same event follow.
+	// Position Position to resume from. Absent if more frames of the same event follow.
 	Position string `json:"position,omitempty,omitzero"`
 
-	// At When it was recorded.
+	// At When the event was recorded.
 	At           Time             `json:"at,omitempty,omitzero"`
 	RepositoryID RepositoryNumber `json:"repositoryId,omitempty,omitzero"`
 
 	// Repository Full name of the repository.
 	Repository string `json:"repository,omitempty,omitzero"`
 
-	// Change Of repository.
+	// Change In a repository frame: what happened.
 	Change EventFrameChange `json:"change,omitempty,omitzero"`
 
-	// Ref Of searchable, as are the next five: the full name of the branch or tag.
+	// Ref In a searchable frame, as are the next five members: full name of the branch or tag.
 	Ref string `json:"ref,omitempty,omitzero"`
 
 	// Commit The commit that is searchable; absent if the ref was deleted.
 	Commit  string `json:"commit,omitempty,omitzero"`
 	Deleted bool   `json:"deleted,omitempty,omitzero"`
 
-	// Files Files that changed; absent where there are too many to list.
+	// Files Number of files that changed; absent if there are too many to list.
 	Files *int `json:"files,omitempty"`
 
 	// PushedAt When the push was received.
 	PushedAt Time `json:"pushedAt,omitempty,omitzero"`
 
-	// IndexedAt When its indexing was done.
+	// IndexedAt When indexing finished.
 	IndexedAt Time `json:"indexedAt,omitempty,omitzero"`
 
-	// State Of work.
+	// State In a work frame: the state of the repository.
 	State     EventFrameState `json:"state,omitempty,omitzero"`
 	Progress  ImportProgress  `json:"progress,omitempty,omitzero"`
 	LastError ImportFailure   `json:"lastError,omitempty,omitzero"`
 
-	// DeliveryKey Of delivery, as is the next: which one, see getDelivery.
+	// DeliveryKey In a delivery frame, as is the next member: the delivery, as in getDelivery.
 	DeliveryKey string `json:"deliveryKey,omitempty,omitzero"`
 
-	// Outcome What became of it, or of one of its pushes.
+	// Outcome Outcome of the delivery, or of one of its pushes.
 	Outcome string `json:"outcome,omitempty,omitzero"`
 	Error   Error  `json:"error,omitempty,omitzero"`
 }
 
-// EventFrameType searchable: a push became searchable, or a ref was deleted; repository: it was registered, changed or removed; work: how far its indexing is; delivery: what became of a webhook delivery.
+// EventFrameType searchable: a push became searchable, or a ref was deleted. repository: a repository was registered, changed or removed. work: the progress of its indexing. delivery: the outcome of a webhook delivery.
 type EventFrameType string
 
-// EventFrameChange Of repository.
+// EventFrameChange In a repository frame: what happened.
 type EventFrameChange string
 
-// EventFrameState Of work.
+// EventFrameState In a work frame: the state of the repository.
 type EventFrameState string
 
 // FacetValue defines model for FacetValue.
 type FacetValue struct {
 	Value string `json:"value"`
 
-	// Filter What to add to the query to search in these matches alone.
+	// Filter The filter to add to the query to search only in these matches.
 	Filter     string `json:"filter"`
 	MatchCount int    `json:"matchCount"`
 	FileCount  int    `json:"fileCount"`
 }
 
-// FailureCode The kind of a failure of the pipeline; docs/operations.md has a table of meanings and remedies.
+// FailureCode Failure code of the pipeline. docs/operations.md lists the meanings and remedies.
 type FailureCode string
 
-// FileExplain How the score of a file came about.
+// FileExplain How the score of a file was computed.
 type FileExplain struct {
 	Repository string   `json:"repository"`
 	Path       string   `json:"path"`
@@ -1376,35 +1378,35 @@ type FileSource struct {
 	WebURL         string `json:"webUrl"`
 	ExternalWebURL string `json:"externalWebUrl,omitempty,omitzero"`
 
-	// BlobSha Git's name of the content; absent for indexed files of a SHA-256 repository.
+	// BlobSha The git object ID of the content. Absent for indexed files of a SHA-256 repository.
 	BlobSha string     `json:"blobSha,omitempty,omitzero"`
 	Tokens  FileTokens `json:"tokens,omitempty,omitzero"`
 
-	// Symbols Addition. What the file defines, in the order of its names; present if `symbols=1` was given and there are any.
+	// Symbols Addition. The symbols that the file defines, sorted by name. Present if `symbols=1` was given and the file has symbols.
 	Symbols []FileSymbol `json:"symbols,omitempty,omitzero"`
 
 	// SymbolsMissing Addition. Why symbols are missing.
 	SymbolsMissing string `json:"symbolsMissing,omitempty,omitzero"`
 }
 
-// FileSymbol Addition. Something that a file defines.
+// FileSymbol Addition. A symbol that a file defines.
 type FileSymbol struct {
 	Name string `json:"name"`
 
-	// Kind As in docs/languages.md: function, class, …
+	// Kind The kind, as in docs/languages.md: function, class, …
 	Kind string `json:"kind"`
 
-	// Parent The name of the definition around it.
+	// Parent Name of the enclosing definition.
 	Parent     string `json:"parent,omitempty,omitzero"`
 	ParentKind string `json:"parentKind,omitempty,omitzero"`
 
-	// Line Of the name, from 1.
+	// Line Line of the name, from 1.
 	Line int `json:"line"`
 
-	// Column Of the name, in characters, from 1.
+	// Column Column of the name in characters, from 1.
 	Column int `json:"column"`
 
-	// EndLine The last line of the body, if that is known.
+	// EndLine Last line of the body, if known.
 	EndLine   int       `json:"endLine,omitempty,omitzero"`
 	NameRange ByteRange `json:"nameRange"`
 	BodyRange ByteRange `json:"bodyRange,omitempty,omitzero"`
@@ -1412,30 +1414,30 @@ type FileSymbol struct {
 	// Signature The declaration without its body, on one line of at most 512 bytes.
 	Signature string `json:"signature"`
 
-	// Visibility Absent where neither the declaration nor the language says it.
+	// Visibility Absent if neither the declaration nor the language defines it.
 	Visibility FileSymbolVisibility `json:"visibility,omitempty,omitzero"`
 
-	// IsDeclaration Whether it is declared without a body, as a prototype is.
+	// IsDeclaration Whether this is a declaration without a body, such as a prototype.
 	IsDeclaration bool `json:"isDeclaration"`
 
-	// Doc The first line of the comment that documents it.
+	// Doc First line of the documentation comment.
 	Doc string `json:"doc,omitempty,omitzero"`
 }
 
-// FileSymbolVisibility Absent where neither the declaration nor the language says it.
+// FileSymbolVisibility Absent if neither the declaration nor the language defines it.
 type FileSymbolVisibility string
 
-// FileTokens Addition. The tokens of a file; present if `tokens=1` was given. Prose, such as Markdown, has none. A language that is
-// not known is read by general rules.
+// FileTokens Addition. The tokens of a file, present if `tokens=1` was given. Prose, such as Markdown, has none. Unknown
+// languages are tokenized by general rules.
 type FileTokens struct {
-	// Classes The names of the classes of tokens.
+	// Classes The names of the token classes.
 	Classes []FileTokensClasses `json:"classes"`
 
-	// Data Three numbers for each token: how many bytes of `source` in UTF-8 are between it and the token before, how many it
-	// has, and the index of its class.
+	// Data Three numbers per token: the bytes of `source` in UTF-8 between the previous token and this one, the
+	// length in bytes, and the index of the class.
 	Data []int `json:"data"`
 
-	// IsWhole Whether these are all; there are at most 500,000.
+	// IsWhole Whether all tokens are included; at most 500,000 are.
 	IsWhole bool `json:"isWhole"`
 }
 
@@ -1446,7 +1448,7 @@ type FileTokensClasses string
 type FilesRequest struct {
 	RepoName string `json:"repoName"`
 
-	// RevisionName As the parameter ref elsewhere.
+	// RevisionName A revision, as in the parameter ref of other operations.
 	RevisionName string `json:"revisionName"`
 }
 
@@ -1464,39 +1466,41 @@ type FindFile struct {
 
 // FindMatch defines model for FindMatch.
 type FindMatch struct {
-	// LineContent The line of the match with its line end.
+	// LineContent The line of the match, including its line ending.
 	LineContent string `json:"lineContent"`
 	Range       Range  `json:"range"`
 
-	// Role Addition. What the match is: a definition, a declaration without a body, a use, or a part of a comment, a string or
-	// prose. Absent if the file was not read for it: of a large answer, only the first files are.
+	// Role Addition. The role of the match: a definition, a declaration without a body, a use, or text in a comment,
+	// a string or prose. Absent if the file was not analyzed; in a large response, only the first files are.
 	Role FindMatchRole `json:"role,omitempty,omitzero"`
 
-	// Relation Addition. Only with a position: what the match has in common with it. meaning: it is what the name means there, as
-	// far as can be known without a compiler. Otherwise the nearest thing in common; import: the file imports the other one.
+	// Relation Addition. Only with a position: what the match has in common with it. meaning: the match is what the name
+	// means at the position, as well as that can be determined without a compiler. The other values name the
+	// closest relation; import: the match's file imports the file of the position.
 	Relation FindMatchRelation `json:"relation,omitempty,omitzero"`
 	Symbol   Symbol            `json:"symbol,omitempty,omitzero"`
 
-	// Precise Addition. Whether a precise index has the symbol of the position here. Such matches come first.
+	// Precise Addition. Whether a precise index confirms that this is the symbol at the position. Such matches come first.
 	Precise bool `json:"precise,omitempty,omitzero"`
 
-	// Signature Addition. Of the first definitions, with a position: the declaration without its body, on one line of at most 512 bytes.
+	// Signature Addition. For the first definitions, with a position: the declaration without its body, on one line of at most 512 bytes.
 	Signature string `json:"signature,omitempty,omitzero"`
 
-	// Doc Addition. As signature: the first line of the comment that documents it.
+	// Doc Addition. Present as signature is: the first line of the documentation comment.
 	Doc       string          `json:"doc,omitempty,omitzero"`
 	Enclosing EnclosingSymbol `json:"enclosing,omitempty,omitzero"`
 }
 
-// FindMatchRole Addition. What the match is: a definition, a declaration without a body, a use, or a part of a comment, a string or
-// prose. Absent if the file was not read for it: of a large answer, only the first files are.
+// FindMatchRole Addition. The role of the match: a definition, a declaration without a body, a use, or text in a comment,
+// a string or prose. Absent if the file was not analyzed; in a large response, only the first files are.
 type FindMatchRole string
 
-// FindMatchRelation Addition. Only with a position: what the match has in common with it. meaning: it is what the name means there, as
-// far as can be known without a compiler. Otherwise the nearest thing in common; import: the file imports the other one.
+// FindMatchRelation Addition. Only with a position: what the match has in common with it. meaning: the match is what the name
+// means at the position, as well as that can be determined without a compiler. The other values name the
+// closest relation; import: the match's file imports the file of the position.
 type FindMatchRelation string
 
-// FindPosition Addition. Where the symbol is used. If it is not there, nothing is found, and a notice says so.
+// FindPosition Addition. Position at which the symbol is used. If the symbol is not there, the response has no matches and a notice.
 type FindPosition struct {
 	// RepoName Full name of the repository.
 	RepoName string `json:"repoName"`
@@ -1506,7 +1510,7 @@ type FindPosition struct {
 	Path         string `json:"path"`
 	LineNumber   int    `json:"lineNumber"`
 
-	// Column In characters, of any part of the name; its first occurrence in the line if absent.
+	// Column Column in characters of any part of the name. If absent, the first occurrence in the line is used.
 	Column int `json:"column,omitempty,omitzero"`
 }
 
@@ -1514,7 +1518,7 @@ type FindPosition struct {
 type FindStats struct {
 	MatchCount int `json:"matchCount"`
 
-	// TextMatchCount Addition. Occurrences in comments, strings and prose that were left out.
+	// TextMatchCount Addition. Number of occurrences in comments, strings and prose that were left out.
 	TextMatchCount int `json:"textMatchCount,omitempty,omitzero"`
 }
 
@@ -1529,14 +1533,14 @@ type FindSymbolsRequest struct {
 	// RevisionName Short or full name of a branch or tag; the default branch if absent.
 	RevisionName string `json:"revisionName,omitempty,omitzero"`
 
-	// RepoName Full name of a repository; all if absent.
+	// RepoName Full name of a repository; all repositories if absent.
 	RepoName string       `json:"repoName,omitempty,omitzero"`
 	Position FindPosition `json:"position,omitempty,omitzero"`
 
-	// IncludeText Addition. Of find_references: whether occurrences in comments, strings and prose count.
+	// IncludeText Addition. For find_references: whether to include occurrences in comments, strings and prose.
 	IncludeText bool `json:"includeText,omitempty,omitzero"`
 
-	// IncludeEnclosing Addition. Of find_references: whether references have the function or type around them, for a hierarchy of calls.
+	// IncludeEnclosing Addition. For find_references: whether to return the function or type around each reference, for example to build a call hierarchy.
 	IncludeEnclosing bool `json:"includeEnclosing,omitempty,omitzero"`
 }
 
@@ -1546,12 +1550,12 @@ type FindSymbolsResponse struct {
 	Files          []FindFile       `json:"files"`
 	RepositoryInfo []RepositoryInfo `json:"repositoryInfo"`
 
-	// IsSearchExhaustive Addition. Whether there are no other matches.
+	// IsSearchExhaustive Addition. Whether the response contains every match.
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
 
-	// Notices Addition. Which of repoName, language and revisionName select nothing, as filters of the query language
-	// (reposet, lang, rev) with their parameter, and whether symbolName is not at the position; only if there are no
-	// matches.
+	// Notices Addition. Only present if there are no matches: reports a repoName, language or revisionName that selects
+	// nothing, as the corresponding filter of the query language (reposet, lang, rev) with its parameter, and a
+	// symbolName that is not at the position.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
 
@@ -1559,7 +1563,7 @@ type FindSymbolsResponse struct {
 type FirstSkippedFiles struct {
 	Files []SkippedFile `json:"files"`
 
-	// URL Where all of them are.
+	// URL URL of the full list.
 	URL string `json:"url"`
 }
 
@@ -1583,40 +1587,40 @@ type FoundFile struct {
 	// WebURL The file's page on this server.
 	WebURL string `json:"webUrl"`
 
-	// Score Higher is better; of use only to compare.
+	// Score A higher score is better; only useful for comparison.
 	Score int `json:"score"`
 
-	// Positions Byte offsets in path of the letters, ascending.
+	// Positions Byte offsets of the matched letters in path, ascending.
 	Positions []int `json:"positions"`
 }
 
 // FoundFiles defines model for FoundFiles.
 type FoundFiles struct {
-	// TotalCount How many files have the letters.
+	// TotalCount Number of files that match.
 	TotalCount int         `json:"totalCount"`
 	Files      []FoundFile `json:"files"`
 }
 
-// Freshness How far searches are behind the pushes. Ref, commit and times are those of what was indexed last.
+// Freshness How far searches lag behind the pushes. The ref, commit and times are those of the last indexed push.
 type Freshness struct {
 	Ref    string `json:"ref,omitempty,omitzero"`
 	Commit string `json:"commit,omitempty,omitzero"`
 
-	// ReceivedAt When the first push was received that led there.
+	// ReceivedAt When the first push that led to this commit was received.
 	ReceivedAt Time `json:"receivedAt,omitempty,omitzero"`
 	IndexedAt  Time `json:"indexedAt,omitempty,omitzero"`
 
-	// LagSeconds From receivedAt to indexedAt.
+	// LagSeconds Seconds from receivedAt to indexedAt.
 	LagSeconds *float64 `json:"lagSeconds,omitempty"`
 
-	// WaitingPushes Pushes that were received and are not searchable yet.
+	// WaitingPushes Number of pushes that were received but are not searchable yet.
 	WaitingPushes int `json:"waitingPushes"`
 
-	// MoreWaiting There may be more: too many events wait to look at all of them.
+	// MoreWaiting Whether there may be more; too many events are waiting to examine all of them.
 	MoreWaiting     bool `json:"moreWaiting,omitempty,omitzero"`
 	OldestWaitingAt Time `json:"oldestWaitingAt,omitempty,omitzero"`
 
-	// StaleSeconds Age of the oldest of them, 0 if none waits.
+	// StaleSeconds Age of the oldest waiting push; 0 if there is none.
 	StaleSeconds float64 `json:"staleSeconds"`
 }
 
@@ -1628,14 +1632,14 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HostReading The last reading of the permissions of the repository from its code host; absent where they are not read, or do not count.
+// HostReading The last time the permissions of the repository were read from its code host. Absent if they are not read or do not apply.
 type HostReading struct {
 	Connection string `json:"connection"`
 
-	// ReadAt Absent if they were never read.
+	// ReadAt Absent if they have never been read.
 	ReadAt Time `json:"readAt,omitempty,omitzero"`
 
-	// ExpiresAt From then on the reading grants nothing.
+	// ExpiresAt The time from which the reading grants nothing.
 	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
 }
 
@@ -1644,14 +1648,14 @@ type Hover struct {
 	// Signature The declaration without its body; may be empty.
 	Signature string `json:"signature"`
 
-	// Documentation Markdown of a precise index, or the first line of a comment; may be empty.
+	// Documentation Markdown from a precise index, or the first line of a comment; may be empty.
 	Documentation string `json:"documentation"`
 
-	// Precise Whether they are those of a precise index.
+	// Precise Whether the result comes from a precise index.
 	Precise    bool            `json:"precise"`
 	Definition HoverDefinition `json:"definition,omitempty,omitzero"`
 
-	// Notices As those of find_definitions.
+	// Notices As in find_definitions.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
 
@@ -1669,15 +1673,15 @@ type HoverDefinition struct {
 type ImportFailure struct {
 	Code FailureCode `json:"code"`
 
-	// Message What the code means and what to do.
+	// Message Meaning of the code and what to do.
 	Message string `json:"message"`
 
-	// Detail The words of git or of the server, without credentials; for owners and the operator.
+	// Detail The error message of git or the server, without credentials. Only for owners and the operator.
 	Detail string `json:"detail,omitempty,omitzero"`
 	At     Time   `json:"at,omitempty,omitzero"`
 }
 
-// ImportProgress Present while an import or update runs. Totals are 0 until they are known.
+// ImportProgress Present while an import or update is running. Totals are 0 until they are known.
 type ImportProgress struct {
 	Files      int   `json:"files"`
 	FilesTotal int   `json:"filesTotal"`
@@ -1689,10 +1693,10 @@ type ImportProgress struct {
 type Invitation struct {
 	ID string `json:"id"`
 
-	// Value Only in the answer that created it.
+	// Value Only in the response that created the invitation.
 	Value string `json:"value,omitempty,omitzero"`
 
-	// URL The page that accepts it; only in the answer that created it.
+	// URL The page that accepts the invitation; only in the response that created it.
 	URL       string `json:"url,omitempty,omitzero"`
 	Email     string `json:"email,omitempty,omitzero"`
 	Role      Role   `json:"role"`
@@ -1702,11 +1706,11 @@ type Invitation struct {
 
 // InviteRequest defines model for InviteRequest.
 type InviteRequest struct {
-	// Email The only address that may accept; whoever has the value if absent.
+	// Email The only email address that may accept the invitation; if absent, anyone who has the value may.
 	Email string `json:"email,omitempty,omitzero"`
 	Role  Role   `json:"role,omitempty,omitzero"`
 
-	// ExpiresAt In seven days unless said; at most 90 days ahead.
+	// ExpiresAt Seven days from now by default; at most 90 days ahead.
 	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
 }
 
@@ -1716,19 +1720,19 @@ type Key struct {
 	UserID string `json:"userId"`
 	Name   string `json:"name"`
 
-	// Prefix The beginning of the value.
+	// Prefix The first characters of the value.
 	Prefix string `json:"prefix"`
 
-	// Key The value; only in the answer that created it.
+	// Key The value; only in the response that created the key.
 	Key    string  `json:"key,omitempty,omitzero"`
 	Scopes []Scope `json:"scopes"`
 
-	// RepoIds What the key is restricted to; absent if to nothing.
+	// RepoIds Repositories that the key is restricted to; absent if it is not restricted.
 	RepoIds   []RepositoryNumber `json:"repoIds,omitzero"`
 	CreatedAt Time               `json:"createdAt"`
 	ExpiresAt Time               `json:"expiresAt,omitempty,omitzero"`
 
-	// LastUsedAt Exact to a few minutes.
+	// LastUsedAt Accurate to a few minutes.
 	LastUsedAt Time `json:"lastUsedAt,omitempty,omitzero"`
 }
 
@@ -1744,47 +1748,47 @@ type ListedSymbol struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 
-	// Parent The name of the definition around it.
+	// Parent Name of the enclosing definition.
 	Parent     string `json:"parent,omitempty,omitzero"`
 	ParentKind string `json:"parentKind,omitempty,omitzero"`
 	Path       string `json:"path"`
 	Language   string `json:"language"`
 
-	// Line Of the name, from 1.
+	// Line Line of the name, from 1.
 	Line int `json:"line"`
 
-	// Column Of the name, in characters, from 1.
+	// Column Column of the name in characters, from 1.
 	Column int `json:"column"`
 
-	// EndLine The last line of the body, if that is known.
+	// EndLine Last line of the body, if known.
 	EndLine int `json:"endLine,omitempty,omitzero"`
 
-	// WebURL The page of the file on this server.
+	// WebURL The file's page on this server.
 	WebURL string `json:"webUrl"`
 }
 
 // ListedSymbols Addition.
 type ListedSymbols struct {
-	// TotalCount Over all pages; of at most 5000.
+	// TotalCount Number of symbols over all pages, at most 5000.
 	TotalCount int `json:"totalCount"`
 
-	// IsExhaustive Whether there are no others.
+	// IsExhaustive Whether the list is complete.
 	IsExhaustive bool `json:"isExhaustive"`
 
-	// Kinds How many symbols there are of each kind, over all pages; the most frequent first.
+	// Kinds Number of symbols of each kind over all pages, the most frequent first.
 	Kinds   []SymbolCount  `json:"kinds"`
 	Symbols []ListedSymbol `json:"symbols"`
 }
 
 // Location defines model for Location.
 type Location struct {
-	// ByteOffset From the start of the file, from 0.
+	// ByteOffset Byte offset from the start of the file, from 0.
 	ByteOffset int `json:"byteOffset"`
 
-	// LineNumber From 1.
+	// LineNumber Line number, from 1.
 	LineNumber int `json:"lineNumber"`
 
-	// Column In characters, from 1.
+	// Column Column in characters, from 1.
 	Column int `json:"column"`
 }
 
@@ -1792,7 +1796,7 @@ type Location struct {
 type McpAnswer struct {
 	Jsonrpc McpAnswerJsonrpc `json:"jsonrpc"`
 
-	// ID That of the request.
+	// ID The ID of the request.
 	ID     interface{}            `json:"id,omitempty,omitzero"`
 	Result map[string]interface{} `json:"result,omitempty,omitzero"`
 	Error  struct {
@@ -1805,11 +1809,11 @@ type McpAnswer struct {
 // McpAnswerJsonrpc defines model for McpAnswer.Jsonrpc.
 type McpAnswerJsonrpc string
 
-// McpMessage A message of JSON-RPC 2.0; revisions before 2025-06-18 also take an array of up to 16.
+// McpMessage A JSON-RPC 2.0 message. Revisions before 2025-06-18 also allow an array of up to 16 messages.
 type McpMessage struct {
 	Jsonrpc McpMessageJsonrpc `json:"jsonrpc"`
 
-	// ID A string or a whole number; absent in notifications.
+	// ID A string or an integer; absent in notifications.
 	ID interface{} `json:"id,omitempty,omitzero"`
 
 	// Method initialize, tools/list, tools/call, ping …
@@ -1822,29 +1826,29 @@ type McpMessageJsonrpc string
 
 // Me defines model for Me.
 type Me struct {
-	// Kind What the request has shown.
+	// Kind The kind of credential.
 	Kind   MeKind  `json:"kind"`
 	User   User    `json:"user,omitempty,omitzero"`
 	Role   Role    `json:"role"`
 	Scopes []Scope `json:"scopes"`
 
-	// RepoIds What the credential is restricted to; absent if to nothing.
+	// RepoIds Repositories that the credential is restricted to; absent if it is not restricted.
 	RepoIds []RepositoryNumber `json:"repoIds,omitzero"`
 }
 
-// MeKind What the request has shown.
+// MeKind The kind of credential.
 type MeKind string
 
 // NewcomerRequest defines model for NewcomerRequest.
 type NewcomerRequest struct {
-	// Value That of the setup link.
+	// Value The value from the setup link.
 	Value    string `json:"value"`
 	Email    string `json:"email"`
 	Name     string `json:"name,omitempty,omitzero"`
 	Password string `json:"password"`
 }
 
-// Position A place in the event log.
+// Position A position in the event log.
 type Position struct {
 	Topic     string `json:"topic"`
 	Partition int    `json:"partition"`
@@ -1864,30 +1868,30 @@ type ProbeExplain struct {
 type ProjectionVersion struct {
 	Name string `json:"name"`
 
-	// AsOf The moment of the past that it shows; absent for the present.
+	// AsOf The moment of the past that the version shows; absent for the present.
 	AsOf string `json:"asOf,omitempty,omitzero"`
 
-	// CopyOf The version that it began as a copy of.
+	// CopyOf The version that this one was copied from.
 	CopyOf string `json:"copyOf,omitempty,omitzero"`
 
 	// Projection The projection that was rebuilt; absent if all were.
 	Projection       string `json:"projection,omitempty,omitzero"`
 	MissingDocuments int    `json:"missingDocuments"`
 
-	// MissingFiles Where some of them stood: repository and path, at most 100.
+	// MissingFiles Where some of the missing documents were: repository and path, at most 100.
 	MissingFiles []string `json:"missingFiles,omitempty,omitzero"`
 
-	// DiskBytes Size of its files. Versions share files, with each other and with the segment store: a sum of them is more than the disk gives.
+	// DiskBytes Size of its files. Versions share files with each other and with the segment store, so the sum of their sizes exceeds the disk space they use.
 	DiskBytes   int64 `json:"diskBytes"`
 	CompletedAt Time  `json:"completedAt,omitempty,omitzero"`
 }
 
-// QueryFault Addition. Where a query is wrong, with errorCode FAILED_TO_PARSE_QUERY.
+// QueryFault Addition. Position of the error in a query, with errorCode FAILED_TO_PARSE_QUERY.
 type QueryFault struct {
 	// Position Byte offset in the query.
 	Position int `json:"position"`
 
-	// Column The same place in characters.
+	// Column The same position in characters.
 	Column int    `json:"column"`
 	Advice string `json:"advice"`
 }
@@ -1903,30 +1907,30 @@ type Readiness struct {
 	Status ReadinessStatus `json:"status"`
 	AsOf   string          `json:"asOf,omitempty,omitzero"`
 
-	// MissingDocuments Documents that searches do not find, because segments were lost. They are indexed again automatically.
+	// MissingDocuments Number of documents that searches do not find because segments were lost. They are re-indexed automatically.
 	MissingDocuments int `json:"missingDocuments,omitempty,omitzero"`
 
-	// MissingRefs Refs whose last revision searches do not find, because what it builds on was lost. They are indexed again automatically.
+	// MissingRefs Number of refs whose last revision searches do not find because its base was lost. They are re-indexed automatically.
 	MissingRefs int `json:"missingRefs,omitempty,omitzero"`
 
-	// UnstoredDocuments Documents and refs that searches find and a rebuild would lose. They are written or indexed again by themselves.
+	// UnstoredDocuments Number of documents and refs that searches find but a rebuild would lose. They are stored or re-indexed automatically.
 	UnstoredDocuments int `json:"unstoredDocuments,omitempty,omitzero"`
 }
 
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
 
-// Reconciliation The last check for pushes that no webhook announced; absent where another process checks, or none does.
+// Reconciliation The last check for pushes that no webhook announced. Absent if another process checks, or if checks are disabled.
 type Reconciliation struct {
-	// LookedAt Absent before the first look.
+	// LookedAt Time of the last check; absent before the first one.
 	LookedAt Time                 `json:"lookedAt,omitempty,omitzero"`
 	Result   ReconciliationResult `json:"result,omitempty,omitzero"`
 	Code     FailureCode          `json:"code,omitempty,omitzero"`
 
-	// Error What the code means and what to do; absent unless it failed.
+	// Error Meaning of the code and what to do; absent unless the check failed.
 	Error string `json:"error,omitempty,omitzero"`
 
-	// Detail The words of git or of the server, without credentials; for owners and the operator.
+	// Detail The error message of git or the server, without credentials. Only for owners and the operator.
 	Detail string `json:"detail,omitempty,omitzero"`
 	NextAt Time   `json:"nextAt,omitempty,omitzero"`
 }
@@ -1934,7 +1938,7 @@ type Reconciliation struct {
 // ReconciliationResult defines model for Reconciliation.Result.
 type ReconciliationResult string
 
-// RecordHeader A header of a record of the log.
+// RecordHeader A header of a log record.
 type RecordHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -1942,37 +1946,37 @@ type RecordHeader struct {
 
 // Redelivered defines model for Redelivered.
 type Redelivered struct {
-	// DeliveryID That of the new delivery.
+	// DeliveryID ID of the new delivery.
 	DeliveryID string     `json:"deliveryId"`
 	Positions  []Position `json:"positions"`
 }
 
 // RefCount defines model for RefCount.
 type RefCount struct {
-	// Selected With the default branch, and with those beyond the limit.
+	// Selected Includes the default branch and those beyond the limit.
 	Selected int `json:"selected"`
 	Total    int `json:"total"`
 }
 
-// RefSelection Which branches and tags the globs of a repository select. In the answer to a registration or a refresh, as the
-// code host lists them now; absent for a repository without globs, from a process without the role pipeline, and if
-// the host does not answer within five seconds. In the status of a repository, as they were last fetched.
+// RefSelection The branches and tags that the globs of a repository select. In the response to a registration or refresh: as
+// the code host lists them now; absent for a repository without globs, from a process without the role pipeline,
+// and if the host does not answer within five seconds. In the status of a repository: as of the last fetch.
 type RefSelection struct {
-	// Message All of it in one line, such as "237 of 3,175 branches; ** takes all".
+	// Message Summary in one line, such as "237 of 3,175 branches; ** takes all".
 	Message  string   `json:"message"`
 	Branches RefCount `json:"branches"`
 	Tags     RefCount `json:"tags,omitempty,omitzero"`
 
-	// Unmatched Globs that select nothing.
+	// Unmatched Globs that match nothing.
 	Unmatched []UnmatchedGlob `json:"unmatched,omitempty,omitzero"`
 
-	// Limit Branches and tags that are indexed at most: pipeline.maxRefs.
+	// Limit Maximum number of branches and tags that are indexed (pipeline.maxRefs).
 	Limit int `json:"limit"`
 
-	// LeftOut Selected ones that are not indexed, since as many as the limit have newer commits.
+	// LeftOut Number of selected branches and tags that are not indexed because of the limit; those with the newest commits are indexed.
 	LeftOut int `json:"leftOut"`
 
-	// LeftOutRefs The first of them, by full name. In the status, the newest commit comes first; before the first fetch the commits are not known.
+	// LeftOutRefs The first of them, by full name. In the status, those with the newest commit come first; before the first fetch, the commits are not known.
 	LeftOutRefs []string `json:"leftOutRefs,omitempty,omitzero"`
 }
 
@@ -1989,13 +1993,13 @@ type Refusal struct {
 	Message string `json:"message"`
 }
 
-// RegisterRequest cloneUrl or path, one of them.
+// RegisterRequest Either cloneUrl or path is required.
 type RegisterRequest struct {
-	// Name Full name; from the clone URL if absent: host/path.
+	// Name Full name. If absent, it is taken from the clone URL: host/path.
 	Name        string `json:"name,omitempty,omitzero"`
 	DisplayName string `json:"displayName,omitempty,omitzero"`
 
-	// CloneURL https, http, ssh, git or file URL, or user@host:path. Without credentials.
+	// CloneURL An https, http, ssh, git or file URL, or user@host:path. Without credentials.
 	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
 
 	// Path Absolute path of a repository on the server.
@@ -2003,10 +2007,10 @@ type RegisterRequest struct {
 	// Example: /srv/git/kettle.git
 	Path string `json:"path,omitempty,omitzero"`
 
-	// Branches Globs on the short names of branches that are indexed in addition to the default branch.
+	// Branches Globs on short branch names. Matching branches are indexed in addition to the default branch.
 	Branches []string `json:"branches,omitempty,omitzero"`
 
-	// Tags Globs on the short names of tags that are indexed.
+	// Tags Globs on short tag names. Matching tags are indexed.
 	Tags         []string     `json:"tags,omitempty,omitzero"`
 	CodeHostType CodeHostType `json:"codeHostType,omitempty,omitzero"`
 
@@ -2018,17 +2022,16 @@ type RegisterRequest struct {
 type RelatedFiles struct {
 	Reason RelatedReason `json:"reason"`
 
-	// Query Finds these files, and all others of the kind.
+	// Query A query that finds these files and all others of this kind.
 	Query string `json:"query"`
 
-	// Files The first few, best first; those of fileName without chunks.
+	// Files The first few files, best first. With reason fileName, files have no chunks.
 	Files []SearchFile `json:"files"`
 }
 
-// RelatedReason spelling: a term has no match, and its name is near to one that has. definition: a name behind
-// that of its package or type, such as sstable.NewReader, is defined there. style: an identifier is written in another style,
-// such as max_size for MaxSize. accents: a word is written with accents, or without. fileName: the words are in the name
-// of the file.
+// RelatedReason spelling: a term has no match, but a similar name has. definition: a name qualified by a package or type, such
+// as sstable.NewReader, is defined there. style: an identifier is written in another style, such as max_size for
+// MaxSize. accents: a word is written with or without accents. fileName: the words are in the file name.
 type RelatedReason string
 
 // Removed defines model for Removed.
@@ -2041,18 +2044,18 @@ type Removed struct {
 type Replay struct {
 	ID int `json:"id"`
 
-	// Rollback Whether it returns to the version before.
+	// Rollback Whether this is a rollback to the previous version.
 	Rollback   bool        `json:"rollback"`
 	Projection string      `json:"projection,omitempty,omitzero"`
 	To         string      `json:"to,omitempty,omitzero"`
 	State      ReplayState `json:"state"`
 
-	// Records Offsets of the log applied.
+	// Records Number of log offsets applied.
 	Records          int64   `json:"records"`
 	RecordsTotal     int64   `json:"recordsTotal"`
 	RecordsPerSecond float64 `json:"recordsPerSecond"`
 
-	// MissingDocuments Documents of the past that neither a segment nor a git mirror holds any more.
+	// MissingDocuments Documents of the past that are no longer in a segment or a mirror.
 	MissingDocuments int    `json:"missingDocuments"`
 	Warning          string `json:"warning,omitempty,omitzero"`
 	Error            string `json:"error,omitempty,omitzero"`
@@ -2065,13 +2068,13 @@ type ReplayState string
 
 // ReplayRequest defines model for ReplayRequest.
 type ReplayRequest struct {
-	// Projection Rebuild this one only; the others are copied. Absent: all.
+	// Projection Rebuild only this projection and copy the others; all are rebuilt if absent.
 	Projection string `json:"projection,omitempty,omitzero"`
 
-	// To A moment of the past: a time as of RFC 3339, or partition/offset of the last record that counts, several separated by commas.
+	// To A moment of the past: an RFC 3339 time, or partition/offset of the last record to apply; separate several with commas.
 	To string `json:"to,omitempty,omitzero"`
 
-	// Force Switch even to a version that lacks documents which the live one has, because they were lost from the segment store. Otherwise the replay fails.
+	// Force Switch even if the new version lacks documents that the live version has, because they were lost from the segment store. Without force, the replay fails.
 	Force bool `json:"force,omitempty,omitzero"`
 }
 
@@ -2081,7 +2084,7 @@ type Replays struct {
 	Previous ProjectionVersion `json:"previous,omitempty,omitzero"`
 	Replays  []Replay          `json:"replays"`
 
-	// Projections The names that a replay accepts.
+	// Projections Names that a replay request accepts.
 	Projections []string `json:"projections"`
 }
 
@@ -2097,7 +2100,7 @@ type Repository struct {
 	ExternalWebURL  string `json:"externalWebUrl,omitempty,omitzero"`
 	ImageURL        string `json:"imageUrl,omitempty,omitzero"`
 
-	// Description Addition. What the code host says of the repository, in one line.
+	// Description Addition. Description from the code host, in one line.
 	Description   string `json:"description,omitempty,omitzero"`
 	IndexedAt     Time   `json:"indexedAt,omitempty,omitzero"`
 	PushedAt      Time   `json:"pushedAt,omitempty,omitzero"`
@@ -2105,11 +2108,11 @@ type Repository struct {
 	IsFork        bool   `json:"isFork"`
 	IsArchived    bool   `json:"isArchived"`
 
-	// Visibility Addition. Who may read the repository: every caller, signed-in users, or owners and named users.
+	// Visibility Addition. Who may read the repository. public: every caller; internal: signed-in users; private: owners and named users.
 	Visibility RepositoryVisibility `json:"visibility,omitempty,omitzero"`
 }
 
-// RepositoryVisibility Addition. Who may read the repository: every caller, signed-in users, or owners and named users.
+// RepositoryVisibility Addition. Who may read the repository. public: every caller; internal: signed-in users; private: owners and named users.
 type RepositoryVisibility string
 
 // RepositoryInfo defines model for RepositoryInfo.
@@ -2124,11 +2127,11 @@ type RepositoryInfo struct {
 	IndexedCommitHash string `json:"indexedCommitHash,omitempty,omitzero"`
 }
 
-// RepositoryKey The ID of a repository. IDs of 52 bits, which servers showed before there were numbers, are accepted as well.
+// RepositoryKey ID of a repository. The 52-bit IDs of earlier servers are accepted as well.
 type RepositoryKey = int64
 
-// RepositoryNumber The ID of a repository: 1 for the first one that was registered, 2 for the next. It never changes and is never given
-// to another repository, and a repository that is registered again has the same one. It is exact in a float32.
+// RepositoryNumber ID of a repository. IDs are assigned in the order of registration, from 1. An ID never changes and is never
+// reused for another repository; a repository that is registered again keeps its ID. IDs are exact as float32.
 type RepositoryNumber = code.RepositoryNumber
 
 // RepositoryStatus defines model for RepositoryStatus.
@@ -2140,15 +2143,15 @@ type RepositoryStatus struct {
 	Progress  ImportProgress        `json:"progress,omitempty,omitzero"`
 	LastError ImportFailure         `json:"lastError,omitempty,omitzero"`
 
-	// Segments Segments that hold files of the repository.
+	// Segments Number of segments that hold files of the repository.
 	Segments int `json:"segments"`
 
-	// Files Searchable files of the default branch.
+	// Files Number of searchable files on the default branch.
 	Files        int               `json:"files"`
 	SkippedFiles int               `json:"skippedFiles"`
 	Skipped      FirstSkippedFiles `json:"skipped,omitempty,omitzero"`
 
-	// IndexedCommitHash Of the default branch.
+	// IndexedCommitHash The indexed commit of the default branch.
 	IndexedCommitHash string         `json:"indexedCommitHash,omitempty,omitzero"`
 	Freshness         Freshness      `json:"freshness"`
 	IndexedAt         Time           `json:"indexedAt,omitempty,omitzero"`
@@ -2176,7 +2179,7 @@ type ResolvedAll struct {
 	Resolved int       `json:"resolved"`
 	Refused  []Refusal `json:"refused"`
 
-	// Remaining Dead letters that match and are still open, including refused ones.
+	// Remaining Number of matching dead letters that are still open, including refused ones.
 	Remaining int `json:"remaining"`
 }
 
@@ -2193,20 +2196,20 @@ type SavedSearch struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 
-	// Query The text of the query.
+	// Query The query text.
 	Query string `json:"query"`
 
-	// IsRegexEnabled Whether its terms are regular expressions.
+	// IsRegexEnabled Whether terms are regular expressions.
 	IsRegexEnabled           bool `json:"isRegexEnabled"`
 	IsCaseSensitivityEnabled bool `json:"isCaseSensitivityEnabled"`
 
-	// Shared Whether all users may read its text.
+	// Shared Whether all users may read the query.
 	Shared bool `json:"shared"`
 
-	// Own Whether it is the caller's.
+	// Own Whether it belongs to the caller.
 	Own bool `json:"own"`
 
-	// URL Its link, which leads to the results of whoever opens it.
+	// URL Link to the saved search. It shows the results that the person who opens it may read.
 	URL       string `json:"url"`
 	CreatedAt Time   `json:"createdAt"`
 	UpdatedAt Time   `json:"updatedAt"`
@@ -2220,23 +2223,23 @@ type ScipUpload struct {
 	RepoName string           `json:"repoName"`
 	Commit   string           `json:"commit"`
 
-	// Path The directory that it is about; empty for the whole repository.
+	// Path The directory that the index covers; empty for the whole repository.
 	Path string `json:"path"`
 
-	// Tool The indexer, as it names itself.
+	// Tool The indexer, by its own name.
 	Tool        string `json:"tool"`
 	ToolVersion string `json:"toolVersion"`
 
-	// Documents Files that it is about.
+	// Documents Number of files that the index covers.
 	Documents int `json:"documents"`
 
-	// Occurrences Occurrences of symbols in them.
+	// Occurrences Number of symbol occurrences in these files.
 	Occurrences int `json:"occurrences"`
 
-	// Symbols Symbols that are not local to a file.
+	// Symbols Number of symbols that are not local to a file.
 	Symbols int `json:"symbols"`
 
-	// SizeBytes On disk.
+	// SizeBytes Size on disk.
 	SizeBytes  int  `json:"sizeBytes"`
 	UploadedAt Time `json:"uploadedAt"`
 }
@@ -2246,7 +2249,7 @@ type ScipUploads struct {
 	Uploads []ScipUpload `json:"uploads"`
 }
 
-// Scope What a credential permits; no scope includes another. scip, an addition, permits uploads and deletions of precise indexes; only keys of owners have it.
+// Scope What a credential permits. No scope includes another. scip is an addition; it permits uploads and deletions of precise indexes and is available only for keys of owners.
 type Scope string
 
 // ScopedAccessToken defines model for ScopedAccessToken.
@@ -2263,11 +2266,11 @@ type ScopedAccessTokenRequest struct {
 	RepoIds []RepositoryKey `json:"repoIds"`
 }
 
-// SearchExplain Addition. How the query was run; for people, its members may change. docs/api.md lists them.
+// SearchExplain Addition. How the query was executed. Written for people; its members may change. docs/api.md lists them.
 type SearchExplain struct {
 	Query string `json:"query"`
 
-	// Atoms The lookups in the index.
+	// Atoms The index lookups.
 	Atoms []string `json:"atoms"`
 
 	// AsOf The moment of the past that was searched; absent for the present.
@@ -2277,26 +2280,26 @@ type SearchExplain struct {
 	Files    []FileExplain    `json:"files,omitempty,omitzero"`
 	Stopped  string           `json:"stopped,omitempty,omitzero"`
 
-	// Probes The searches for readings, advice and related files, in their order.
+	// Probes The additional searches for readings, suggestions and related files, in order.
 	Probes []ProbeExplain `json:"probes,omitempty,omitzero"`
 }
 
 // SearchFacet defines model for SearchFacet.
 type SearchFacet struct {
-	// Name directory: below the directory that all files have in common. trait: what is: selects. kind: of symbols, where the
-	// query asks for symbols. branch: the full names of refs, where the query names revisions.
+	// Name directory: the directories below the one that all files share. trait: the values of is:. kind: symbol
+	// kinds, if the query searches for symbols. branch: full names of refs, if the query names revisions.
 	Name SearchFacetName `json:"name"`
 
-	// IsComplete Whether the counts are of every match there is; else there are at least as many.
+	// IsComplete Whether the counts cover every match. If not, they are lower bounds.
 	IsComplete bool `json:"isComplete"`
 
-	// HasMore Whether there are further values, with no more matches than these.
+	// HasMore Whether there are more values, none with more matches than those listed.
 	HasMore bool         `json:"hasMore,omitempty,omitzero"`
 	Values  []FacetValue `json:"values"`
 }
 
-// SearchFacetName directory: below the directory that all files have in common. trait: what is: selects. kind: of symbols, where the
-// query asks for symbols. branch: the full names of refs, where the query names revisions.
+// SearchFacetName directory: the directories below the one that all files share. trait: the values of is:. kind: symbol
+// kinds, if the query searches for symbols. branch: full names of refs, if the query names revisions.
 type SearchFacetName string
 
 // SearchFile defines model for SearchFile.
@@ -2315,68 +2318,70 @@ type SearchFile struct {
 	// Chunks In the order of the file. If the file has more matches than are returned, those on its best lines are.
 	Chunks []Chunk `json:"chunks"`
 
-	// BestLines Addition. Numbers of up to ten lines of chunks with matches, the best first: those with most terms, rare ones above all, as whole words, next to each other, and definitions.
+	// BestLines Addition. Line numbers of up to ten matching lines in chunks, best first. Lines rank higher if they have more terms, rare terms, whole words, adjacent terms, or a definition.
 	BestLines []int `json:"bestLines,omitempty,omitzero"`
 
-	// Branches Full names of the searched refs that hold the file with this content.
+	// Branches Full names of the searched refs that have the file with this content.
 	Branches []string `json:"branches"`
 
-	// Content The whole text if it was requested, else empty.
+	// Content The whole text if it was requested, otherwise empty.
 	Content string `json:"content"`
 }
 
 // SearchNotice Example: {"code":"FILTER_SELECTS_NOTHING","end":16,"filter":"lang:pyhton","message":"lang:pyhton selects nothing among the 12 languages of 3 repositories. Did you mean Python?","queries":["boil lang:Python"],"start":5,"suggestions":["Python"]}
 type SearchNotice struct {
-	// Code AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
-	// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
-	// the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
-	// forms as well, with accents or in another style of identifiers; what has these is in related.
-	// POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
+	// Code AMBIGUOUS_QUERY: part of the query was interpreted in one way, but another was probably intended.
+	// DIFFERENT_MEANING: the established server interprets the query differently. FILTER_SELECTS_NOTHING: a
+	// filter leaves nothing to search or, if negated, excludes nothing. TERM_FINDS_NOTHING: there are no
+	// results, and this term has no match. PASTED_TEXT: the query was interpreted as pasted code, an error
+	// message or a stack trace. RELATED_MATCHES: a term is also written in other forms, with accents or in
+	// another identifier style; related has the files. POSITION_WITHOUT_SYMBOL: the symbol is not at the
+	// position of the request.
 	Code SearchNoticeCode `json:"code"`
 
 	// Message One line.
 	Message string `json:"message"`
 
-	// Start Byte offset in the query, or in the value of parameter, of the part that the notice is about. The place is empty if it is about no part.
+	// Start Byte offset, in the query or in the value of parameter, of the part that the notice refers to. Equal to end if it refers to no part.
 	Start int `json:"start"`
 	End   int `json:"end"`
 
-	// Parameter Parameter of the request that the notice is about, for find_definitions and similar operations, whose requests have no query.
+	// Parameter The request parameter that the notice refers to, for find_definitions and similar operations, whose requests have no query.
 	Parameter SearchNoticeParameter `json:"parameter,omitempty,omitzero"`
 
-	// Filter The filter that the notice is about, such as lang:pyhton. Absent if it is about something else.
+	// Filter The filter that the notice refers to, such as lang:pyhton. Absent if it refers to something else.
 	Filter string `json:"filter,omitempty,omitzero"`
 
-	// Suggestions What to write instead, the likeliest first. Of AMBIGUOUS_QUERY: whole queries. Of DIFFERENT_MEANING: the whole
-	// query, so that it means here what it means to the established server. Of PASTED_TEXT: the whole query for its
-	// literal meaning. Of the others: names that exist for the caller.
+	// Suggestions What to write instead, the most likely first. For AMBIGUOUS_QUERY: whole queries. For DIFFERENT_MEANING:
+	// the whole query, written so that it means the same here as on the established server. For PASTED_TEXT: the
+	// whole query as literal text. For the other codes: names that exist for the caller.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 
-	// Queries Where suggestions are names, the whole query with each of them in place, ready to be sent.
+	// Queries If suggestions are names: the whole query with each of them inserted, ready to send.
 	Queries []string `json:"queries,omitempty,omitzero"`
 }
 
-// SearchNoticeCode AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
-// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
-// the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
-// forms as well, with accents or in another style of identifiers; what has these is in related.
-// POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
+// SearchNoticeCode AMBIGUOUS_QUERY: part of the query was interpreted in one way, but another was probably intended.
+// DIFFERENT_MEANING: the established server interprets the query differently. FILTER_SELECTS_NOTHING: a
+// filter leaves nothing to search or, if negated, excludes nothing. TERM_FINDS_NOTHING: there are no
+// results, and this term has no match. PASTED_TEXT: the query was interpreted as pasted code, an error
+// message or a stack trace. RELATED_MATCHES: a term is also written in other forms, with accents or in
+// another identifier style; related has the files. POSITION_WITHOUT_SYMBOL: the symbol is not at the
+// position of the request.
 type SearchNoticeCode string
 
-// SearchNoticeParameter Parameter of the request that the notice is about, for find_definitions and similar operations, whose requests have no query.
+// SearchNoticeParameter The request parameter that the notice refers to, for find_definitions and similar operations, whose requests have no query.
 type SearchNoticeParameter string
 
 // SearchRequest defines model for SearchRequest.
 type SearchRequest struct {
-	// Query The search expression, at most 64 KiB. An empty one is FAILED_TO_PARSE_QUERY.
+	// Query The search query, at most 64 KiB. An empty query is rejected with FAILED_TO_PARSE_QUERY.
 	Query string `json:"query"`
 
-	// Matches The most matches to return. More than 1,000,000 (by default) counts as that many.
+	// Matches Maximum number of matches to return. The server's limit, 1,000,000 by default, applies to larger values.
 	Matches int `json:"matches"`
 
-	// ContextLines Lines shown before and after a match.
+	// ContextLines Number of lines to show before and after a match.
 	ContextLines int `json:"contextLines,omitempty,omitzero"`
 
 	// Whole Whether to return the whole text of each file.
@@ -2386,13 +2391,13 @@ type SearchRequest struct {
 	IsRegexEnabled           bool `json:"isRegexEnabled,omitempty,omitzero"`
 	IsCaseSensitivityEnabled bool `json:"isCaseSensitivityEnabled,omitempty,omitzero"`
 
-	// Display Addition. The most matches to return, where more are to be counted; 0 means matches.
+	// Display Addition. Maximum number of matches to return, if more are to be counted; 0 means the value of matches.
 	Display int `json:"display,omitempty,omitzero"`
 
-	// Explain Addition. Whether to explain how the query was run.
+	// Explain Addition. Whether to explain how the query was executed.
 	Explain bool `json:"explain,omitempty,omitzero"`
 
-	// Facets Addition. Whether to count what the matches are in: facets of the answer.
+	// Facets Addition. Whether to return facets, which count the matches by repository, language, directory and more.
 	Facets bool `json:"facets,omitempty,omitzero"`
 }
 
@@ -2400,40 +2405,41 @@ type SearchRequest struct {
 type SearchResult struct {
 	Stats SearchStats `json:"stats"`
 
-	// Files Empty for a query of type:repo or select:repo, whose answer is repositoryInfo; without chunks for type:file or select:file.
+	// Files Empty for a query with type:repo or select:repo, which is answered in repositoryInfo. Without chunks for type:file or select:file.
 	Files []SearchFile `json:"files"`
 
-	// RepositoryInfo The repositories of files, or those of a query with type:repo or select:repo.
+	// RepositoryInfo The repositories of files, or the result of a query with type:repo or select:repo.
 	RepositoryInfo []RepositoryInfo `json:"repositoryInfo"`
 
-	// IsSearchExhaustive Whether the answer holds every match there is.
+	// IsSearchExhaustive Whether the response contains every match.
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
 
-	// IncompleteReason Addition. Why it does not: "match limit" (matches was reached), "server match limit" (the server's cap was),
-	// "display limit" (all were counted, display returned), "time limit", "byte limit" (all were
-	// counted, the answer holds as many as fit), "memory limit", "scan limit", "missing documents" (the server lost
-	// some and indexes them again), "damaged index" (some cannot be read and are restored), or another reason to stop.
+	// IncompleteReason Addition. Why the response is incomplete: "match limit" (matches was reached), "server match limit" (the
+	// server's limit was reached), "display limit" (all matches were counted, display were returned), "time
+	// limit", "byte limit" (all matches were counted, as many as fit were returned), "memory limit", "scan
+	// limit", "missing documents" (the server lost documents and is re-indexing them), "damaged index" (parts
+	// cannot be read and are being restored), or another reason.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
-	// Notices Addition. What the query may not have been meant to do; absent if there is nothing to say. docs/query-language.md describes it.
+	// Notices Addition. Remarks on the query, for example if it may not mean what was intended; absent if there are none. docs/query-language.md describes them.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 
-	// Related Addition. Files that may be meant besides those that match, in groups; nothing else of the answer counts them.
-	// Absent if there are none, and for answers with more than 100 matches.
+	// Related Addition. Groups of files that do not match but may be what was meant. No other member counts them. Absent
+	// if there are none, or if the response has more than 100 matches.
 	Related []RelatedFiles `json:"related,omitempty,omitzero"`
 
-	// Facets Addition. What the matches that totalMatchCount counts are in, where the request has facets. Absent if there are no
-	// matches, and for a query whose answer is repositories.
+	// Facets Addition. Counts of the matches in totalMatchCount by their properties, if the request sets facets. Absent
+	// if there are no matches, or if the result is a list of repositories.
 	Facets  []SearchFacet `json:"facets,omitempty,omitzero"`
 	Explain SearchExplain `json:"explain,omitempty,omitzero"`
 }
 
-// SearchStats docs/api.md says what each member counts. Times are nanoseconds.
+// SearchStats docs/api.md explains what each member counts. Times are in nanoseconds.
 type SearchStats struct {
-	// ActualMatchCount Matches in the answer.
+	// ActualMatchCount Number of matches in the response.
 	ActualMatchCount int `json:"actualMatchCount"`
 
-	// TotalMatchCount Matches that were found.
+	// TotalMatchCount Number of matches found.
 	TotalMatchCount       int                    `json:"totalMatchCount"`
 	Duration              int64                  `json:"duration"`
 	FileCount             int                    `json:"fileCount"`
@@ -2459,12 +2465,12 @@ type SearchStats struct {
 // SearchStatsFlushReason defines model for SearchStats.FlushReason.
 type SearchStatsFlushReason string
 
-// SegmentExplain What a segment cost.
+// SegmentExplain What the search did in one segment.
 type SegmentExplain struct {
 	ID        string `json:"id"`
 	Documents int    `json:"documents"`
 
-	// CandidateBlocks By atom; -1 where the index was not used.
+	// CandidateBlocks Per atom; -1 if the index was not used.
 	CandidateBlocks []int `json:"candidateBlocks"`
 	FilesConsidered int   `json:"filesConsidered"`
 	Matches         int   `json:"matches"`
@@ -2481,13 +2487,13 @@ type Session struct {
 	CreatedAt Time   `json:"createdAt"`
 	ExpiresAt Time   `json:"expiresAt"`
 
-	// Address From where the user signed in.
+	// Address Address from which the user signed in.
 	Address string `json:"address,omitempty,omitzero"`
 
-	// Client What the browser calls itself.
+	// Client User agent of the browser.
 	Client string `json:"client,omitempty,omitzero"`
 
-	// Current Whether it is that of the request.
+	// Current Whether the request was sent with this session.
 	Current bool `json:"current"`
 }
 
@@ -2503,7 +2509,7 @@ type SignedIn struct {
 	ExpiresAt Time `json:"expiresAt"`
 }
 
-// SkipReason Those that begin with symbols_ are reasons for partial symbols; the text is searchable.
+// SkipReason Reasons that start with symbols_ mean partial symbols; the text of the file is searchable.
 type SkipReason string
 
 // SkippedFile defines model for SkippedFile.
@@ -2512,18 +2518,18 @@ type SkippedFile struct {
 	Ref    string     `json:"ref"`
 	Reason SkipReason `json:"reason"`
 
-	// Symbols Present if the text of the file is searchable, and some or all of its symbols are missing.
+	// Symbols Present if the text of the file is searchable, but some or all of its symbols are missing.
 	Symbols   SkippedFileSymbols `json:"symbols,omitempty,omitzero"`
 	SizeBytes int64              `json:"sizeBytes"`
 
-	// Message What the reason means and what can be done.
+	// Message Meaning of the reason and what you can do.
 	Message string `json:"message"`
 }
 
-// SkippedFileSymbols Present if the text of the file is searchable, and some or all of its symbols are missing.
+// SkippedFileSymbols Present if the text of the file is searchable, but some or all of its symbols are missing.
 type SkippedFileSymbols string
 
-// StageTimes Where the time of a search went. Candidates and verify are summed over its workers; total is what passed, with all stages but parse.
+// StageTimes Time of each stage of a search. candidates and verify are summed over all workers. total is the elapsed time of all stages except parse.
 type StageTimes struct {
 	ParseMicros      int64 `json:"parseMicros"`
 	WaitMicros       int64 `json:"waitMicros"`
@@ -2540,14 +2546,14 @@ type StreamFrame struct {
 	Type  StreamFrameType `json:"type"`
 	Stats SearchStats     `json:"stats,omitempty,omitzero"`
 
-	// RepositoryInfo The chunk that the repositories belong to.
+	// RepositoryInfo In a chunk frame: the repositories of its files.
 	RepositoryInfo []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
 
-	// Files Of a chunk, best first within it.
+	// Files In a chunk frame: the files, best first within the chunk.
 	Files            []SearchFile `json:"files,omitzero"`
 	AccumulatedStats SearchStats  `json:"accumulatedStats,omitempty,omitzero"`
 
-	// IsSearchExhaustive Of the final frame, as are the next five; they are those of SearchResult.
+	// IsSearchExhaustive In the final frame, as are the next five members; they have the meaning that they have in SearchResult.
 	IsSearchExhaustive *bool          `json:"isSearchExhaustive,omitempty"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
@@ -2560,18 +2566,18 @@ type StreamFrame struct {
 // StreamFrameType defines model for StreamFrame.Type.
 type StreamFrameType string
 
-// Submodule Addition. Another repository in a tree. Left out if git cannot be read now.
+// Submodule Addition. Another repository in the tree. Absent if git is not available.
 type Submodule struct {
-	// Commit The commit of the other repository that the tree has.
+	// Commit The commit of the other repository that the tree refers to.
 	Commit string `json:"commit"`
 
-	// CloneURL URL of the other repository from .gitmodules. Whoever may push to the repository can write it: check it before use.
+	// CloneURL URL of the other repository from .gitmodules. Anyone who can push to the repository controls it, so check it before use.
 	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
 
-	// RepoName The repository of this server that has the clone URL, if the caller may read it.
+	// RepoName Name of the repository on this server with that clone URL, if the caller may read it.
 	RepoName string `json:"repoName,omitempty,omitzero"`
 
-	// WebURL The page of that repository at the commit.
+	// WebURL Page of that repository at the commit on this server.
 	WebURL string `json:"webUrl,omitempty,omitzero"`
 }
 
@@ -2596,27 +2602,27 @@ type SymbolParent struct {
 
 // TreeNode defines model for TreeNode.
 type TreeNode struct {
-	// Type A commit is a submodule.
+	// Type A submodule is a commit.
 	Type TreeNodeType `json:"type"`
 
 	// Path Empty for the root.
 	Path string `json:"path"`
 
-	// Name root for the root.
+	// Name The root is named root.
 	Name string `json:"name"`
 
-	// Children Directories first, then by name in any case. Empty for what was not opened.
+	// Children Directories first, then by name, ignoring case. Empty for directories that are not expanded.
 	Children []TreeNode `json:"children"`
 }
 
-// TreeNodeType A commit is a submodule.
+// TreeNodeType A submodule is a commit.
 type TreeNodeType string
 
 // TreeRequest defines model for TreeRequest.
 type TreeRequest struct {
 	RepoName string `json:"repoName"`
 
-	// RevisionName As the parameter ref elsewhere.
+	// RevisionName A revision, as in the parameter ref of other operations.
 	RevisionName string   `json:"revisionName"`
 	Paths        []string `json:"paths"`
 }
@@ -2631,7 +2637,7 @@ type UnmatchedGlob struct {
 	Glob string            `json:"glob"`
 	Kind UnmatchedGlobKind `json:"kind"`
 
-	// Near Names, or globs that select some, that may have been meant.
+	// Near Similar names, or similar globs that match something.
 	Near []string `json:"near,omitempty,omitzero"`
 }
 
@@ -2651,7 +2657,7 @@ type User struct {
 	CreatedAt   Time      `json:"createdAt"`
 	UpdatedAt   Time      `json:"updatedAt"`
 
-	// LastActivityAt Exact to a few minutes.
+	// LastActivityAt Accurate to a few minutes.
 	LastActivityAt Time `json:"lastActivityAt"`
 }
 
@@ -2665,7 +2671,7 @@ type VerificationCounts struct {
 	Refs              int `json:"refs"`
 	Files             int `json:"files"`
 
-	// Differences Those that remain, also after a repair.
+	// Differences Differences that remain, including those after a repair.
 	Differences int `json:"differences"`
 	Repaired    int `json:"repaired"`
 
@@ -2681,7 +2687,7 @@ type VerificationFrame struct {
 	Ref      string                `json:"ref,omitempty,omitzero"`
 	Kind     VerificationFrameKind `json:"kind,omitempty,omitzero"`
 
-	// Message For people.
+	// Message A message for people.
 	Message string `json:"message,omitempty,omitzero"`
 
 	// Path The first of count files.
@@ -2690,7 +2696,7 @@ type VerificationFrame struct {
 	Indexed string `json:"indexed,omitempty,omitzero"`
 	Found   string `json:"found,omitempty,omitzero"`
 
-	// AfterRepair Indexing again did not help.
+	// AfterRepair The difference remains after re-indexing.
 	AfterRepair bool                `json:"afterRepair,omitempty,omitzero"`
 	Counts      *VerificationCounts `json:"counts,omitempty"`
 	Error       Error               `json:"error,omitempty,omitzero"`
@@ -2704,13 +2710,13 @@ type VerificationFrameKind string
 
 // VerificationRequest defines model for VerificationRequest.
 type VerificationRequest struct {
-	// Repositories Names or IDs; absent or empty means all.
+	// Repositories Names or IDs of repositories; absent or empty means all.
 	Repositories []string `json:"repositories,omitempty,omitzero"`
 
-	// Remote Compare with the code hosts, too.
+	// Remote Compare with the code hosts as well.
 	Remote bool `json:"remote,omitempty,omitzero"`
 
-	// Repair Have what differs indexed again, and compare that once more.
+	// Repair Re-index what differs and compare it again.
 	Repair bool `json:"repair,omitempty,omitzero"`
 }
 

@@ -81,9 +81,9 @@ func Open(o Options) (*Rows, error) {
 	}
 	if repair.IsDamage(err) {
 		o.Damage.CountRebuilt(repair.ScrubbedAccounts)
-		o.Logger.Error("the rows of the accounts are damaged; they are removed and rebuilt from the log", "directory", o.Config.AccountsDir(), "error", err)
+		o.Logger.Error("account rows are damaged; removing them and rebuilding them from the log", "directory", o.Config.AccountsDir(), "error", err)
 	} else {
-		o.Logger.Info("reading the accounts and the audit log again from the log", "reason", err)
+		o.Logger.Info("rebuilding the accounts and the audit log from the log", "reason", err)
 	}
 	if err := store.Remove(o.Config.AccountsDir()); err != nil {
 		return nil, fmt.Errorf("drop the rows of the accounts: %w", err)

@@ -51,7 +51,7 @@ func CheckRestored(data string) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return fmt.Errorf("%s is half restored: run %s again, or empty the directory", data, m.restoreCommand(data))
+	return fmt.Errorf("%s is partially restored: run %s again, or empty the directory", data, m.restoreCommand(data))
 }
 
 func readMarker(data string) (*marker, error) {
@@ -64,7 +64,7 @@ func readMarker(data string) (*marker, error) {
 		err = json.Unmarshal(b, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is half restored, and what of cannot be read: empty the directory and restore it again: %w", data, err)
+		return nil, fmt.Errorf("%s is partially restored, and its restore marker cannot be read: empty the directory and restore again: %w", data, err)
 	}
 	return m, nil
 }
@@ -130,13 +130,13 @@ func (r *restoreRun) checkTarget() error {
 	}
 	if m != nil {
 		if m.Manifest != r.totals.SHA256 {
-			return fmt.Errorf("%s is half restored from another backup: run %s, or empty the directory", r.to.Data, m.restoreCommand(r.to.Data))
+			return fmt.Errorf("%s is partially restored from another backup: run %s, or empty the directory", r.to.Data, m.restoreCommand(r.to.Data))
 		}
 		return nil
 	}
 	for _, dir := range []string{r.to.Data, r.to.Log, r.to.Segments} {
 		if err := refuseOtherFiles(dir, "LOCK", markerName+tempPrefix); err != nil {
-			return fmt.Errorf("%w; a backup is restored to an empty directory: name another one with --data, or move away what it has", err)
+			return fmt.Errorf("%w; a backup is restored to an empty directory: name another one with --data, or move its files away", err)
 		}
 	}
 	return nil
@@ -256,7 +256,7 @@ func (r *restoreRun) compareRestored(ctx context.Context) error {
 		_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {
 			sum, size, err := hashFile(ctx, r.targetPath(f.Path))
 			if err == nil && (sum != f.SHA256 || size != f.Size) {
-				err = errors.New("it was written and reads back otherwise: check the disk")
+				err = errors.New("it does not read back as it was written: check the disk")
 			}
 			if err != nil {
 				return fmt.Errorf("compare %s: %w", r.targetPath(f.Path), err)

@@ -99,7 +99,7 @@ func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
 		return api.Backup{}, errors.Join(err, b.removeLocked(a))
 	}
 	b.mu.active = a
-	b.logger.Info("backup begun; no object of the segment store is deleted until it ends", "backup", a.ID)
+	b.logger.Info("backup started; no object of the segment store is deleted until it ends", "backup", a.ID)
 	return a.Backup, nil
 }
 

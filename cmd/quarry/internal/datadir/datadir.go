@@ -33,7 +33,7 @@ func Lock(c *config.Config, logger *slog.Logger) (*boot.Directory, error) {
 		return nil, errors.Join(err, directory.Close())
 	}
 	for _, a := range openDirectories(c) {
-		logger.Warn("other users of this machine may use a directory; Quarry closes the files below it, close the directory as well",
+		logger.Warn("other users of this machine can access a directory; Quarry restricts the files in it, restrict the directory as well",
 			"path", a.Path, "mode", a.Octal(), "command", a.Command())
 	}
 	var closer permissions.Closer
@@ -77,18 +77,18 @@ func NewGuard(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) 
 func newOpenFiles(reg prometheus.Registerer) prometheus.Gauge {
 	return promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_server_open_files",
-		Help: "Files of Quarry that other users of the machine may use and that could not be closed at the start, and directories of the settings that they may use.",
+		Help: "Files of Quarry that other users of the machine can access and whose permissions could not be restricted at startup, and configured directories that they can access.",
 	})
 }
 
 // reportClosed logs which files were made private, and which could not be.
 func reportClosed(logger *slog.Logger, c *permissions.Closer) {
 	if c.Closed > 0 {
-		logger.Warn("closed files and directories to other users of this machine, who may have read them until now",
+		logger.Warn("restricted the permissions of files and directories; other users of this machine may have read them until now",
 			"changed", c.Closed, "looked_at", c.Looked, "first", c.First.Path, "mode", c.First.Octal())
 	}
 	if c.Failed > 0 {
-		logger.Warn("files that other users of this machine may use cannot be closed; let them belong to the user of this process",
+		logger.Warn("cannot restrict the permissions of files that other users of this machine can access; make the user of this process their owner",
 			"files", c.Failed, "first", c.FirstFailed.Path, "mode", c.FirstFailed.Octal(), "error", c.Err, "command", "sudo "+c.FirstFailed.Command())
 	}
 	if c.Truncated {
@@ -101,7 +101,7 @@ func reportClosed(logger *slog.Logger, c *permissions.Closer) {
 // takes a while, since there may be a million files. Run returns when ctx ends.
 func (g *Guard) Run(ctx context.Context) error {
 	c := permissions.Closer{Progress: func(looked int) {
-		g.logger.Info("looking for files that other users of this machine may use", "looked_at", looked)
+		g.logger.Info("checking for files that other users of this machine can access", "looked_at", looked)
 	}}
 	for _, dir := range append(g.config.OwnDirectories(), g.config.ChosenDirectories()[1:]...) {
 		if err := c.CloseBelow(ctx, dir); err != nil && ctx.Err() == nil {

@@ -179,7 +179,7 @@ func (g *Guard) measureSpace(context.Context) {
 	switch {
 	case slices.Equal(before, low):
 	case len(low) > 0:
-		g.logger.Error("disk is almost full; webhooks and changes are refused and nothing is indexed until there is space, searches go on",
+		g.logger.Error("disk is almost full; rejecting webhooks and changes and pausing indexing until there is space; searches continue",
 			"directories", strings.Join(low, ","), "free_bytes", spaces[low[0]].FreeBytes, "min_free_bytes", g.minFree)
 	default:
 		g.logger.Info("disk has enough space again; webhooks and changes are accepted", "directories", strings.Join(before, ","))
@@ -273,7 +273,7 @@ func (g *Guard) releaseTight() (released bool) {
 func (g *Guard) releaseReserve(r *reserve) bool {
 	released := r.releaseSpace()
 	if released {
-		g.logger.Error("disk is full; its reserve is freed, so that the stores can go on: free some space", "path", r.path, "bytes", r.bytes)
+		g.logger.Error("disk is full; its reserve was released so that the stores can continue; free some space", "path", r.path, "bytes", r.bytes)
 	}
 	return released
 }

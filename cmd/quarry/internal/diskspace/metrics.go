@@ -22,12 +22,12 @@ func newMetrics(reg prometheus.Registerer, minFree int64) *guardMetrics {
 		return f.NewGaugeVec(prometheus.GaugeOpts{Name: "quarry_server_disk_" + name, Help: help}, []string{"directory"})
 	}
 	f.NewGauge(prometheus.GaugeOpts{
-		Name: "quarry_server_disk_min_free_bytes", Help: "storage.minFreeBytes: below it the process only reads.",
+		Name: "quarry_server_disk_min_free_bytes", Help: "The setting storage.minFreeBytes. Below it, the process is read-only.",
 	}).Set(float64(minFree))
 	return &guardMetrics{
-		free: gauge("free_bytes", "Bytes that the disk of a directory has left for this user. Directories may share a disk."),
+		free: gauge("free_bytes", "Free bytes on the disk of a directory that this user may use. Directories may share a disk."),
 		size: gauge("size_bytes", "Size of the disk of a directory."),
-		used: gauge("used_bytes", "Disk space that the files of a directory take, as du counts, measured every ten minutes. data includes those below it."),
+		used: gauge("used_bytes", "Disk space used by the files of a directory, as reported by du, measured every ten minutes. data includes its subdirectories."),
 		low:  gauge("low", "1 while the disk of a directory has less than storage.minFreeBytes, or 1,000 files, left."),
 	}
 }

@@ -68,6 +68,6 @@ func (r *reserve) reserveSpace(g *Guard) {
 		return
 	}
 	if err := boot.Allocate(r.path, r.bytes); err != nil {
-		g.logger.Debug("disk reserve cannot be made", "path", r.path, "error", err)
+		g.logger.Debug("disk reserve cannot be created", "path", r.path, "error", err)
 	}
 }

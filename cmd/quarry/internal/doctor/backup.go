@@ -17,7 +17,7 @@ func checkBackup(_ context.Context, x *Examination, r *report) {
 	age := x.Now().Sub(last.At)
 	switch {
 	case err != nil:
-		r.addWarning("run quarry backup", "when the data directory was last backed up is not known: %v", err)
+		r.addWarning("run quarry backup", "the time of the last backup is unknown: %v", err)
 	case last.At.IsZero():
 		r.addOK("quarry backup has not been used")
 	case age > staleBackup:

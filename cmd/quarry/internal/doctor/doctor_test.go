@@ -128,26 +128,26 @@ func TestChecks(t *testing.T) {
 			in.Config.Listen, in.Config.PublicURL, in.Config.Access.Anonymous = "0.0.0.0:7070", "https://code.example", "on"
 		}},
 		{"addresses", Warning, "publicUrl is not set", func(in *installation) { in.Config.Listen = "0.0.0.0:7070" }},
-		{"addresses", Warning, "in the clear", func(in *installation) { in.Config.PublicURL = "http://code.example" }},
+		{"addresses", Warning, "unencrypted", func(in *installation) { in.Config.PublicURL = "http://code.example" }},
 		{"addresses", Warning, "cannot see clients", func(in *installation) { in.Config.PublicURL = "https://code.example" }},
 		{"addresses", Warning, "/metrics", func(in *installation) { in.Config.Listen, in.Config.PublicURL = "0.0.0.0:7070", "https://code.example" }},
 		{"addresses", Problem, "single sign-on", func(in *installation) {
 			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}
 		}},
 		{"data directory", Warning, "does not exist", func(in *installation) { in.Config.Data += "/none" }},
-		{"data directory", Problem, "is no directory", func(in *installation) {
+		{"data directory", Problem, "is not a directory", func(in *installation) {
 			in.Config.Storage.Mirrors = filepath.Join(in.Config.Data, "file")
 			if err := os.WriteFile(in.Config.Storage.Mirrors, nil, 0o600); err != nil {
 				in.t.Fatal(err)
 			}
 		}},
-		{"data directory", Problem, "cannot be written to", func(in *installation) { in.Config.Storage.Log = "/proc/self" }},
+		{"data directory", Problem, "is not writable", func(in *installation) { in.Config.Storage.Log = "/proc/self" }},
 		{"user", Warning, "belongs to user 7", func(in *installation) {
 			in.Probes.Owner = func(string) (bool, uint32, error) { return false, 7, nil }
 		}},
 		{"permissions", Warning, "mode 0755", func(in *installation) { in.changeMode(in.Config.Data, 0o755) }},
 		{"permissions", Warning, "segments (mode 0750)", func(in *installation) { in.changeMode(in.Config.SegmentsDir(), 0o750) }},
-		{"permissions", Problem, "may replace", func(in *installation) { in.changeMode(in.Config.Data, 0o1777) }},
+		{"permissions", Problem, "can replace", func(in *installation) { in.changeMode(in.Config.Data, 0o1777) }},
 		{"permissions", Warning, operator.FileName, func(in *installation) {
 			if err := os.WriteFile(filepath.Join(in.Config.Data, operator.FileName), nil, 0o644); err != nil {
 				in.t.Fatal(err)
@@ -156,7 +156,7 @@ func TestChecks(t *testing.T) {
 		{"lock", Warning, "the probe fails", func(in *installation) {
 			in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, errProbe }
 		}},
-		{"disk", Problem, "the server only reads", func(in *installation) {
+		{"disk", Problem, "the server is read-only", func(in *installation) {
 			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 200 << 20, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Problem, "512 MiB left", func(in *installation) {
@@ -175,10 +175,10 @@ func TestChecks(t *testing.T) {
 				return boot.Memory{Total: 8 << 30, Available: 8 << 30, Limit: 512 << 20}, nil
 			}
 		}},
-		{"memory", Warning, "the page cache", func(in *installation) {
+		{"memory", Warning, "page cache", func(in *installation) {
 			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: in.Config.PlannedBytes() + 1}, nil }
 		}},
-		{"memory", Warning, "are free now", func(in *installation) {
+		{"memory", Warning, "of memory are free", func(in *installation) {
 			in.setStopped()
 			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 100 << 20}, nil }
 		}},
@@ -198,7 +198,7 @@ func TestChecks(t *testing.T) {
 			in.useKafka(topics.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
 		}},
 		{"log", Warning, "one replica", func(in *installation) { in.useKafka(topics.DeviationReport{What: "one replica"}) }},
-		{"log", Problem, "brokers do not answer", func(in *installation) {
+		{"log", Problem, "brokers cannot be used", func(in *installation) {
 			in.useKafka()
 			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
 		}},
@@ -206,12 +206,12 @@ func TestChecks(t *testing.T) {
 			in.setStopped()
 			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
 		}},
-		{"clock", Problem, "the clock says 1970", func(in *installation) { in.Now = func() time.Time { return time.Unix(0, 0) } }},
+		{"clock", Problem, "the time is 1970", func(in *installation) { in.Now = func() time.Time { return time.Unix(0, 0) } }},
 		{"clock", Problem, "1h0m0s in the future", func(in *installation) {
 			in.useKafka()
 			in.Probes.LastRecord = func(context.Context) (time.Time, error) { return in.Now().Add(time.Hour), nil }
 		}},
-		{"clock", Warning, "the clock of the server is", func(in *installation) {
+		{"clock", Warning, "the clock of the server differs", func(in *installation) {
 			later := in.Now().Add(time.Minute)
 			in.Now = func() time.Time { return later }
 		}},
@@ -222,7 +222,7 @@ func TestChecks(t *testing.T) {
 				in.t.Fatal(err)
 			}
 		}},
-		{"server", Warning, "no server runs", func(in *installation) { in.setStopped() }},
+		{"server", Warning, "no server is running", func(in *installation) { in.setStopped() }},
 		{"server", Problem, "no server answers", func(in *installation) { in.useServer("http://127.0.0.1:1") }},
 		{"server", Problem, "not ready", func(in *installation) { delete(in.answers, "/readyz") }},
 		{"server", Warning, "version v0", func(in *installation) { in.answers["/api/version"] = map[string]any{"version": "v0"} }},
@@ -232,10 +232,10 @@ func TestChecks(t *testing.T) {
 			}
 		}},
 		{"dead letters", Warning, "3 events were given up", func(in *installation) { in.answers["/api/deadletters"] = map[string]any{"open": 3} }},
-		{"repositories", Warning, "1 of 1 repositories wait", func(in *installation) {
+		{"repositories", Warning, "1 of 1 repositories have waited", func(in *installation) {
 			in.answers["/api/repos/7/status"] = map[string]any{"freshness": map[string]any{"staleSeconds": 3600}}
 		}},
-		{"repositories", Warning, "last try to index 1 of 1", func(in *installation) {
+		{"repositories", Warning, "last attempt to index 1 of 1", func(in *installation) {
 			in.answers["/api/repos/7/status"] = map[string]any{"lastError": map[string]any{"message": "no such host"}}
 		}},
 	} {

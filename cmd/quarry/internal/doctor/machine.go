@@ -24,10 +24,10 @@ const (
 func checkMemory(_ context.Context, x *Examination, r *report) {
 	m, err := x.Probes.Memory()
 	if err != nil {
-		r.addWarning("", "the memory of this machine is not known: %v", err)
+		r.addWarning("", "the memory of this machine is unknown: %v", err)
 		return
 	}
-	const remedy = "remove the settings of memory, or lower runtime.memoryBytes, cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or give it more memory"
+	const remedy = "remove the memory settings, or lower runtime.memoryBytes, cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or add memory"
 	planned, limit, whose := x.Config.PlannedBytes(), m.Total, "this machine has"
 	if m.Limit > 0 && m.Limit < m.Total {
 		limit, whose = m.Limit, "its control group allows"
@@ -35,13 +35,13 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 	holder, _ := x.lockHeld() // unknown counts as stopped
 	switch {
 	case planned > limit:
-		r.addProblem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+		r.addProblem(remedy, "the settings allow the server to use %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	case float64(planned) > nearMemory*float64(limit):
-		r.addWarning(remedy, "the settings let the server take %s, and %s %s: the page cache of the kernel needs some, too", sizeText(planned), whose, sizeText(limit))
+		r.addWarning(remedy, "the settings allow the server to use %s, and %s %s: the kernel's page cache also needs memory", sizeText(planned), whose, sizeText(limit))
 	case !holder.Held && m.Available > 0 && planned > m.Available:
-		r.addWarning("stop other programs, or "+remedy, "the settings let the server take %s, and %s of memory are free now", sizeText(planned), sizeText(m.Available))
+		r.addWarning("stop other programs, or "+remedy, "the settings allow the server to use %s, and %s of memory are free", sizeText(planned), sizeText(m.Available))
 	default:
-		r.addOK("the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+		r.addOK("the settings allow the server to use %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	}
 }
 
@@ -51,14 +51,14 @@ func checkOpenFiles(_ context.Context, x *Examination, r *report) {
 	if err != nil && holder.Process != 0 {
 		limit, err = x.Probes.OpenFiles(0)
 	}
-	const remedy = "raise the limit: LimitNOFILE=65536 of systemd, ulimit -Hn 65536 in a shell, --ulimit nofile=65536 of a container"
+	const remedy = "raise the limit: LimitNOFILE=65536 in systemd, ulimit -Hn 65536 in a shell, --ulimit nofile=65536 for a container"
 	switch {
 	case err != nil:
-		r.addWarning("", "the limit of open files is not known: %v", err)
+		r.addWarning("", "the limit of open files is unknown: %v", err)
 	case limit < tooFewOpenFiles:
 		r.addProblem(remedy, "a process may open %d files", limit)
 	case limit < fewOpenFiles:
-		r.addWarning(remedy, "a process may open %d files, a large index wants %d", limit, fewOpenFiles)
+		r.addWarning(remedy, "a process may open %d files, but a large index needs %d", limit, fewOpenFiles)
 	default:
 		r.addOK("a process may open %d files", limit)
 	}
@@ -90,15 +90,15 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 	topics, err := x.Probes.Topics(ctx)
 	switch {
 	case err != nil && kafka:
-		r.addProblem("look at log.kafka.brokers, tls and sasl, and at the brokers themselves", "the brokers do not answer as they should: %v", err)
+		r.addProblem("check log.kafka.brokers, tls and sasl, and the brokers themselves", "the brokers cannot be used: %v", err)
 		return
 	case err != nil:
-		r.addProblem("look at the disk; where the log is damaged, put a copy back: docs/operations.md", "the log cannot be read: %v", err)
+		r.addProblem("check the disk; if the log is damaged, restore a copy: docs/operations.md", "the log cannot be read: %v", err)
 		return
 	}
 	for _, t := range topics {
 		if !t.Exists {
-			r.addWarning("start the server, or type quarry topics ensure", "the topic %s does not exist", t.Topic)
+			r.addWarning("start the server, or run quarry topics ensure", "the topic %s does not exist", t.Topic)
 		}
 		for _, d := range t.Deviations {
 			status := Warning
@@ -109,7 +109,7 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 		}
 	}
 	if len(r.findings) == 0 {
-		r.addOK("%d topics are as they should be", len(topics))
+		r.addOK("%d topics meet the requirements", len(topics))
 	}
 }
 
@@ -123,7 +123,7 @@ func (x *Examination) mayOpenLog(r *report) bool {
 	}
 	ours, _, err := x.Probes.Owner(x.Config.LogDir())
 	if err != nil || !ours {
-		r.addOK("there is no embedded log that this user may open")
+		r.addOK("this user cannot open an embedded log")
 		return false
 	}
 	return true
@@ -132,28 +132,28 @@ func (x *Examination) mayOpenLog(r *report) bool {
 func checkClock(ctx context.Context, x *Examination, r *report) {
 	now := x.Now()
 	if now.Year() < 2025 {
-		r.addProblem("set the clock, and keep it by NTP", "the clock says %s", now.UTC().Format(time.DateTime))
+		r.addProblem("set the clock and synchronize it with NTP", "the time is %s", now.UTC().Format(time.DateTime))
 		return
 	}
 	if remote, ok := x.serverTime(ctx); ok {
 		if skew := now.Sub(remote).Abs(); skew > minSkew {
-			r.addWarning("keep both clocks by NTP", "the clock of the server is %s away from the clock here", skew.Round(time.Second))
+			r.addWarning("synchronize both clocks with NTP", "the clock of the server differs from the local clock by %s", skew.Round(time.Second))
 		}
 	}
 	last, err := x.lastRecord(ctx)
 	ahead := last.Sub(now)
-	const remedy = "keep the clock by NTP; if it was ahead before and is right now, this passes"
+	const remedy = "synchronize the clock with NTP; if it was ahead earlier and is correct now, the warning will disappear"
 	switch {
 	case err != nil:
-		r.addWarning("", "when the last record was written is not known: %v", err)
+		r.addWarning("", "the time of the last record is unknown: %v", err)
 	case ahead > maxSkew:
 		r.addProblem(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
 	case ahead > minSkew:
 		r.addWarning(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
 	case last.IsZero():
-		r.addOK("the clock says %s", now.UTC().Format(time.DateTime))
+		r.addOK("the time is %s", now.UTC().Format(time.DateTime))
 	default:
-		r.addOK("the clock says %s, the last record of the log is from %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+		r.addOK("the time is %s, the last record of the log is from %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
 	}
 }
 

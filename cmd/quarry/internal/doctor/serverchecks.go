@@ -37,14 +37,14 @@ func checkServer(ctx context.Context, x *Examination, r *report) {
 	holder, _ := x.lockHeld() // unknown counts as stopped
 	if err := x.checkEndpoint(ctx, "/healthz"); err != nil {
 		if holder.Held {
-			r.addProblem("look at its log; name its address with --server", "a process holds the data directory, and no server answers: %v", err)
+			r.addProblem("check its log, or set its address with --server", "a process uses the data directory, but no server answers: %v", err)
 		} else {
-			r.addWarning("start it with quarry serve, or name its address with --server", "no server runs: %v", err)
+			r.addWarning("start it with quarry serve, or set its address with --server", "no server is running: %v", err)
 		}
 		return
 	}
 	if err := x.checkEndpoint(ctx, "/readyz"); err != nil {
-		r.addProblem("wait if it has just started; otherwise look at its log", "the server answers and is not ready: %v", err)
+		r.addProblem("wait if it has just started; otherwise check its log", "the server answers but is not ready: %v", err)
 		return
 	}
 	version, err := x.Probes.Client.GetVersion(ctx)
@@ -52,7 +52,7 @@ func checkServer(ctx context.Context, x *Examination, r *report) {
 	case err != nil:
 		r.addWarning("", "cannot read the version of the server: %v", err)
 	case version.Version != x.Probes.Version:
-		r.addWarning("start the server again after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
+		r.addWarning("restart the server after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
 	default:
 		r.addOK("the server is ready, version %s", version.Version)
 	}
@@ -80,11 +80,11 @@ func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
 	switch {
 	case errors.Is(err, client.ErrNoAnswer):
 	case err != nil:
-		r.addWarning("", "the dead letters are not known: %v", err)
+		r.addWarning("", "the dead letters are unknown: %v", err)
 	case page.Open > 0:
 		r.addWarning("quarry dlq list shows the reasons; quarry dlq replay retries them", "%d events were given up", page.Open)
 	default:
-		r.addOK("no event was given up")
+		r.addOK("no events were given up")
 	}
 }
 
@@ -95,7 +95,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 			return
 		}
 		if err != nil {
-			r.addWarning("", "the repositories are not known: %v", err)
+			r.addWarning("", "the repositories are unknown: %v", err)
 			return
 		}
 		if asked++; asked > maxAsked {
@@ -103,7 +103,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 		}
 		status, err := x.Probes.Client.GetRepositoryStatus(ctx, int64(repository.RepoID))
 		if err != nil {
-			r.addWarning("", "the status of %s is not known: %v", repository.RepoName, err)
+			r.addWarning("", "the status of %s is unknown: %v", repository.RepoName, err)
 			return
 		}
 		late := time.Duration(status.Freshness.StaleSeconds)*time.Second > staleAfter
@@ -119,13 +119,13 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	}
 	const remedy = "see GET /api/repos/{repoId}/status, the dead letters and the log of the server"
 	if stale > 0 {
-		r.addWarning(remedy, "%d of %d repositories wait for more than %s for a push to be indexed, %s first", stale, min(asked, maxAsked), staleAfter, first)
+		r.addWarning(remedy, "%d of %d repositories have waited more than %s for a push to be indexed, the first is %s", stale, min(asked, maxAsked), staleAfter, first)
 	}
 	if failed > 0 {
-		r.addWarning(remedy, "the last try to index %d of %d repositories failed, %s first", failed, min(asked, maxAsked), first)
+		r.addWarning(remedy, "the last attempt to index %d of %d repositories failed, the first is %s", failed, min(asked, maxAsked), first)
 	}
 	if stale+failed == 0 {
-		r.addOK("%d repositories were checked, none waits", min(asked, maxAsked))
+		r.addOK("%d repositories were checked, none is waiting", min(asked, maxAsked))
 	}
 }
 

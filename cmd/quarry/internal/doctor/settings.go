@@ -26,7 +26,7 @@ func checkSecrets(_ context.Context, x *Examination, r *report) {
 	secrets := x.Config.Secrets()
 	for _, s := range secrets {
 		if err := config.CheckSecret(s); err != nil {
-			r.addProblem("set it where the server starts; here, too, for quarry doctor to see it", "%s (%s): %v", s.Path, s.Secret, err)
+			r.addProblem("set it in the environment of the server, and here so that quarry doctor can check it", "%s (%s): %v", s.Path, s.Secret, err)
 		}
 	}
 	if len(r.findings) == 0 {
@@ -41,22 +41,22 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	public, _ := url.Parse(c.PublicURL) // validated, or empty
 	away := c.PublicURL != "" && !network.IsLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
-		r.addWarning("set access.anonymous to off, unless that is meant", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
+		r.addWarning("set access.anonymous to off, unless this is intended", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
 	}
 	if !c.Loopback() && c.PublicURL == "" {
-		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links lead to that address, and requests by any name are answered", c.Listen)
+		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links point to that address, and requests for any host name are answered", c.Listen)
 	}
 	if away && public.Scheme == "http" {
-		r.addWarning("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys cross the network in the clear: publicUrl is %s", c.PublicURL)
+		r.addWarning("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys are sent over the network unencrypted: publicUrl is %s", c.PublicURL)
 	}
 	if c.Loopback() && away && len(c.Access.TrustedProxies) == 0 {
 		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log cannot see clients behind the proxy of %s", c.PublicURL)
 	}
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
-		r.addProblem("set publicUrl to the address that the provider sends people back to", "single sign-on does not work without publicUrl")
+		r.addProblem("set publicUrl to the address that the provider redirects users to", "single sign-on does not work without publicUrl")
 	}
 	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !network.IsLoopback(host) && c.Runtime.Pprof {
-		r.addWarning("set metricsListen to an address that only Prometheus reaches", "anyone who can reach the server can read /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
+		r.addWarning("set metricsListen to an address that only Prometheus can reach", "anyone who can reach the server can read /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
 	}
 	if len(r.findings) == 0 {
 		r.addOK("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])

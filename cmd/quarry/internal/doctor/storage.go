@@ -25,13 +25,13 @@ func checkDataDirectory(_ context.Context, x *Examination, r *report) {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && i == 0:
-			r.addWarning("start the server, which makes it, or name another one with --data", "%s does not exist", dir)
+			r.addWarning("start the server, which creates it, or choose another directory with --data", "%s does not exist", dir)
 		case errors.Is(err, fs.ErrNotExist):
-			r.addOK("%s does not exist; the server makes it", dir)
+			r.addOK("%s does not exist; the server creates it", dir)
 		case err != nil:
-			r.addProblem("let the user of the server enter it", "%s cannot be read: %v", dir, err)
+			r.addProblem("give the user of the server access to it", "%s cannot be read: %v", dir, err)
 		case !info.IsDir():
-			r.addProblem("remove the file, or choose another directory", "%s is no directory", dir)
+			r.addProblem("remove the file, or choose another directory", "%s is not a directory", dir)
 		default:
 			checkWritable(dir, r)
 		}
@@ -46,10 +46,10 @@ func checkWritable(dir string, r *report) {
 		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		r.addProblem("let the directory belong to the user of the server, and make its file system writable", "%s cannot be written to: %v", dir, err)
+		r.addProblem("make the user of the server the owner of the directory, and make its file system writable", "%s is not writable: %v", dir, err)
 		return
 	}
-	r.addOK("%s can be written to", dir)
+	r.addOK("%s is writable", dir)
 }
 
 func checkUser(_ context.Context, x *Examination, r *report) {
@@ -57,7 +57,7 @@ func checkUser(_ context.Context, x *Examination, r *report) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		r.addWarning("", "the owner of %s is not known: %v", x.Config.Data, err)
+		r.addWarning("", "the owner of %s is unknown: %v", x.Config.Data, err)
 	case !ours:
 		r.addWarning(fmt.Sprintf("run the server, and quarry doctor, as user %d: sudo -u '#%d' quarry doctor", user, user),
 			"%s belongs to user %d, not to the user of this command", x.Config.Data, user)
@@ -76,11 +76,11 @@ func checkPermissions(_ context.Context, x *Examination, r *report) {
 		found = true
 		switch {
 		case a.Writable():
-			r.addProblem(a.Command(), "other users of this machine may replace what is in %s (mode %s)", path, a.Octal())
+			r.addProblem(a.Command(), "other users of this machine can replace files in %s (mode %s)", path, a.Octal())
 		case own:
-			r.addWarning(a.Command()+"; a start does so, too", "other users of this machine may use %s (mode %s)", path, a.Octal())
+			r.addWarning(a.Command()+"; the server also does this at startup", "other users of this machine can access %s (mode %s)", path, a.Octal())
 		default:
-			r.addWarning(a.Command(), "other users of this machine may use %s (mode %s); the files that Quarry makes in it are private", path, a.Octal())
+			r.addWarning(a.Command(), "other users of this machine can access %s (mode %s); the files that Quarry creates in it are private", path, a.Octal())
 		}
 	}
 	for _, dir := range x.Config.ChosenDirectories() {
@@ -93,7 +93,7 @@ func checkPermissions(_ context.Context, x *Examination, r *report) {
 		look(filepath.Join(x.Config.Data, name), true)
 	}
 	if !found {
-		r.addOK("other users of this machine may not use the directories")
+		r.addOK("other users of this machine cannot access the directories")
 	}
 }
 
@@ -101,13 +101,13 @@ func checkLock(_ context.Context, x *Examination, r *report) {
 	holder, err := x.lockHeld()
 	switch {
 	case err != nil:
-		r.addWarning("run quarry doctor as the user of the server", "whether a process holds %s is not known: %v", x.Config.Data, err)
+		r.addWarning("run quarry doctor as the user of the server", "whether a process uses %s is unknown: %v", x.Config.Data, err)
 	case holder.Held && holder.Process != 0:
-		r.addOK("process %d holds %s", holder.Process, x.Config.Data)
+		r.addOK("process %d uses %s", holder.Process, x.Config.Data)
 	case holder.Held:
-		r.addOK("a process holds %s", x.Config.Data)
+		r.addOK("a process uses %s", x.Config.Data)
 	default:
-		r.addOK("no process holds %s", x.Config.Data)
+		r.addOK("no process uses %s", x.Config.Data)
 	}
 }
 
@@ -118,12 +118,12 @@ func checkDisk(_ context.Context, x *Examination, r *report) {
 		if errors.Is(err, fs.ErrNotExist) {
 			space, err = x.Probes.Space(filepath.Dir(dir))
 		}
-		const remedy = "free some space, or move a directory with storage to a larger disk"
+		const remedy = "free up space, or move a directory to a larger disk with the storage settings"
 		switch {
 		case err != nil:
-			r.addWarning("", "the free space of %s is not known: %v", dir, err)
+			r.addWarning("", "the free space of %s is unknown: %v", dir, err)
 		case space.FreeBytes < minFree:
-			r.addProblem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server only reads", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
+			r.addProblem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server is read-only", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
 		case space.FreeBytes < tooFewBytes:
 			r.addProblem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < tooFewFiles:

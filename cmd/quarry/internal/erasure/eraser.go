@@ -119,9 +119,9 @@ func (e *Eraser) processErasure(ctx context.Context, asked erasure.Erasure) {
 	delete(e.failures, asked.At)
 	switch {
 	case wait != "" && wait != was:
-		log.Info("an erasure waits", "for", string(wait))
+		log.Info("erasure is waiting", "for", string(wait))
 	case wait == "" && asked.Error != "":
-		log.Error("an erasure was refused", "error", asked.Error)
+		log.Error("erasure refused", "error", asked.Error)
 	case wait == "":
 		log.Info("text was erased", "duration_ms", asked.EndedAt.Sub(asked.RequestedAt).Milliseconds(),
 			"segments", asked.Proof.Segments, "unnamed_segments", asked.Proof.Unnamed, "held_segments", asked.Proof.Held)

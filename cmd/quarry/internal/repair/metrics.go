@@ -37,7 +37,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		scrubbed: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_scrub_read_bytes_total",
-			Help: "Bytes read from the files of the data directory to find damage.",
+			Help: "Bytes that the scrub read from the data directory.",
 		}),
 		lastPass: f.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_scrub_last_pass_timestamp_seconds",
@@ -45,7 +45,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}),
 		damaged: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_scrub_damaged_files",
-			Help: "Files that the last pass, or the running one, found damaged: log, accounts, projections, and segments, which are moved to the quarantine.",
+			Help: "Damaged files found by the last or current scrub, by store: log, accounts, projections or segments. Damaged segments are moved to the quarantine.",
 		}, []string{"store"}),
 		objects: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_segmentstore_damaged_objects_total",

@@ -53,7 +53,7 @@ func (h *Restorer) NoteDamage(d *store.DamageError) {
 	if known {
 		return
 	}
-	h.logger.Error("a segment cannot be read; searches pass over it until it is restored", "segment", id.String(), "error", d)
+	h.logger.Error("segment cannot be read; searches skip it until it is restored", "segment", id.String(), "error", d)
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -82,7 +82,7 @@ func (h *Restorer) Run(ctx context.Context, i Owner) error {
 				if ctx.Err() != nil {
 					return nil
 				}
-				h.logger.Error("a segment could not be restored; trying again later", "segment", id.String(), "error", err)
+				h.logger.Error("segment could not be restored; retrying later", "segment", id.String(), "error", err)
 				continue
 			}
 			h.mu.Lock()
@@ -104,7 +104,7 @@ func (h *Restorer) damagedSegments() []segment.ID {
 
 func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) error {
 	if i.Runner == nil {
-		h.logger.Warn("a segment of a moment of the past is not restored; quarry replay --rollback returns to the present", "segment", id.String())
+		h.logger.Warn("segment of a past version is not restored; quarry replay --rollback returns to the present", "segment", id.String())
 		return nil
 	}
 	v := i.Places.Acquire()
@@ -123,10 +123,10 @@ func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) e
 	}
 	if held {
 		h.metrics.restored.WithLabelValues(restoredFromObject).Inc()
-		h.logger.Info("a segment is restored from the segment store", "segment", id.String())
+		h.logger.Info("segment restored from the segment store", "segment", id.String())
 	} else {
 		h.metrics.restored.WithLabelValues(restoredFromGit).Inc()
-		h.logger.Error("a segment is lost; its files are missing until their refs are indexed again", "segment", id.String(), "partition", partition)
+		h.logger.Error("segment lost; its files are missing until their refs are re-indexed", "segment", id.String(), "partition", partition)
 	}
 	return nil
 }

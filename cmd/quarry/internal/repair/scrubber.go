@@ -78,7 +78,7 @@ func (c *Scrubber) Run(ctx context.Context) error {
 	}
 	for {
 		if _, err := c.RunPass(ctx); err != nil && ctx.Err() == nil {
-			c.Logger.Error("the files could not be checked for damage; trying again later", "error", err)
+			c.Logger.Error("files could not be checked for damage; retrying later", "error", err)
 		}
 		wait := time.NewTimer(scrubEvery)
 		select {

@@ -134,14 +134,14 @@ func (k *StoreChecker) restoreMissing(ctx context.Context, thorough bool) (*Unst
 func (k *StoreChecker) restoreSegments(ctx context.Context, v *places.View, missing []segment.ID) (left []segment.ID, err error) {
 	for n, id := range missing {
 		if n == 0 {
-			k.logger.Warn("the segment store lacks segments that the projections hold: writing them again", "segments", len(missing))
+			k.logger.Warn("segments are missing from the segment store; writing them again", "segments", len(missing))
 		}
 		switch err := k.restoreSegment(ctx, v, id); {
 		case err == nil:
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		default:
-			k.logger.Error("a segment could not be written to the segment store again; what it holds is indexed again from git",
+			k.logger.Error("segment could not be written to the segment store again; its documents are re-indexed from git",
 				"segment", id.String(), "error", err)
 			left = append(left, id)
 		}

@@ -126,7 +126,7 @@ func readOrMakeValue(c *config.Config, logger *slog.Logger, name, prefix string)
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
 		}
-		logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+checksumHint(name)+" to create a new one, which invalidates everything made with this one",
+		logger.Warn("restricted the permissions of a secret file; if other users of this machine may have read it, stop the server and remove the file"+checksumHint(name)+" to create a new one, which invalidates everything made with this one",
 			"path", path, "mode", a.Octal())
 	}
 	return value, nil

@@ -90,7 +90,7 @@ func TestOperationPages(t *testing.T) {
 	if status, _, text := owner.requestPage("/setup", htmlPage, url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}); status != http.StatusOK {
 		t.Fatalf("set-up: %d\n%s", status, text)
 	}
-	owner.mustShow("/repos", "No repository is registered yet.", "Register a repository")
+	owner.mustShow("/repos", "No repositories are registered yet.", "Register a repository")
 	pages := map[string]string{}
 	for _, name := range []string{"open", "closed"} {
 		status, text := owner.submitPage("/admin/register", "/admin/register", url.Values{"address": {filepath.Join(root, name+".git")}, "name": {"team/" + name}})
@@ -110,7 +110,7 @@ func TestOperationPages(t *testing.T) {
 	}
 	owner.mustShow(pages["open"], "team/open", ">main<", "1 file is not searchable", "Re-index")
 	owner.mustShow(pages["open"]+"/skipped", "picture.bin", "Binary content is not searchable.")
-	owner.mustShow(pages["open"]+"/skipped?reason=too_large", "Every file of this branch is searchable, with all of its symbols.")
+	owner.mustShow(pages["open"]+"/skipped?reason=too_large", "Every file of this branch is searchable, with all its symbols.")
 	t.Run("why", func(t *testing.T) { tellWhy(t, owner.in(t)) })
 
 	if status, text := owner.submitPage(pages["closed"], pages["closed"], url.Values{"do": {"access"}, "visibility": {"private"}}); status != http.StatusOK || !strings.Contains(text, "The decision is saved.") {
@@ -145,7 +145,7 @@ func TestOperationPages(t *testing.T) {
 				t.Errorf("a hidden repository: %d, one that does not exist: %d\n%s\n%s", hidden, none, text, want)
 			}
 		}
-		if text := bob.mustShow("/why?file=team/closed/src/closed.go", "No repository of this address"); strings.Contains(text, "<dl") {
+		if text := bob.mustShow("/why?file=team/closed/src/closed.go", "No repository with this URL"); strings.Contains(text, "<dl") {
 			t.Errorf("the page says something of a hidden repository:\n%s", text)
 		}
 		for _, path := range []string{"/deliveries", "/deliveries/0-0", "/admin", "/admin/register", "/admin/connections", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit"} {
@@ -190,19 +190,19 @@ func differs(a, b, inA, inB string) bool {
 func tellWhy(t *testing.T, owner *visitor) {
 	for file, says := range map[string]string{
 		"team/open/src/open.go":                                         "The file is searchable.",
-		"https://host.example/x":                                        "No repository of this address",
+		"https://host.example/x":                                        "No repository with this URL",
 		"team/open/-/blob/main/src/open.go":                             "The file is searchable.",
 		"/browse/team/open/-/blob/src%2Fopen.go":                        "The file is searchable.",
 		"https://here.example/browse/team/open@main/-/blob/src/open.go": "The file is searchable.",
 		"team/open/blob/main/picture.bin":                               "Binary content is not searchable.",
 		"team/open/src":                                                 "This is a directory",
-		"team/open/src/Open.go":                                         "The branch has no such file",
+		"team/open/src/Open.go":                                         "The indexed commit of the branch has no such file",
 		"team/open/blob/other/src/open.go":                              "This branch, tag or commit is not indexed.",
 		"team/open/blob/none/src/open.go":                               "This branch, tag or commit is not indexed.",
 		"team/open":                                                     "Add the path of the file",
-		"team/open/../closed/src/closed.go":                             "The branch has no such file",
+		"team/open/../closed/src/closed.go":                             "The indexed commit of the branch has no such file",
 		"<script>alert(1)</script>":                                     "&lt;script&gt;",
-		strings.Repeat("a/", 6000):                                      "No repository of this address",
+		strings.Repeat("a/", 6000):                                      "No repository with this URL",
 	} {
 		owner.mustShow("/why?file="+url.QueryEscape(file), says)
 	}
@@ -211,7 +211,7 @@ func tellWhy(t *testing.T, owner *visitor) {
 // operatePages redelivers a push, replays the index and reads the audit log.
 func operatePages(t *testing.T, owner *visitor, repo string) {
 	owner.mustShow("/admin", "Dead letters", "Documents", "Lag of the workers")
-	if status, text := owner.submitPage(repo, repo, url.Values{"do": {"refresh"}}); status != http.StatusOK || !strings.Contains(text, "Every branch is compared") {
+	if status, text := owner.submitPage(repo, repo, url.Values{"do": {"refresh"}}); status != http.StatusOK || !strings.Contains(text, "All branches are being compared") {
 		t.Fatalf("refresh: %d\n%s", status, text)
 	}
 	var story string
@@ -223,7 +223,7 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 		return found != nil && !strings.Contains(owner.mustShow(story), ">waiting<")
 	})
 	owner.mustShow(story, "team/open", "From webhook to searchable", "Redeliver")
-	if status, text := owner.submitPage(story, story, url.Values{}); status != http.StatusOK || !strings.Contains(text, "handled again") {
+	if status, text := owner.submitPage(story, story, url.Values{}); status != http.StatusOK || !strings.Contains(text, "being processed again") {
 		t.Errorf("redeliver: %d\n%s", status, text)
 	}
 	for path, status := range map[string]int{"/deliveries/0-99999": http.StatusNotFound, "/deliveries/x": http.StatusNotFound, "/admin/deadletters/0-99": http.StatusNotFound, "/admin/deadletters/x": http.StatusNotFound} {
@@ -236,14 +236,14 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 	}
 	owner.mustShow("/admin/connections", "There are no connections in the settings")
 	owner.mustShow("/admin/deadletters", "There are no dead letters")
-	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}}); status != http.StatusOK || !strings.Contains(text, "The replay has begun.") {
+	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}}); status != http.StatusOK || !strings.Contains(text, "The replay has started.") {
 		t.Fatalf("replay: %d\n%s", status, text)
 	}
 	waitUntil(t, func() bool { return strings.Contains(owner.mustShow("/admin/replays"), ">done<") })
 	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}, "to": {"yesterday"}}); status != http.StatusBadRequest || !strings.Contains(text, "role=\"alert\"") {
 		t.Errorf("replay to no moment: %d\n%s", status, text)
 	}
-	if status, text := owner.submitPage("/admin/verify", "/admin/verify", url.Values{"remote": {"1"}}); status != http.StatusOK || !strings.Contains(text, "Nothing differs.") {
+	if status, text := owner.submitPage("/admin/verify", "/admin/verify", url.Values{"remote": {"1"}}); status != http.StatusOK || !strings.Contains(text, "No differences.") {
 		t.Errorf("verify: %d\n%s", status, text)
 	}
 	if status, text := owner.submitPage("/admin/verify", "/admin/verify", url.Values{"repositories": {"no/such"}}); status != http.StatusNotFound || !strings.Contains(text, "role=\"alert\"") || !strings.Contains(text, `value="no/such"`) {

@@ -36,7 +36,7 @@ func TestPartialSymbols(t *testing.T) {
 		{"/api/symbols?repo=deep&path=deep.rb&prefix=Deep", `"name":"Deep"`, ""},
 		{repo + "/skipped", "symbols: partial", "flat.rb"},
 		{"/why?file=deep/deep.rb", "The file is searchable. Some of its symbols are missing.", ""},
-		{"/why?file=deep/flat.rb", "The file is searchable.", "missing"},
+		{"/why?file=deep/flat.rb", "The file is searchable.", "symbols are missing"},
 		{"/browse/deep/-/blob/deep.rb", "Some symbols of this file are missing.", ""},
 		{"/search?q=trombone", "deep.rb", ""},
 	} {

@@ -44,11 +44,11 @@ func newReloader(s *Server) *reloader {
 		s: s, running: *s.o.Config, connections: s.connections,
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_server_reload_success",
-			Help: "1 if the settings were applied at the last SIGHUP, or the start; 0 if they were refused and the old ones stay.",
+			Help: "1 if the settings were applied at startup or at the last SIGHUP; 0 if they were rejected and the old settings remain in effect.",
 		}),
 		time: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_server_reload_timestamp_seconds",
-			Help: "When settings were last applied, in seconds since 1970.",
+			Help: "Unix time at which settings were last applied.",
 		}),
 	}
 	if s.o.Reload != nil {

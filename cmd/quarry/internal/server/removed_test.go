@@ -66,7 +66,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 		t.Error("the other repository is not searchable")
 	}
 	waitUntil(t, func() bool {
-		return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk")
+		return strings.Contains(log.String(), "text of removed repositories and branches deleted from disk")
 	})
 	if w := s.versions.Live().Places.PendingRemoval(); w.Segments != 0 {
 		t.Errorf("waiting: %+v", w)

@@ -126,7 +126,7 @@ func TestPreciseIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := agent.Content[0].(*mcp.TextContent).Text; !strings.Contains(got, "as the index of a compiler says") || !strings.Contains(got, "pot.go:\n5: ") {
+	if got := agent.Content[0].(*mcp.TextContent).Text; !strings.Contains(got, "1 of them confirmed by a precise index") || !strings.Contains(got, "pot.go:\n5: ") {
 		t.Errorf("an agent has %q", got)
 	}
 

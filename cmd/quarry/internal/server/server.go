@@ -218,7 +218,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	}
 	s.segments.NotifyQuarantine(func(name, path string, cause error) {
 		s.damage.CountObject(name)
-		s.o.Logger.Error("a damaged object of the segment store was moved to the quarantine", "object", name, "path", path, "error", cause)
+		s.o.Logger.Error("damaged object of the segment store moved to the quarantine", "object", name, "path", path, "error", cause)
 	})
 	s.backups, err = backuplease.New(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
 	return err

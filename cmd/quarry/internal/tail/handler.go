@@ -54,12 +54,12 @@ func serveStream(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Opt
 	case err == nil, errors.Is(err, context.Canceled):
 	case begun:
 		// The status has been sent, so the error can only be logged.
-		logger.Warn("a stream of events broke off", "error", err)
+		logger.Warn("event stream interrupted", "error", err)
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, ErrPosition), errors.Is(err, eventlog.ErrOffsetOutOfRange):
 		writeError(w, http.StatusBadRequest, "INVALID_QUERY_PARAMS", err)
 	default:
-		logger.Warn("a stream of events failed", "error", err)
+		logger.Warn("event stream failed", "error", err)
 		writeError(w, http.StatusServiceUnavailable, "LOG_UNAVAILABLE", errors.New("the event log cannot be read now; try again later"))
 	}
 }

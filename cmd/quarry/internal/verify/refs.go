@@ -76,7 +76,7 @@ const (
 )
 
 var (
-	errMoving = errors.New("it moves all the time, so that its refs cannot be compared")
+	errMoving = errors.New("its refs change too often to be compared")
 	errRemote = errors.New("the repository does not answer")
 )
 

@@ -18,7 +18,7 @@ import (
 func (p *pastRestorer) analyzeDocuments(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, documents []missingDocument) ([]event.SegmentRef, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {
-		p.o.Logger.Warn("a mirror cannot be read; documents of the past stay missing", "repository_id", id, "documents", len(documents), "error", err)
+		p.o.Logger.Warn("mirror cannot be read; documents of the past remain missing", "repository_id", id, "documents", len(documents), "error", err)
 		return nil, nil
 	}
 	defer reader.Close()

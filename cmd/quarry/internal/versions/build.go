@@ -126,7 +126,7 @@ func memoryWarning(limit int64) string {
 	if limit <= 0 || estimate <= limit {
 		return ""
 	}
-	return fmt.Sprintf("two versions at once may take %d MiB of heap, and runtime.memoryLimitBytes is %d MiB: expect slow answers, or raise it, or replay with the server stopped",
+	return fmt.Sprintf("two versions at the same time may need %d MiB of heap, but runtime.memoryLimitBytes is %d MiB: expect slow answers, raise the limit, or replay with the server stopped",
 		estimate>>20, limit>>20)
 }
 

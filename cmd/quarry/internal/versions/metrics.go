@@ -35,14 +35,14 @@ func newVersionsMetrics(v *Versions) *versionsMetrics {
 		m.replays,
 		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolToFloat(v.replays.isBusy()) }),
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.Live().Meta.IsFrozen()) }),
-		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
+		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are stored again or re-indexed.", nil, func() float64 {
 			return float64(v.Live().StoreChecker.Unstored().CountAll())
 		}),
 		gauge("missing_documents", "Documents that the live point-in-time version lacks because neither a segment nor a mirror has them.", nil, func() float64 {
 			return float64(v.Live().Meta.Missing.Documents)
 		}),
 	}
-	const help = "Files of a version of the projections: current, previous, or damaged, one that was set aside. Versions share files, with each other and with the segment store."
+	const help = "Size of the files of a version of the projections: current, previous, or damaged (set aside). Versions share files with each other and with the segment store."
 	for version, dir := range map[string]func() (string, error){"current": v.o.Home.Current, "previous": v.o.Home.Previous, "damaged": v.o.Home.AsidePath} {
 		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return versionDiskBytes(dir) }))
 	}

@@ -70,7 +70,7 @@ func (v *Versions) parseReplayRequest(order *replayOrder, in replay.Request) (er
 			return err
 		}
 		if v.Live().Meta.IsFrozen() {
-			return errors.New("the live version shows the past and is no base for a copy; leave out projection")
+			return errors.New("the live version shows the past and cannot be copied; omit projection")
 		}
 	}
 	if in.To != "" {
@@ -303,7 +303,7 @@ func (r *Replays) finishReplay(order *replayOrder, next *Version, err error) {
 		order.State = replay.Canceled
 	case err != nil:
 		order.State, order.Error = replay.Failed, err.Error()
-		r.versions.o.Logger.Error("a replay failed; the live version of the projections stays", "replay", order.ID, "error", err)
+		r.versions.o.Logger.Error("replay failed; the live version of the projections is kept", "replay", order.ID, "error", err)
 	default:
 		order.MissingDocuments = next.Meta.Missing.Documents
 	}
@@ -317,7 +317,7 @@ func (i *Version) findProjection(name string) (projections.Owner, error) {
 			return owner, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no projection %.40q; there are %s", name, strings.Join(i.projectionNames(), ", "))
+	return nil, fmt.Errorf("unknown projection %.40q; valid names are %s", name, strings.Join(i.projectionNames(), ", "))
 }
 
 // projectionNames returns the names of projections that can be rebuilt separately.

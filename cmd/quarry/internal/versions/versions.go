@@ -142,7 +142,7 @@ func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionO
 func (v *Versions) open(ctx context.Context) error {
 	dir, err := v.o.Home.Current()
 	if repair.IsDamage(err) {
-		v.o.Logger.Error("the pointer to the projections is damaged; the newest version is taken", "error", err)
+		v.o.Logger.Error("pointer to the projections is damaged; using the newest version", "error", err)
 		if err := v.o.Home.RepairCurrent(); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (v *Versions) startOver(ctx context.Context, damage error) (*Version, error
 	}
 	v.o.Damage.CountRebuilt(repair.ScrubbedProjections)
 	v.rebuilt = true
-	v.o.Logger.Error("the projections are damaged; they are set aside and rebuilt from the log", "directory", dir, "set_aside", aside, "error", damage)
+	v.o.Logger.Error("projections are damaged; setting them aside and rebuilding them from the log", "directory", dir, "set_aside", aside, "error", damage)
 	return v.openVersion(ctx, dir)
 }
 

@@ -132,7 +132,7 @@ func (d *directory) explainError(name string, err error) error {
 	case errors.Is(err, syscall.ENXIO): // for example a socket
 		return d.refuseKind(name, fs.ModeSocket)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%w: %s is no directory", ErrRefused, d.joinPath(name))
+		return fmt.Errorf("%w: %s is not a directory", ErrRefused, d.joinPath(name))
 	}
 	return fmt.Errorf("%s: %w", d.joinPath(name), withoutPath(err))
 }

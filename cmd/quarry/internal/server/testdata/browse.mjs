@@ -84,13 +84,13 @@ try {
     await visit(`${walk}/-/commits/src/main.go`, 'commits');
     await says('2 commits');
     await page.getByRole('link', { name: /return two/ }).first().click();
-    await says('3 files differ');
+    await says('3 files changed');
     await visit(page.url().slice(o.base.length), 'commit');
     assert.deepEqual([await page.locator('.run del').innerText(), await page.locator('.run ins').innerText()], ['1', '2']);
     const twins = await page.locator('.twin').first().isVisible();
     assert.equal(twins, name === 'wide', 'split where the window is wide, else unified');
     await visit(`${walk}/-/compare/HEAD~1...HEAD`, 'compare');
-    await says('3 files differ');
+    await says('3 files changed');
     assert.equal((await visit(`${walk}/-/blob/src/gone.txt`, 'gone')).status(), 404);
     await says('This file was deleted');
     await page.getByRole('link', { name: 'Last version of the file' }).click();
@@ -121,7 +121,7 @@ try {
     await page.goto(`${name4}&go=definition`);
     assert.match(page.url(), /main\.go\?L=4$/);
     await visit('/symbols?name=none_is_named_so');
-    await says('No definition or reference is indexed');
+    await says('No definitions or references are indexed');
     await visit('/symbols', 'symbols-empty');
 
     // Files and pages by a few letters.
@@ -210,7 +210,7 @@ try {
       await page.waitForURL(/\/-\/commits\/src/);
       await page.keyboard.press('Control+k');
       await page.locator('.palette input').fill('>keys');
-      await page.locator('.palette [aria-selected=true]', { hasText: 'Keys' }).waitFor();
+      await page.locator('.palette [aria-selected=true]', { hasText: 'Keyboard shortcuts' }).waitFor();
       await page.keyboard.press('Escape');
 
       // The first line of a function stays at the top while its body scrolls.
