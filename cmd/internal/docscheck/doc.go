@@ -6,6 +6,7 @@
 //	links    a relative link leads to a file, and its #fragment to a heading
 //	targets  a `make x` in a page is a target of the Makefile
 //	paths    a path in ARCHITECTURE.md exists, and every package has its section
+//	lines    prose is wrapped at MaxLineRunes columns
 //
 // The packages config, server and query/api compare the tables of settings, metrics and
 // routes with their code.

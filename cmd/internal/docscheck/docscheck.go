@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Page is one Markdown file.
@@ -111,4 +112,36 @@ func (p *Page) Paths() []string {
 		paths = append(paths, strings.TrimSuffix(match[1], "/"))
 	}
 	return paths
+}
+
+// MaxLineRunes bounds a line of prose. Tables, headings, code and generated parts have
+// longer lines.
+const MaxLineRunes = 100
+
+var (
+	// unbrokenPattern is what a line of prose cannot be broken in.
+	unbrokenPattern = regexp.MustCompile("`[^`]*`")
+	itemPattern     = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+`)
+	// unwrappedPattern is how lines begin that are not prose.
+	unwrappedPattern = regexp.MustCompile(`^(?:\||#|<|!\[|\[[^\]]+\]:|    |\t)`)
+)
+
+// LongLines returns the lines of prose with more than MaxLineRunes runes, cut.
+func (p *Page) LongLines() []string {
+	var long []string
+	generated := false
+	for line := range strings.Lines(p.Text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "<!--") {
+			generated = strings.HasSuffix(line, "written by make generate -->")
+		}
+		if generated || unwrappedPattern.MatchString(line) || utf8.RuneCountInString(line) <= MaxLineRunes {
+			continue
+		}
+		words := itemPattern.ReplaceAllString(unbrokenPattern.ReplaceAllString(line, "_"), "")
+		if strings.Contains(strings.TrimSpace(words), " ") {
+			long = append(long, fmt.Sprintf("%s: wrap at %d columns: %.60s…", p.Name, MaxLineRunes, line))
+		}
+	}
+	return long
 }

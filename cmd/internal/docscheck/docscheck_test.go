@@ -48,6 +48,35 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestProseIsWrapped reads every page but those without prose: an entry of the changelog is
+// a line, and the pages of commands and metrics are generated.
+func TestProseIsWrapped(t *testing.T) {
+	exempt := []string{"CHANGELOG.md", "docs/cli.md", "docs/metrics.md"}
+	for name, p := range readPages(t) {
+		if slices.Contains(exempt, name) {
+			continue
+		}
+		for _, long := range p.LongLines() {
+			t.Error(long)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	words := strings.Repeat("word ", 21)
+	for text, want := range map[string]int{
+		words: 1, "- " + words: 1, "one line\n" + words + "\n": 1,
+		words[:100]: 0, "| " + words + "|": 0, "## " + words: 0, "    " + words: 0, "```\n" + words + "\n```\n": 0,
+		"- `" + words + "`": 0, "- [" + strings.Repeat("x", 120) + "](y.md)": 0,
+		"<!-- settings: written by make generate -->\n" + words + "\n<!-- end of settings -->\n": 0,
+		"<!-- settings: written by make generate -->\n<!-- end of settings -->\n" + words:        1,
+	} {
+		if got := Parse("page.md", text).LongLines(); len(got) != want {
+			t.Errorf("%q: %d long lines %q, want %d", text, len(got), got, want)
+		}
+	}
+}
+
 func TestMakeTargets(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
