@@ -292,7 +292,13 @@ func TestErasedPathIsGone(t *testing.T) {
 	request := erasure.Request{Repository: g.ID, Path: "keys"}
 	erase := func() event.Position {
 		t.Helper()
-		e, err := s.apiOptions.Erasures.Erase(t.Context(), request)
+		var e erasure.Erasure
+		var err error
+		// Searches show an indexed commit before the mirror records it.
+		waitUntil(t, func() bool {
+			e, err = s.apiOptions.Erasures.Erase(t.Context(), request)
+			return !errors.Is(err, api.ErrConflict)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

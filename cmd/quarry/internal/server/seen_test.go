@@ -449,12 +449,17 @@ var times = map[string]bool{
 // two are equal.
 var eventPosition = regexp.MustCompile(`(id: |"position":")[\w-]{40,}`)
 
+// uploadID matches the ID of a precise index, the checksum of an object that contains the ID
+// and the time of its upload.
+var uploadID = regexp.MustCompile(`("id":")[0-9a-f]{32}(","repoId")`)
+
 // withoutTimes parses each JSON document of an answer and removes the members that may
 // differ.
 func withoutTimes(t *testing.T, answer string) any {
 	t.Helper()
 	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text result of a tool
 	answer = eventPosition.ReplaceAllString(answer, "$1")
+	answer = uploadID.ReplaceAllString(answer, "$1$2")
 	var out []any
 	for line := range strings.Lines(answer) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
