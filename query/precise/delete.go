@@ -11,15 +11,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// UploadID returns the ID of an upload, which no other upload of its repository has: the
-// checksum in the name of its object.
+// UploadID returns the ID of an upload: the checksum in the name of its object. It is
+// unique within the repository.
 func UploadID(u *event.ScipUploaded) string {
 	return u.Object[strings.LastIndexByte(u.Object, '-')+1:]
 }
 
-// Delete announces that an upload is deleted: answers come without it as soon as Uploads
-// shows that, and Sweep deletes its object. It returns code.ErrNotFound if the repository
-// does not keep an upload of that ID.
+// Delete announces that an upload is deleted. Answers no longer use it as soon as Uploads
+// shows the deletion, and Sweep deletes its object later. Delete returns code.ErrNotFound
+// if the repository has no upload with that ID.
 func (s *Store) Delete(ctx context.Context, of *code.Repository, id string) (*event.ScipUploaded, error) {
 	object := segmentstore.ScipName(of.ID, id)
 	uploads := s.o.Uploads.Uploads(of.ID)

@@ -1,29 +1,29 @@
-// Package precise takes precise indexes, and answers from them what a symbol of a file is.
+// Package precise stores precise indexes and answers questions about symbols from them.
 //
 // It answers the question "what does a compiler know about this name?". The main type is
 // Store: Upload checks an index against the files of its commit and announces it, Delete
-// takes an upload back,
-// Occurrences says which symbols stand in a text, Files where a symbol occurs, Describe
-// what is said about it.
+// removes an upload, Occurrences returns the symbols that occur in a text, Files returns the
+// files in which a symbol occurs, and Describe returns the documentation of a symbol.
 //
 //	Upload:       body ──► scip.ReadIndex ──► object ──► segment store ──► event
 //	Occurrences:  newest upload with the file ──► unchanged lines of the text
 //
 // # Later commits
 //
-// An upload is about the files of one commit. Occurrences takes any text: if its lines are
-// those of the upload every occurrence counts, otherwise those on lines that are unchanged.
+// An upload describes the files of one commit. Occurrences accepts any text: if its lines
+// equal those of the upload, every occurrence counts; otherwise, only the occurrences on
+// unchanged lines count.
 //
 // # Invariants
 //
-//  1. An upload is visible whole or not at all: the event is appended once the object is
-//     durable, and what fails before leaves an object that nothing names.
-//  2. No object is deleted that an event may still name: Sweep deletes what is older than an
-//     upload may take, once the catalog shows all that was in the log when it listed them.
-//  3. Uploads at once, their time and bytes, files read for an answer, and readers kept in
-//     memory are bounded.
+//  1. An upload is visible as a whole or not at all: the event is appended once the object
+//     is durable, and a failure before that leaves an object that nothing references.
+//  2. No object is deleted that an event may still reference: Sweep deletes only objects
+//     older than the longest possible upload, once the catalog has applied everything that
+//     was in the log when Sweep listed them.
+//  3. The number of concurrent uploads, their time and bytes, the files read for an answer,
+//     and the readers kept in memory are bounded.
 //
-// The package decides nothing about who may read what: its callers name the repositories
-// that count, and read every text through their own view. A Store is safe for concurrent
-// use.
+// The package does not authorize callers: they name the repositories to use, and read every
+// text through their own view. A Store is safe for concurrent use.
 package precise

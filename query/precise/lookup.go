@@ -12,30 +12,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of what is read for an answer.
+// Bounds on the data read for an answer.
 const (
-	// maxDocumentUploads bounds the uploads whose document of a path is looked at.
+	// maxDocumentUploads bounds the uploads whose document at a path is read.
 	maxDocumentUploads = 8
-	// maxSymbolUploads bounds the uploads in which a symbol is looked up, maxVersions its
-	// versions in each.
+	// maxSymbolUploads bounds the uploads in which a symbol is looked up, and maxVersions
+	// the versions of the symbol in each.
 	maxSymbolUploads = 200
 	maxVersions      = 16
-	// MaxFiles bounds the files of an answer, MaxImplementers the symbols that implement one.
+	// MaxFiles bounds the files of an answer, MaxImplementers the implementers of a
+	// symbol.
 	MaxFiles        = 500
 	MaxImplementers = 200
 )
 
-// Text is a file as a caller reads it.
+// Text is the text of a file as the caller reads it.
 type Text struct {
 	Repository code.RepositoryID
 	Path       string
 	Text       []byte
 }
 
-// Occurrences returns which symbols stand in a text, in the order of their places: what the
-// newest upload with its very lines says, or else the newest upload about its path, as far
-// as it says something about lines that are unchanged. Nil if there is none. An upload that
-// cannot be read counts as none.
+// Occurrences returns the symbols that occur in a text, in text order. It uses the newest
+// upload with exactly the same lines. If there is none, it uses the newest upload with
+// the path, and returns the occurrences on unchanged lines. It returns nil if no upload
+// has the path, and ignores uploads that cannot be read.
 func (s *Store) Occurrences(ctx context.Context, t Text) []scip.Occurrence {
 	lines := scip.HashLines(t.Text)
 	var newest *scip.Contents
@@ -62,7 +63,8 @@ func (s *Store) Occurrences(ctx context.Context, t Text) []scip.Occurrence {
 	return carry(newest, lines)
 }
 
-// carry returns the occurrences on unchanged lines, at their lines in the later text.
+// carry returns the occurrences on unchanged lines, moved to their lines in the later
+// text.
 func carry(c *scip.Contents, later []uint64) []scip.Occurrence {
 	lines := scip.MapLines(c.Lines, later)
 	out := make([]scip.Occurrence, 0, len(c.Occurrences))
@@ -87,7 +89,7 @@ type document struct {
 	number int
 }
 
-// findDocuments returns the uploads of a repository that have a path, the newest first.
+// findDocuments returns the uploads of a repository that have a path, newest first.
 func (s *Store) findDocuments(ctx context.Context, id code.RepositoryID, path string) (out []document) {
 	uploads := s.o.Uploads.Uploads(id)
 	for i := range uploads {
@@ -97,7 +99,7 @@ func (s *Store) findDocuments(ctx context.Context, id code.RepositoryID, path st
 		}
 		r, err := s.open(ctx, u)
 		if err != nil {
-			continue // it is counted
+			continue // open counts the failure
 		}
 		if number, ok := r.FindDocument(path); ok {
 			if out = append(out, document{u, r, number}); len(out) == maxDocumentUploads {
@@ -124,15 +126,16 @@ type File struct {
 // Use selects the occurrences of a symbol.
 type Use int
 
-// The uses.
+// The values of Use.
 const (
 	AnyUse Use = iota
 	Definition
 )
 
-// Files returns the files in which one of the symbols occurs, by the newest uploads of the
-// given repositories: the one of near first, then by repository and path. A symbol that is
-// local to its file occurs there only. complete says that there are no others.
+// Files returns the files in which one of the symbols occurs, according to the newest
+// uploads of the given repositories: the file of near first, then by repository and path.
+// A symbol that is local to its file occurs only there. complete reports whether these
+// are all the files.
 func (s *Store) Files(ctx context.Context, near Symbol, names []string, use Use, among []code.RepositoryID) (files []File, complete bool) {
 	found := map[File]bool{}
 	complete = true
@@ -209,8 +212,8 @@ func (s *Store) newestReaders(ctx context.Context, near code.RepositoryID, among
 	return out
 }
 
-// Implementers returns the names of the symbols that implement one, by the newest uploads
-// of the given repositories.
+// Implementers returns the names of the symbols that implement near, according to the
+// newest uploads of the given repositories.
 func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.RepositoryID) []string {
 	if scip.IsLocal(near.Name) {
 		return nil
@@ -238,7 +241,8 @@ func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.Repo
 	return out
 }
 
-// Describe returns what the newest uploads say about a symbol; nil if they say nothing.
+// Describe returns the newest uploads' information about a symbol, or nil if there is
+// none.
 func (s *Store) Describe(ctx context.Context, near Symbol, among []code.RepositoryID) *scip.Information {
 	if scip.IsLocal(near.Name) {
 		for _, d := range s.findDocuments(ctx, near.Repository, near.Path) {
@@ -264,8 +268,8 @@ func (s *Store) Describe(ctx context.Context, near Symbol, among []code.Reposito
 	return nil
 }
 
-// FindOccurrence returns the occurrence around a place of a text, a line from 0 and a column
-// in bytes: the shortest one.
+// FindOccurrence returns the shortest occurrence around a position. Its line counts from
+// 0, its column in bytes.
 func FindOccurrence(all []scip.Occurrence, at scip.Point) (best *scip.Occurrence) {
 	for i := range all {
 		o := &all[i]
@@ -282,7 +286,7 @@ func FindOccurrence(all []scip.Occurrence, at scip.Point) (best *scip.Occurrence
 	return best
 }
 
-// Offset returns the byte offset of a place in a text, or -1.
+// Offset returns the byte offset of a position in a text, or -1 if it is outside.
 func Offset(text []byte, p scip.Point) int {
 	at := 0
 	for range p.Line {

@@ -2,7 +2,7 @@ package precise
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// The label result of uploads.
+// Values of the label result of uploads.
 const (
 	resultAccepted = "accepted"
 	resultRefused  = "refused"
@@ -15,7 +15,7 @@ type metrics struct {
 	failures prometheus.Counter
 }
 
-// The label result of lookups.
+// Values of the label result of lookups.
 const (
 	lookupExact   = "exact"
 	lookupCarried = "carried"

@@ -20,12 +20,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
-// Errors of uploads. Others are scip.ErrInvalid, scip.ErrTooLarge, those of package source,
-// or of the log.
+// Errors of uploads. Upload also returns scip.ErrInvalid, scip.ErrTooLarge, and errors of
+// package source and of the log.
 var (
-	// ErrBusy says that too many uploads are being read.
+	// ErrBusy reports that too many uploads are in progress.
 	ErrBusy = errors.New("too many uploads at once")
-	// ErrFull says that the precise indexes of all repositories take all the space they may.
+	// ErrFull reports that the precise indexes of all repositories use all the space
+	// allowed.
 	ErrFull = errors.New("no space for precise indexes")
 )
 
@@ -36,28 +37,29 @@ const (
 	DefaultMaxTotalBytes  = 20 << 30
 	// MaxUploadTime bounds an upload, from its first byte to its event.
 	MaxUploadTime = 10 * time.Minute
-	// maxUploads bounds the uploads that are read at once.
+	// maxUploads bounds the concurrent uploads.
 	maxUploads = 2
-	// sweepInterval is how often objects are looked for that nothing names, sweepAge the
-	// age from which they count: no upload takes as long.
+	// sweepInterval is the time between sweeps. sweepAge is the minimum age of an
+	// unreferenced object that Sweep deletes: no upload takes that long.
 	sweepInterval = 5 * time.Minute
 	sweepAge      = 2 * MaxUploadTime
-	// readerBytes bounds the memory of readers that are kept open.
+	// readerBytes bounds the memory of open readers.
 	readerBytes = 128 << 20
 )
 
-// Uploads knows the precise indexes of the repositories.
+// Uploads lists the precise indexes of the repositories.
 type Uploads interface {
-	// Uploads returns those of a repository, the newest first; the slice is not changed.
+	// Uploads returns the indexes of a repository, newest first. The caller must not
+	// modify the slice.
 	Uploads(id code.RepositoryID) []event.ScipUploaded
-	// AllUploads returns those of all repositories.
+	// AllUploads returns the indexes of all repositories.
 	AllUploads() map[code.RepositoryID][]event.ScipUploaded
 }
 
 // Log announces uploads and deletions.
 type Log interface {
-	// Announce appends the event, and returns once it is durable and, within a time, once
-	// Uploads shows it.
+	// Announce appends the event. It returns once the event is durable and Uploads shows
+	// it, or stops waiting for Uploads after a time limit.
 	Announce(ctx context.Context, ev event.Event) (event.Position, error)
 	// CatchUp returns once Uploads shows everything that is in the log now.
 	CatchUp(ctx context.Context) error
@@ -65,7 +67,7 @@ type Log interface {
 
 // Files reads the files of a commit; source.Browser is one.
 type Files interface {
-	// Resolve returns what a name means.
+	// Resolve returns the revision that a name refers to.
 	Resolve(ctx context.Context, r *code.Repository, name string) (source.Revision, error)
 	// File returns a file at a revision.
 	File(ctx context.Context, r *code.Repository, name, path string) (source.File, error)
@@ -77,10 +79,10 @@ type Options struct {
 	Log     Log
 	Files   Files
 	Objects segmentstore.Store
-	// Directory takes unfinished files.
+	// Directory holds unfinished files.
 	Directory string
-	// Keep is how many uploads of a path and tool a repository keeps; at most
-	// event.MaxScipUploads.
+	// Keep is the number of uploads that a repository keeps for each path and tool; at
+	// most event.MaxScipUploads.
 	Keep int
 	// MaxUploadBytes bounds an upload, MaxTotalBytes all objects together.
 	MaxUploadBytes, MaxTotalBytes int64
@@ -92,16 +94,16 @@ type Options struct {
 type Store struct {
 	o       Options
 	metrics *metrics
-	slots   chan struct{} // of uploads
+	slots   chan struct{} // bounds concurrent uploads
 	mu      struct {
 		sync.Mutex
 		readers *lru.Cache[string, *scip.Reader]
-		// opened has the names of the readers, for closeUnnamed.
+		// opened holds the names of the readers, for closeUnnamed.
 		opened map[string]bool
 	}
 }
 
-// New returns a Store, and empties its directory.
+// New returns a Store. It empties the directory of the Store.
 func New(o Options) (*Store, error) {
 	if o.Uploads == nil || o.Log == nil || o.Files == nil || o.Objects == nil || o.Directory == "" {
 		return nil, errors.New("precise: want uploads, a log, files, objects and a directory")
@@ -127,7 +129,7 @@ func setDefault[T comparable](v *T, def T) {
 	}
 }
 
-// totalBytes returns the size of all objects that an upload names.
+// totalBytes returns the size of all objects that an upload references.
 func (s *Store) totalBytes() (total int64) {
 	for _, uploads := range s.o.Uploads.AllUploads() {
 		for i := range uploads {
@@ -157,12 +159,12 @@ func (s *Store) open(ctx context.Context, u *event.ScipUploaded) (*scip.Reader, 
 	return r, nil
 }
 
-// minReaderBytes is what a reader weighs at least: it has an open file, of which there are
-// 128 at most.
+// minReaderBytes is the minimum cost of a reader: it holds an open file, and at most 128
+// may be open.
 const minReaderBytes = 1 << 20
 
-// openObject opens an object. Its file has no name in the directory any more, and is closed
-// when the reader is collected as garbage.
+// openObject opens an object. It removes the name of the file from the directory
+// immediately; the file is closed when the reader is garbage collected.
 func (s *Store) openObject(ctx context.Context, name string) (*scip.Reader, error) {
 	dir, err := os.MkdirTemp(s.o.Directory, "read-")
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *Store) openObject(ctx context.Context, name string) (*scip.Reader, erro
 	return nil, errors.Join(err, f.Close())
 }
 
-// Run deletes objects that nothing names, until ctx ends.
+// Run deletes unreferenced objects until ctx ends.
 func (s *Store) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
@@ -203,7 +205,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes the objects put before a time that no repository names.
+// Sweep deletes the objects that are older than before and that no repository references.
 func (s *Store) Sweep(ctx context.Context, before time.Time) error {
 	var old []string
 	for object, err := range s.o.Objects.List(ctx) {
@@ -251,7 +253,7 @@ func (s *Store) namedObjects() map[string]bool {
 	return named
 }
 
-// closeUnnamed forgets the readers of objects that nothing names.
+// closeUnnamed drops the readers of unreferenced objects.
 func (s *Store) closeUnnamed(named map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,5 +265,5 @@ func (s *Store) closeUnnamed(named map[string]bool) {
 	}
 }
 
-// Uploads returns the precise indexes of a repository, the newest first.
+// Uploads returns the precise indexes of a repository, newest first.
 func (s *Store) Uploads(id code.RepositoryID) []event.ScipUploaded { return s.o.Uploads.Uploads(id) }

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Origin says what an upload is about.
+// Origin identifies what an upload describes.
 type Origin struct {
 	Repository *code.Repository
 	Commit     code.CommitID
@@ -26,8 +26,8 @@ type Origin struct {
 	Path string
 }
 
-// Upload reads a SCIP index of a commit, checks it against the files of the commit, keeps
-// it and announces it. On an error nothing of it is visible.
+// Upload reads a SCIP index of a commit, checks it against the files of the commit,
+// stores it and announces it. On error, nothing of it becomes visible.
 func (s *Store) Upload(ctx context.Context, from Origin, body io.Reader) (*event.ScipUploaded, event.Position, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -77,7 +77,7 @@ func (s *Store) upload(ctx context.Context, from Origin, body io.Reader) (*event
 	if err != nil {
 		return nil, none, err
 	}
-	defer os.Remove(f.Name()) // nothing once the segment store has taken it
+	defer os.Remove(f.Name()) // a no-op once the segment store has moved it
 	header, size, sum, err := s.build(ctx, from, body, f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, none, err
@@ -110,7 +110,7 @@ func (s *Store) build(ctx context.Context, from Origin, body io.Reader, w io.Wri
 	return header, size, sum, errors.Join(err, out.Flush())
 }
 
-// uploadBuilder gives a scip.Builder the files of a commit.
+// uploadBuilder passes the files of a commit to a scip.Builder.
 type uploadBuilder struct {
 	*scip.Builder
 	ctx   context.Context
@@ -124,9 +124,9 @@ func (b *uploadBuilder) VisitMetadata(m *scip.Metadata) error {
 	return nil
 }
 
-// VisitDocument implements scip.Visitor. A file that is too large to be shown or is no text
-// is left out, and so is one outside of the directory of the index: some indexers describe
-// files that a build has made elsewhere.
+// VisitDocument implements scip.Visitor. It skips files that are not text or too large to
+// show, and files outside the directory of the index: some indexers describe files that a
+// build generated elsewhere.
 func (b *uploadBuilder) VisitDocument(d *scip.Document) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
