@@ -11,25 +11,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what is read to tell references from text. Matches of files beyond them are
-// kept, without a role.
+// Bounds on the text read to tell references from comments, strings and prose. Matches in
+// files beyond them are kept, without a role.
 const (
 	maxClassifyBytes = 32 << 20
 	maxClassifyTime  = 2 * time.Second
 )
 
-// A classifier says what the occurrences of a name are.
+// A classifier determines the roles of the occurrences of a name.
 type classifier struct {
 	outline Outline
 	request *Request
-	at      *resolver // of the position; nil without one
-	meant   *target   // what the name means there, if that is known
-	// precise is what a precise index says about it; nil if it says nothing.
+	at      *resolver // at the position; nil without one
+	meant   *target   // the meaning of the name at the position, if known
+	// precise is the meaning according to a precise index; nil if none covers the
+	// position.
 	precise   *meaning
 	navigator *Navigator
 }
 
-// classifyAll gives the matches of a result their roles, and drops those that are in text.
+// classifyAll sets the roles of the matches of a result, and drops the matches in
+// comments, strings and prose unless the request includes them.
 func (c *classifier) classifyAll(ctx context.Context, found *search.Result, out *Result) {
 	if c.at != nil {
 		if meant := c.at.resolve(ctx, c.at.home, c.at.token); len(meant) > 0 {
@@ -64,12 +66,12 @@ func (c *classifier) classifyAll(ctx context.Context, found *search.Result, out 
 	}
 }
 
-// classifyFile gives the matches of one file their roles.
+// classifyFile sets the roles of the matches of one file.
 func (c *classifier) classifyFile(f *File, text []byte, out *Result) {
 	tokens, whole := c.outline.Tokens(f.Language, text, maxFileTokens)
 	var definitions []code.Definition
 	if c.request.IncludeEnclosing || slices.ContainsFunc(f.Matches, func(m Match) bool { return m.Symbol != nil }) {
-		definitions, _ = c.outline.Describe(f.Language, text) // those that were found in time
+		definitions, _ = c.outline.Describe(f.Language, text) // on error, those found so far
 	}
 	kept := f.Matches[:0]
 	k := 0
@@ -120,7 +122,7 @@ func addEnclosing(f *File, file *names.File) {
 	}
 }
 
-// relateFile says what the matches of a file have in common with the position.
+// relateFile sets the relation of each match of a file to the position.
 func (c *classifier) relateFile(f *File, text []byte) {
 	r := c.at
 	for k := range f.Matches {
@@ -163,14 +165,14 @@ func (c *classifier) relateFile(f *File, text []byte) {
 	}
 }
 
-// Bounds of what is read of a file for its imports, which stand at its beginning.
+// Bounds on the part of a file that is read for its imports, which are at its beginning.
 const (
 	maxImportBytes  = 1 << 20
 	maxImportTokens = 1 << 12
 )
 
-// relateLocal marks the matches in the file of the position that mean the same local name,
-// or that are what is meant.
+// relateLocal marks the matches in the file of the position that refer to the same local
+// name, or that are its definition.
 func (c *classifier) relateLocal(f *File) {
 	if c.meant == nil || c.meant.file != c.at.home {
 		return
@@ -190,7 +192,7 @@ func (c *classifier) relateLocal(f *File) {
 	}
 }
 
-// sortFiles puts the files first that are nearest to the position.
+// sortFiles orders the files by their nearest relation to the position.
 func (c *classifier) sortFiles(out *Result) {
 	if c.at == nil {
 		return
@@ -205,9 +207,9 @@ func (c *classifier) sortFiles(out *Result) {
 	slices.SortStableFunc(out.Files, func(a, b File) int { return nearest(&a) - nearest(&b) })
 }
 
-// inIdentifier reports whether text[start:end] is only a part of an identifier, as foo is of
-// foo-bar in Lisp. An identifier with a path in it, as that of a selector or a key, has
-// several names.
+// inIdentifier reports whether text[start:end] is only part of an identifier, like foo in
+// foo-bar in Lisp. An identifier that contains a path, such as a selector or a key,
+// consists of several names.
 func inIdentifier(text []byte, start, end int) bool {
 	if start < 0 || end > len(text) {
 		return false

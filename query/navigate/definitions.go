@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// definitionsAt returns the definitions of the symbol at r.Position, what it means there
+// definitionsAt returns the definitions of the symbol at r.Position, its meaning there
 // first.
 func (n *Navigator) definitionsAt(ctx context.Context, v search.View, r Request) (*Result, error) {
 	if err := r.validate(); err != nil {
@@ -39,8 +39,8 @@ func (n *Navigator) definitionsAt(ctx context.Context, v search.View, r Request)
 	return out, nil
 }
 
-// rank puts the definitions that are meant first, and the others in the order of what they
-// have in common with the position.
+// rank puts the definitions that the position refers to first, and orders the others by
+// their relation to the position.
 func (r *resolver) rank(out *Result, meant []target) {
 	for i := range out.Files {
 		f := &out.Files[i]
@@ -77,7 +77,7 @@ func compareRelations(a, b Relation) int {
 	return slices.Index(relations, a) - slices.Index(relations, b)
 }
 
-// trim drops the last matches of more than MaxMatches.
+// trim drops the last matches until at most MaxMatches remain.
 func (r *Result) trim() {
 	for r.Matches > MaxMatches {
 		last := &r.Files[len(r.Files)-1]
@@ -92,7 +92,7 @@ func (r *Result) trim() {
 	}
 }
 
-// isWanted reports whether a definition passes the conditions of the request.
+// isWanted reports whether a definition meets the conditions of the request.
 func (r *resolver) isWanted(t *target) bool {
 	q := r.request
 	switch {
@@ -101,13 +101,13 @@ func (r *resolver) isWanted(t *target) bool {
 	case q.Language != "" && !slices.ContainsFunc(relatedLanguages(q.Language), func(l string) bool { return strings.EqualFold(l, string(t.file.language)) }):
 		return false
 	case q.Kind != "":
-		return false // those of the kind are found by a search, and ranked
+		return false // a search finds and ranks the definitions of a kind
 	}
 	return true
 }
 
-// addTarget marks the match of a definition that is meant, and adds it if it is none yet: a
-// local name, for instance. Of several, the first is the meaning; the others follow it.
+// addTarget marks the match of target n, and adds the match if out lacks it, as it does
+// for a local name. Target 0 is the meaning; the others follow it.
 func (r *resolver) addTarget(out *Result, t *target, n int) {
 	start, end := t.file.names.Range(t.token)
 	relation := RelationMeaning
@@ -143,7 +143,7 @@ func (r *resolver) addTarget(out *Result, t *target, n int) {
 	out.Notices = nil
 }
 
-// describe adds what the outline says of a definition, if its file was read.
+// describe adds the outline's description of a definition, if its file was read.
 func (r *resolver) describe(f *File, m *Match) {
 	s := r.files[fileKey{f.Repo, f.Path}]
 	if s == nil {
@@ -166,7 +166,7 @@ func roleOf(d *code.Definition) Role {
 	return RoleDefinition
 }
 
-// matchIn returns the match of a part of a file.
+// matchIn returns a match for part of a file.
 func matchIn(s *source, start, end int) Match {
 	line := 1 + bytes.Count(s.text[:start], []byte("\n"))
 	begin := bytes.LastIndexByte(s.text[:start], '\n') + 1
@@ -182,8 +182,8 @@ func matchIn(s *source, start, end int) Match {
 	return m
 }
 
-// relationOf returns what a place has in common with the position, as far as the files that
-// were read say.
+// relationOf returns the relation of a place to the position, as far as the files read
+// show it.
 func (r *resolver) relationOf(f *File, offset int) Relation {
 	home := r.home
 	switch {
@@ -202,8 +202,8 @@ func (r *resolver) relationOf(f *File, offset int) Relation {
 	return RelationOther
 }
 
-// sharesScope reports whether an offset of the file of the position is in the function or
-// class that is around it.
+// sharesScope reports whether an offset in the file of the position is in the function or
+// class around the position.
 func (r *resolver) sharesScope(offset int) bool {
 	f := r.home.names
 	around := f.Enclosing(r.token, func(k code.SymbolKind) bool { return names.IsFunction(k) })
@@ -213,13 +213,13 @@ func (r *resolver) sharesScope(offset int) bool {
 	return around != nil && uint32(offset) >= around.Offset && offset < f.BodyEnd(around)
 }
 
-// sharesPackage reports whether a file is in the package of the position's.
+// sharesPackage reports whether a file is in the package of the position.
 func (r *resolver) sharesPackage(repo *search.Repository, path string) bool {
 	siblings, ok := r.home.names.Siblings()
 	return ok && repo == r.home.repo && siblings.Matches(repo.Name, path)
 }
 
-// sharesNames reports whether a language shares names with that of the position.
+// sharesNames reports whether a language shares names with the language of the position.
 func (r *resolver) sharesNames(language code.Language) bool {
 	return slices.Contains(names.Family(r.home.language), string(language))
 }

@@ -1,8 +1,7 @@
 // Package navigate finds where a symbol is defined and where it is used.
 //
-// It answers the question "where does this name lead?". Both answers are
-// searches with a tree made here instead of read from text, over the same View
-// and the same index:
+// It answers the question "where does this name lead?". Both answers are searches over the
+// same View and index as any query, but with a query tree built here instead of parsed:
 //
 //	Definitions   the name as a whole word among the symbols of documents
 //	References    the name as a whole identifier of source, outside of comments,
@@ -10,24 +9,24 @@
 //
 // # Positions
 //
-// A Request may say where the name is used. Then a resolver reads that file, and says what
-// the name most likely means there: a local name of a scope around it; a member of the type
-// of its receiver, which is read from declarations, assignments and results, through fields
-// and base types; a name of the file, of its package, or of a file that it imports.
-// It looks up definitions of the index as it goes, and reads the files that have them, within
-// maxResolveSearches, maxResolveBytes and maxResolveTime. What one file says is read by
-// internal/names, from a description of each language.
+// A Request may include the position at which the name is used. Then a resolver reads that
+// file and determines what the name most likely means there: a local name of an enclosing
+// scope; a member of the type of its receiver, which is inferred from declarations,
+// assignments and results, through fields and base types; or a name of the file, of its
+// package, or of a file that it imports. On the way, the resolver looks up definitions in the
+// index and reads the files that contain them, within maxResolveSearches, maxResolveBytes and
+// maxResolveTime. Package internal/names interprets each file by a description of its
+// language.
 //
 // # Precise indexes
 //
-// Where an index that an indexer wrote with a compiler (query/precise) has the position, the
-// places that it has of the symbol come first, marked as precise, and references that it has
-// of another symbol are left out.
+// If a precise index (query/precise) covers the position, its places of the symbol come
+// first, marked as precise, and references to other symbols according to it are dropped.
 //
-// # Without one
+// # Without a precise index
 //
-// No compiler is asked, so this ranks, and hides nothing: the other definitions of the name
-// follow, the nearest first, each with its Relation.
+// Without the knowledge of a compiler, Navigator ranks and hides nothing: the other
+// definitions of the name follow, nearest first, each with its Relation.
 //
 // # Files
 //
@@ -36,27 +35,27 @@
 //	resolve.go          names without a receiver, imports
 //	typeof.go           types of receivers, members
 //	lookup.go           definitions by name, and their files, within bounds
-//	definitions.go      the answer of Definitions with a position
-//	classify.go         references: roles, relations, order
-//	symbols.go          what a repository or file defines
-//	implementations.go  types that implement another one
-//	precise.go          what precise indexes say about a position
-//	hover.go            what is said about a symbol
+//	definitions.go      definitions for a position
+//	classify.go         roles, relations and order of references
+//	symbols.go          symbols that a repository or file defines
+//	implementations.go  types that implement another type
+//	precise.go          matches from precise indexes
+//	hover.go            description of a symbol
 //
 // # Invariants
 //
 //  1. The name is literal: no character of it acts as a pattern. Case is exact.
-//  2. A whole word has no letter, digit or underscore of any script on the side
-//     where the name itself ends in one.
-//  3. Repository names match exactly; revisions by short or full name, and no
-//     revision means the default branch.
-//  4. At most MaxMatches are returned, and Result says whether there are more.
-//  5. A position changes which match comes first. It adds at most what the name means there
-//     to the definitions, and takes nothing away but what a precise index says is another
+//  2. A whole word has no letter, digit or underscore of any script next to an end of the
+//     name that is such a character itself.
+//  3. Repository names match exactly, revisions by short or full name; no revision means
+//     the default branch.
+//  4. At most MaxMatches are returned, and Result reports whether there are more.
+//  5. A position changes the order of the matches. It adds at most the meaning of the name
+//     to the definitions, and removes only places where a precise index shows another
 //     symbol.
-//  6. Every file is read through the View of the request, so that nothing is used that the
+//  6. Every file is read through the View of the request, so nothing is used that the
 //     caller may not read.
 //
-// A Navigator is immutable and safe for concurrent use. It parses no query text
-// and knows nothing of HTTP.
+// A Navigator is immutable and safe for concurrent use. It parses no query text and knows
+// nothing about HTTP.
 package navigate

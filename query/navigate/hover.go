@@ -7,21 +7,22 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// Description is what is said about a symbol.
+// Description describes a symbol.
 type Description struct {
-	// Signature is its declaration without a body, Documentation text in Markdown; both
-	// may be empty.
+	// Signature is the declaration without a body, Documentation is in Markdown; both may
+	// be empty.
 	Signature, Documentation string
-	// Precise says that they are those of a precise index.
+	// Precise reports whether they come from a precise index.
 	Precise bool
-	// Definition is the file of its first definition, with one match; nil if none is known.
+	// Definition is the file of the first definition, with one match; nil if none is
+	// known.
 	Definition *File
-	// Notices say why there is nothing.
+	// Notices explain why there is no description.
 	Notices []syntax.Notice
 }
 
-// Describe returns what is said about the symbol at r.Position: by a precise index, or else
-// by the outline of its definition. Its errors wrap ErrInvalid or are the search's.
+// Describe describes the symbol at r.Position, using a precise index or else the outline
+// of its definition. Its errors wrap ErrInvalid or come from the search.
 func (n *Navigator) Describe(ctx context.Context, v search.View, r Request) (*Description, error) {
 	found, err := n.Definitions(ctx, v, r)
 	if err != nil {

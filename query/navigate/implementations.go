@@ -18,23 +18,23 @@ import (
 
 // Bounds on the search for types with the methods of a Go interface.
 const (
-	maxInterfaces       = 8  // interfaces of the name that are looked at
-	maxInterfaceMethods = 16 // methods of an interface that are looked for
+	maxInterfaces       = 8  // interfaces of the name that are considered
+	maxInterfaceMethods = 16 // methods of an interface that are searched for
 	maxMethodMatches    = 5000
 	maxImplementers     = 200
 )
 
-// Implementations returns where types are declared that implement, extend or conform to
-// the type r.Symbol. In most languages a declaration says so, which is found on one
-// line:
+// Implementations returns the declarations of types that implement, extend or conform to
+// the type r.Symbol. In most languages, a declaration names that type, and a search for
+// such lines finds it:
 //
 //	class Pot(Kettle):            class Pot extends Ware implements Kettle
 //	class Pot : Ware(), Kettle    impl Kettle for Pot
 //
-// A Go interface is implemented by the types of the same repository that have methods
-// of all its names; signatures are not compared, and embedded interfaces not followed.
-// With a position, the implementations that a precise index has come first.
-// Its errors wrap ErrInvalid or are the search's.
+// A Go interface is implemented by the types of the same repository that have methods with
+// all its names; signatures are not compared, and embedded interfaces are not followed.
+// With a position, the implementations from a precise index come first. Errors wrap
+// ErrInvalid or come from the search.
 func (n *Navigator) Implementations(ctx context.Context, v search.View, r Request) (*Result, error) {
 	r.Prefix = false
 	if r.Position == nil {
@@ -86,14 +86,15 @@ func (r *Result) add(other *Result) {
 	}
 }
 
-// heritageOf returns a regular expression for lines that declare a type as one that
-// implements or extends the type named name.
+// heritageOf returns a regular expression for lines that declare a type that implements
+// or extends the type called name.
 func heritageOf(name string) string {
 	word := `\b` + regexp.QuoteMeta(name) + `\b`
-	n := word + `(?:[^.:\\]|:[^:]|$)` // and not the qualifier of another name
+	n := word + `(?:[^.:\\]|:[^:]|$)` // not the qualifier of another name
 	declares := `\b(?:class|interface|struct|record|enum|object|trait|protocol|extension|actor)\s+[\w$.]+\s*(?:<[^(){}]*>)?`
 	return strings.Join([]string{
-		// Java, TypeScript, PHP, Scala, Dart; parameters of a constructor may come before.
+		// Java, TypeScript, PHP, Scala, Dart; constructor parameters may precede the
+		// clause.
 		declares + `\s*(?:\([^)]*\))?(?:\s+(?:extends|implements|with)\s+[^{]*?)` + n,
 		// C#, Kotlin, Swift, C++.
 		declares + `\s*(?:\([^)]*\))?\s*(?:final\s*)?:[^:{][^{]*?` + n,
@@ -105,7 +106,7 @@ func heritageOf(name string) string {
 		`\bimpl\b[^{]*?` + word + `(?:<[^{]*>)?\s+for\s`,
 		// Haskell.
 		`^instance\s+(?:[^=]*=>\s*)?` + word,
-		// Go, where a package asserts it.
+		// Go, in a compile-time assertion.
 		`\bvar\s+_\s+(?:\w+\.)?` + word + `\s*=`,
 	}, "|")
 }
@@ -160,8 +161,8 @@ func (n *Navigator) goImplementations(ctx context.Context, v search.View, r Requ
 	return out, nil
 }
 
-// interfaceMethods returns the names of the methods of the interface r.Symbol in a file,
-// the longest first: those are the rarest as a rule.
+// interfaceMethods returns the method names of the interface r.Symbol in a file, longest
+// first, because long names are usually the rarest.
 func (n *Navigator) interfaceMethods(ctx context.Context, v search.View, r *Request, f *File) ([]string, error) {
 	found, err := n.searchSymbols(ctx, v, r, f.Repo.Name, &syntax.File{Pattern: "^" + regexp.QuoteMeta(f.Path) + "$", Case: syntax.CaseYes}, ".")
 	if err != nil {
@@ -212,7 +213,7 @@ func (n *Navigator) typesWithMethods(ctx context.Context, v search.View, r *Requ
 	return types, exhaustive, nil
 }
 
-// findDeclarations returns where types are declared.
+// findDeclarations returns the declarations of types.
 func (n *Navigator) findDeclarations(ctx context.Context, v search.View, r *Request, repository string, types map[goType]bool) (*Result, error) {
 	out := &Result{Exhaustive: len(types) <= maxImplementers}
 	names := map[string]bool{}
@@ -244,7 +245,7 @@ func (n *Navigator) findDeclarations(ctx context.Context, v search.View, r *Requ
 	return out, nil
 }
 
-// searchSymbols searches the symbols of a repository, on the revision of r, that match a
+// searchSymbols searches a repository, on the revision of r, for symbols that match a
 // pattern and a filter.
 func (n *Navigator) searchSymbols(ctx context.Context, v search.View, r *Request, repository string, filter syntax.Query, pattern string) (*search.Result, error) {
 	in := Request{Repository: repository, Revision: r.Revision}

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A resolver follows a name from the file in which it is used to where it is defined. It
-// belongs to one request.
+// A resolver follows a name from the file in which it is used to its definition. It
+// serves one request.
 type resolver struct {
 	navigator *Navigator
 	view      search.View
@@ -22,7 +22,7 @@ type resolver struct {
 	deadline  time.Time
 
 	home  *source // the file of the position; nil if the symbol is not there
-	token int     // of the symbol in it
+	token int     // of the symbol in home
 
 	files    map[fileKey]*source
 	sources  map[*names.File]*source
@@ -66,24 +66,24 @@ func (r *resolver) readSource(f *search.FileMatch) *source {
 	}
 	s := &source{repo: f.Repo, ref: f.Ref, path: f.Path, language: f.Language, text: f.Content}
 	tokens, _ := r.navigator.outline.Tokens(f.Language, s.text, maxFileTokens)
-	definitions, _ := r.navigator.outline.Describe(f.Language, s.text) // those that were found in time
+	definitions, _ := r.navigator.outline.Describe(f.Language, s.text) // on error, those found so far
 	s.names = names.Read(f.Path, f.Language, s.text, tokens, definitions)
 	r.bytes += len(s.text)
 	r.files[key], r.sources[s.names] = s, s
 	return s
 }
 
-// maxFileTokens bounds the tokens that are read of one file.
+// maxFileTokens bounds the tokens read from one file.
 const maxFileTokens = 1 << 19
 
-// isExhausted reports whether nothing more is to be read.
+// isExhausted reports whether the resolver must not read any more.
 func (r *resolver) isExhausted(ctx context.Context) bool {
 	return r.searches >= maxResolveSearches || r.bytes >= maxResolveBytes || time.Now().After(r.deadline) || ctx.Err() != nil
 }
 
-// lookup returns the definitions of a name in a repository, or in all if repository is
-// empty; with paths, those in files whose path matches. A search that fails finds nothing:
-// what was found without it is still an answer.
+// lookup returns the definitions of a name in a repository, or in all repositories if
+// repository is empty; if paths is set, only those in files whose path matches. A failed
+// search finds nothing, because the results so far are still an answer.
 func (r *resolver) lookup(ctx context.Context, name, repository, paths string, language code.Language) []candidate {
 	key := lookupKey{name, repository, paths}
 	if found, ok := r.lookups[key]; ok {
@@ -124,8 +124,8 @@ func (r *resolver) lookup(ctx context.Context, name, repository, paths string, l
 	return out
 }
 
-// viewOf returns the view for a search in a repository: at the revision of the position, if
-// it is the position's.
+// viewOf returns the view for a search in a repository: the revision of the position for
+// the repository of the position.
 func (r *resolver) viewOf(repository string) search.View {
 	if exact, ok := r.view.(exactRevision); ok && (r.home == nil || repository != r.home.repo.Name) {
 		return exact.View
@@ -168,7 +168,7 @@ func (r *resolver) open(ctx context.Context, c *candidate) *source {
 	return nil
 }
 
-// familyFilter selects the languages that share names with one.
+// familyFilter selects the languages that share names with language.
 func familyFilter(language code.Language) syntax.Query {
 	or := &syntax.Or{}
 	for _, name := range names.Family(language) {
@@ -180,7 +180,7 @@ func familyFilter(language code.Language) syntax.Query {
 	return or
 }
 
-// joinPatterns returns a regular expression for all places.
+// joinPatterns returns a regular expression that matches any of the places.
 func joinPatterns(places []names.Place) string {
 	var all []string
 	for i := range places {

@@ -19,7 +19,7 @@ import (
 // MaxMatches bounds the matches of an answer.
 const MaxMatches = 1000
 
-// ErrInvalid says that a Request is invalid, with the field.
+// ErrInvalid reports an invalid Request; the error names the field.
 var ErrInvalid = errors.New("invalid request")
 
 // Searcher runs a query; search.Searcher is one.
@@ -40,14 +40,14 @@ type Request struct {
 	Revision string
 	// Repository is the full name of a repository; empty means all.
 	Repository string
-	// Prefix finds the definitions of names that begin with Symbol, too.
+	// Prefix also finds definitions of names that begin with Symbol.
 	Prefix bool
-	// Kind is the kind of the definitions, a value of the filter kind: in any case; empty means all.
+	// Kind is a value of the filter kind, in any letter case; empty means all.
 	Kind string
-	// Position is where the symbol is used; nil if that is not known. What is nearest to
-	// it comes first, and what it means there before all.
+	// Position is where the symbol is used; nil if unknown. The meaning of the symbol
+	// there comes first, then the matches nearest to it.
 	Position *Position
-	// IncludeText requests references in comments, strings and prose, too.
+	// IncludeText also requests references in comments, strings and prose.
 	IncludeText bool
 	// IncludeEnclosing requests the function or type around each reference.
 	IncludeEnclosing bool
@@ -58,14 +58,14 @@ type Result struct {
 	Files []File
 	// Matches counts the matches in Files.
 	Matches int
-	// TextMatches counts the references that were left out: those in comments, strings and
-	// prose.
+	// TextMatches counts the references in comments, strings and prose that were left
+	// out.
 	TextMatches int
-	// Exhaustive says that there are no others.
+	// Exhaustive reports whether these are all the matches.
 	Exhaustive bool
-	// Notices say which conditions of the request select nothing, as filters of the
-	// query language, which names are near the symbol, or that it is not at the position;
-	// only if there are no matches.
+	// Notices, which are set only if there are no matches, name the conditions of the
+	// request that select nothing, as filters of the query language, suggest names near
+	// the symbol, or report that the symbol is not at the position.
 	Notices []syntax.Notice
 }
 
@@ -82,7 +82,7 @@ func (r *Result) Kinds() (kinds []string) {
 	return kinds
 }
 
-// PreciseMatches counts the matches that a precise index has.
+// PreciseMatches counts the matches that come from a precise index.
 func (r *Result) PreciseMatches() (n int) {
 	for i := range r.Files {
 		for _, m := range r.Files[i].Matches {
@@ -105,41 +105,42 @@ type File struct {
 
 // Match is one occurrence.
 type Match struct {
-	// Line is the line of the match with its line end; lines, if it spans some.
+	// Line is the line of the match with its line end, or several lines if the match
+	// spans them.
 	Line  []byte
 	Range search.Range
-	// Symbol is what is defined here; nil if nothing is.
+	// Symbol is the symbol defined here; nil if there is none.
 	Symbol *code.Symbol
-	// Role is what the match is; empty if its file was not read for it.
+	// Role is empty if the file was not read to determine it.
 	Role Role
-	// Relation is what it has in common with the position of the request; empty without one.
+	// Relation is the relation to the position of the request; empty without a position.
 	Relation Relation
-	// Definition says more of what is defined here; nil if the file was not read for it.
+	// Definition describes the symbol defined here; nil if the file was not read.
 	Definition *code.Definition
 	// Enclosing is the innermost function or type around a reference, if the request asks
-	// for it; nil at the top level, and if the file was not read for it.
+	// for it; nil at the top level, and if the file was not read.
 	Enclosing *code.Definition
-	// Precise says that a precise index has the symbol of the position here.
+	// Precise reports whether a precise index places the symbol of the position here.
 	Precise bool
 }
 
-// Role is what a match is.
+// Role is the role of a match.
 type Role string
 
 // The roles.
 const (
 	RoleDefinition  Role = "definition"
-	RoleDeclaration Role = "declaration" // without a body, as a prototype or a method of an interface
+	RoleDeclaration Role = "declaration" // without a body, such as a prototype or a method of an interface
 	RoleReference   Role = "reference"
-	RoleText        Role = "text" // of a comment, a string or prose
+	RoleText        Role = "text" // in a comment, a string or prose
 )
 
-// Relation is the nearest thing that a match has in common with a position.
+// Relation is the closest relation between a match and a position.
 type Relation string
 
-// The relations, the nearest first.
+// The relations, nearest first.
 const (
-	RelationMeaning    Relation = "meaning" // it is what the symbol means there
+	RelationMeaning    Relation = "meaning" // the meaning of the symbol at the position
 	RelationScope      Relation = "scope"   // the same function or class
 	RelationFile       Relation = "file"
 	RelationPackage    Relation = "package"
@@ -148,32 +149,32 @@ const (
 	RelationOther      Relation = "other"
 )
 
-// relations are in their order.
+// relations lists the relations, nearest first.
 var relations = []Relation{RelationMeaning, RelationScope, RelationFile, RelationPackage, RelationImport, RelationRepository, RelationOther}
 
 // Outline reads tokens and definitions of a text. Both bound their time.
 type Outline interface {
-	// Tokens returns the first tokens of a text, in order, at most max, and whether they
-	// are all.
+	// Tokens returns the first tokens of a text, in order and at most max, and reports
+	// whether these are all.
 	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
-	// Describe returns what a text defines, in order. The error says why something is
-	// missing.
+	// Describe returns the definitions in a text, in order. The error explains why some
+	// are missing.
 	Describe(language code.Language, text []byte) ([]code.Definition, error)
 }
 
-// Navigator answers requests by searches.
+// Navigator answers requests with searches.
 type Navigator struct {
 	searcher Searcher
 	outline  Outline
-	precise  *precise.Store // nil: none
+	precise  *precise.Store // nil without precise indexes
 }
 
-// New returns a Navigator that searches by s, and reads what was found by o.
+// New returns a Navigator that searches with s and reads the files found with o.
 func New(s Searcher, o Outline) *Navigator { return &Navigator{s, o, nil} }
 
-// Definitions returns where r.Symbol is defined. With a position, the first match is what
-// the symbol most likely means there, which may be a local name. Its errors wrap
-// ErrInvalid or are the search's.
+// Definitions returns the definitions of r.Symbol. With a position, the first match is
+// the most likely meaning of the symbol there, which may be a local name. Errors wrap
+// ErrInvalid or come from the search.
 func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (*Result, error) {
 	if r.Position == nil {
 		return n.findDefinitions(ctx, v, r)
@@ -194,9 +195,10 @@ func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Reques
 	return n.findSymbol(ctx, v, r, symbol)
 }
 
-// References returns where r.Symbol occurs as a whole identifier, definitions included;
-// in comments, strings and prose only if r.IncludeText is set. With a position, the files
-// nearest to it come first. Its errors wrap ErrInvalid or are the search's.
+// References returns the occurrences of r.Symbol as a whole identifier, including
+// definitions; occurrences in comments, strings and prose only if r.IncludeText is set.
+// With a position, the nearest files come first. Errors wrap ErrInvalid or come from the
+// search.
 func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -270,9 +272,10 @@ func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, le
 	return out, nil
 }
 
-// requestNotices returns the notices about conditions of the request, each with the parameter
-// of the request that it is about. The relatives of a language are one condition, which
-// selects something if any of them does. Of the symbol, there is one that suggests near names.
+// requestNotices returns the notices about conditions of the request, each with the
+// parameter that it concerns. The relatives of a language are one condition, which
+// selects something if any of them does. For the symbol, there is one notice that
+// suggests near names.
 func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	var ofLanguage []syntax.Notice
 	for _, n := range found {
@@ -302,8 +305,8 @@ func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	return out
 }
 
-// placeNotice returns the notice with a parameter of the request and all of its value as its
-// place.
+// placeNotice returns the notice with a parameter of the request as its place, which
+// spans the whole value.
 func placeNotice(n syntax.Notice, parameter, value string) syntax.Notice {
 	n.Parameter, n.At = parameter, syntax.Span{End: len(value)}
 	return n
@@ -329,11 +332,11 @@ func (r *Request) validate() error {
 	return nil
 }
 
-// maxLanguageBytes is above the longest name that linguist has.
+// maxLanguageBytes exceeds the longest language name of linguist.
 const maxLanguageBytes = 64
 
-// isSpelled reports whether the symbol is known to be spelled right, because it is at the
-// position: near names would be others.
+// isSpelled reports whether the symbol is known to be spelled correctly, because it
+// occurs at the position. Near names would then be different symbols.
 func (r *Request) isSpelled() bool { return r.Position != nil }
 
 func (r *Request) hasRevision() bool {
@@ -359,8 +362,8 @@ func (r *Request) buildQuery(leaf syntax.Query) *syntax.Parsed {
 	return &syntax.Parsed{Root: root, Text: root.String()}
 }
 
-// relatedLanguages are languages that share symbols: a header may count as either, and
-// modules of one import the other's.
+// relatedLanguages returns the languages that share symbols with language: a header may
+// count as either language, and modules of one import those of the other.
 func relatedLanguages(language string) []string {
 	for _, family := range [][]string{{"C", "C++"}, {"TypeScript", "JavaScript", "JSX", "TSX"}} {
 		for _, member := range family {
@@ -383,14 +386,14 @@ func languageFilter(language string) syntax.Query {
 	return or
 }
 
-// exactRevision narrows what a Revision matches, a substring of ref names, to the
-// one name that was requested.
+// exactRevision narrows the matches of a Revision, which is a substring of ref names, to
+// the one requested name.
 type exactRevision struct {
 	search.View
 	name string
 }
 
-// Restricted says what the view says that it narrows: see search.Restricted.
+// Restricted reports whether the wrapped view is restricted: see search.Restricted.
 func (v exactRevision) Restricted() bool { return search.Restricted(v.View) }
 
 // Revisions implements search.View.
@@ -398,8 +401,8 @@ func (v exactRevision) Revisions(ctx context.Context, match func(*search.Reposit
 	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool { return match(r, ref) && v.Admits(ref) })
 }
 
-// Admits reports whether a ref has the requested name. Search uses it to report
-// that none has.
+// Admits reports whether a ref has the requested name. Search uses it to report that no
+// ref has the name.
 func (v exactRevision) Admits(ref code.Ref) bool {
 	return string(ref) == v.name || ref.Short() == v.name
 }

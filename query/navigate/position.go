@@ -15,11 +15,11 @@ import (
 
 // Position is where a symbol is used.
 type Position struct {
-	// Repository is the full name of the repository, Revision the short or full name of
-	// an indexed branch or tag: empty or HEAD for the default branch.
+	// Repository is the full name of the repository. Revision is the short or full name
+	// of an indexed branch or tag; empty or HEAD means the default branch.
 	Repository, Revision, Path string
-	// Line counts from 1, and so does Column, in characters; any column of the symbol
-	// will do. Column 0 means the first occurrence of the symbol in the line.
+	// Line counts from 1. Column counts characters from 1 and may be any column of the
+	// symbol; 0 means the first occurrence of the symbol in the line.
 	Line, Column int
 }
 
@@ -42,18 +42,17 @@ func (p *Position) validate() error {
 	return nil
 }
 
-// Bounds of what is read to resolve a position. Beyond them, an answer has what was known
-// by then.
+// Bounds on resolving a position. Beyond them, an answer contains the results so far.
 const (
 	maxResolveTime     = time.Second
 	maxResolveSearches = 64
 	maxResolveBytes    = 16 << 20 // of files
-	maxResolveDepth    = 10       // of types of types
+	maxResolveDepth    = 10       // nested type lookups
 	maxLookup          = 500      // definitions of one name
 )
 
-// openPosition reads the file of r.Position. The resolver has no home if the symbol is not
-// there.
+// openPosition reads the file of r.Position. The resolver has no home if the symbol is
+// not at the position.
 func (n *Navigator) openPosition(ctx context.Context, v search.View, r *Request) (*resolver, error) {
 	out := &resolver{
 		navigator: n, view: v, request: r, deadline: time.Now().Add(maxResolveTime),
@@ -115,7 +114,7 @@ func (s *source) findToken(r *Request) (int, error) {
 	return 0, errNoSymbol
 }
 
-// emptyResult says that the symbol is not at the position.
+// emptyResult reports that the symbol is not at the position.
 func (r *Request) emptyResult() *Result {
 	p := r.Position
 	return &Result{Exhaustive: true, Notices: []syntax.Notice{{

@@ -16,29 +16,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what precise indexes add to an answer.
+// Bounds on the contribution of precise indexes to an answer.
 const (
 	maxPreciseTime        = 2 * time.Second
 	maxPreciseDefinitions = 50 // files that define a symbol or its implementations
-	filesPerSearch        = 50 // files that are read by one search
+	filesPerSearch        = 50 // files that one search reads
 )
 
-// WithPrecise returns a Navigator that uses precise indexes, too.
+// WithPrecise returns a Navigator that also uses precise indexes.
 func (n *Navigator) WithPrecise(p *precise.Store) *Navigator {
 	return &Navigator{n.searcher, n.outline, p}
 }
 
-// meaning is what a precise index says about the position of a request.
+// meaning is the meaning of the position of a request according to a precise index.
 type meaning struct {
 	resolver *resolver
 	symbol   precise.Symbol
-	// repos are those that the caller may read, by ID.
+	// repos holds the repositories that the caller may read, by ID.
 	repos map[code.RepositoryID]*search.Repository
 	among []code.RepositoryID
 }
 
-// meaningAt returns what precise indexes say about the position of r; nil if they say
-// nothing.
+// meaningAt returns the meaning of the position of r according to precise indexes; nil if
+// none covers it.
 func (n *Navigator) meaningAt(ctx context.Context, r *resolver) *meaning {
 	if n.precise == nil || r.home == nil || r.request.Kind != "" {
 		return nil
@@ -62,14 +62,14 @@ func (n *Navigator) meaningAt(ctx context.Context, r *resolver) *meaning {
 	return m
 }
 
-// pointAt returns the place of a byte of a text.
+// pointAt returns the line and column of a byte of a text.
 func pointAt(text []byte, offset int) scip.Point {
 	begin := bytes.LastIndexByte(text[:offset], '\n') + 1
 	return scip.Point{Line: bytes.Count(text[:begin], []byte{'\n'}), Column: offset - begin}
 }
 
-// addPrecise puts the places of the symbol m, or of those named, before what was found
-// without precise indexes, which is left out where it is the same place.
+// addPrecise puts the places of the named symbols before the matches found without
+// precise indexes, and drops those of the latter that are at the same places.
 func (n *Navigator) addPrecise(ctx context.Context, m *meaning, names []string, use precise.Use, out *Result) {
 	ctx, cancel := context.WithTimeout(ctx, maxPreciseTime)
 	defer cancel()
@@ -86,14 +86,14 @@ func (n *Navigator) addPrecise(ctx context.Context, m *meaning, names []string, 
 	out.trim()
 }
 
-// batch are files of a repository that one search reads.
+// batch is a group of files of one repository that one search reads.
 type batch struct {
 	repo  *search.Repository
 	paths []string
 }
 
-// batches groups the files that the request is about. Each file of a definition is read
-// alone, because the name may be another one there.
+// batches groups the files within the scope of the request. Each file for a definition is
+// read alone, because the symbol may have another name there.
 func (m *meaning) batches(files []precise.File, use precise.Use) (out []batch) {
 	wanted := m.resolver.request.Repository
 	for _, f := range files {
@@ -110,8 +110,8 @@ func (m *meaning) batches(files []precise.File, use precise.Use) (out []batch) {
 	return out
 }
 
-// readBatch reads files through the view of the request, and adds the places of the symbols
-// in them.
+// readBatch reads files through the view of the request, and adds the places of the
+// symbols in them.
 func (n *Navigator) readBatch(ctx context.Context, m *meaning, b batch, names []string, use precise.Use, out *Result) {
 	patterns := make([]string, len(b.paths))
 	for i, path := range b.paths {
@@ -148,7 +148,7 @@ func (n *Navigator) readBatch(ctx context.Context, m *meaning, b batch, names []
 	}
 }
 
-// preciseMatches returns the places of the symbols in a file.
+// preciseMatches returns matches for the places of the symbols in a file.
 func (n *Navigator) preciseMatches(ctx context.Context, m *meaning, f *search.FileMatch, names []string, use precise.Use) (out []Match) {
 	var in *source
 	if use == precise.Definition {
@@ -161,7 +161,7 @@ func (n *Navigator) preciseMatches(ctx context.Context, m *meaning, f *search.Fi
 		}
 		start, end := precise.Offset(f.Content, o.Start), precise.Offset(f.Content, o.End)
 		if start < 0 || o.Start.Line != o.End.Line || end == start && use == precise.AnyUse {
-			continue // a file as a module, which nothing names there
+			continue // a file as a module; no text there names it
 		}
 		match := newMatch(f.Content, start, end)
 		match.Precise, match.Role, match.Relation = true, RoleReference, RelationMeaning
@@ -176,8 +176,8 @@ func (n *Navigator) preciseMatches(ctx context.Context, m *meaning, f *search.Fi
 	return out
 }
 
-// isSame reports whether two names are of one symbol: one that is local to a file counts in
-// that file only.
+// isSame reports whether two names denote the same symbol: a name that is local to a file
+// counts only in that file.
 func (m *meaning) isSame(name string, f *search.FileMatch, other string) bool {
 	if scip.IsLocal(name) {
 		return name == other && f.Repo.ID == m.symbol.Repository && f.Path == m.symbol.Path
@@ -185,7 +185,7 @@ func (m *meaning) isSame(name string, f *search.FileMatch, other string) bool {
 	return scip.IsSame(name, other)
 }
 
-// newMatch returns the match of a part of one line of a text.
+// newMatch returns a match for part of one line of a text.
 func newMatch(text []byte, start, end int) Match {
 	point := pointAt(text, start)
 	begin := start - point.Column
@@ -199,7 +199,7 @@ func newMatch(text []byte, start, end int) Match {
 	return Match{Line: bytes.Clone(line), Range: search.Range{Start: location(start), End: location(end)}}
 }
 
-// addDefinition adds what the outline says of the definition at an offset.
+// addDefinition adds the outline's description of the definition at an offset.
 func (m *Match) addDefinition(in *source, offset int) {
 	i, ok := in.names.TokenAt(offset)
 	if !ok {
@@ -210,8 +210,8 @@ func (m *Match) addDefinition(in *source, offset int) {
 	}
 }
 
-// merge appends the matches of other that r does not have. What only the other one says
-// about a match is kept.
+// merge appends the matches of other that r does not have. If both have a match, merge
+// adds the details that only other has.
 func (r *Result) merge(other *Result) {
 	type key struct {
 		repo *search.Repository
@@ -239,8 +239,8 @@ func (r *Result) merge(other *Result) {
 	}
 }
 
-// complete reports whether the file has a match at the place of m, and gives it the symbol
-// of m.
+// complete reports whether the file has a match at the place of m, and copies the symbol
+// of m to it.
 func (f *File) complete(m *Match) bool {
 	for i := range f.Matches {
 		own := &f.Matches[i]
@@ -255,8 +255,8 @@ func (f *File) complete(m *Match) bool {
 	return false
 }
 
-// dropOthers leaves out the references that precise indexes say are of another symbol, and
-// marks those of the symbol.
+// dropOthers drops the references that precise indexes assign to another symbol, and
+// marks those that they assign to the symbol.
 func (n *Navigator) dropOthers(ctx context.Context, m *meaning, f *File, found *search.FileMatch) {
 	if scip.IsLocal(m.symbol.Name) && (f.Repo.ID != m.symbol.Repository || f.Path != m.symbol.Path) {
 		f.Matches = nil

@@ -11,17 +11,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A target is a token that defines what a name means: of a definition or of a local name.
+// A target is a token that defines a name: the token of a definition or of a local name.
 type target struct {
 	file    *source
 	token   int
-	binding *names.Binding // of a local name
+	binding *names.Binding // set for a local name
 }
 
 func (t *target) definition() *code.Definition { return t.file.names.DefinitionAt(t.token) }
 
-// resolve returns what the name at a token of a file means, the likeliest first; nothing if
-// it is not known.
+// resolve returns the meanings of the name at a token of a file, likeliest first; nil if
+// none is known.
 func (r *resolver) resolve(ctx context.Context, in *source, i int) []target {
 	found := alignCall(in, i, alignTag(in, i, r.resolveToken(ctx, in, i)))
 	if in.names.HasOverloads() && in.names.DefinitionAt(i) == nil {
@@ -33,8 +33,9 @@ func (r *resolver) resolve(ctx context.Context, in *source, i int) []target {
 	return found
 }
 
-// alignTag puts a tag first where C means one, and what is no tag where it does not: struct
-// block is the structure, and block alone the type of that name.
+// alignTag puts a tag first where C refers to a tag, and another definition first where
+// it does not: struct block is the structure, and block alone is the typedef of that
+// name.
 func alignTag(in *source, i int, found []target) []target {
 	if in.language != "C" || len(found) == 0 {
 		return found
@@ -57,8 +58,8 @@ func alignTag(in *source, i int, found []target) []target {
 	return found
 }
 
-// alignCall puts a method of Rust before the field of the same name where it is called: a
-// field that is a function is called in parentheses.
+// alignCall puts a Rust method before the field of the same name in a call: Rust requires
+// parentheses around a field that is called.
 func alignCall(in *source, i int, found []target) []target {
 	if in.language != "Rust" || len(found) == 0 || found[0].binding != nil || in.names.Receiver(i) == nil || !in.names.IsCalled(i) {
 		return found
@@ -80,7 +81,7 @@ func alignCall(in *source, i int, found []target) []target {
 	return found
 }
 
-// isTag reports whether definitions of the kind are named after a keyword in C.
+// isTag reports whether C requires a keyword before the names of definitions of the kind.
 func isTag(kind code.SymbolKind) bool { return kind == "struct" || kind == "union" || kind == "enum" }
 
 func (r *resolver) resolveToken(ctx context.Context, in *source, i int) []target {
@@ -110,13 +111,13 @@ func (r *resolver) resolveToken(ctx context.Context, in *source, i int) []target
 	return r.resolveName(ctx, in, name, i, 0)
 }
 
-// isNamed reports whether a definition is what its name alone means: a package is not, and
-// neither is a constructor, which has the name of its type.
+// isNamed reports whether a plain name may refer to a definition: it cannot refer to a
+// package, or to a constructor, which has the name of its type.
 func isNamed(s *code.Symbol) bool {
 	return s.Kind != "package" && (s.Name != s.Parent || names.IsType(s.Kind))
 }
 
-// resolveName returns what a name without a receiver means at token i.
+// resolveName returns the meanings of a name without a receiver at token i.
 func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, depth int) []target {
 	f := in.names
 	if b := f.Binding(name, i); b != nil && f.ImportAt(b.At) == nil {
@@ -134,7 +135,7 @@ func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, 
 			}
 		}
 	}
-	for k := range f.Definitions { // of the file
+	for k := range f.Definitions { // in the file
 		if d := &f.Definitions[k]; d.Name == name && isTopLevel(f, d, i) {
 			if t, ok := f.TokenAt(int(d.Offset)); ok {
 				return []target{{file: in, token: t}}
@@ -145,7 +146,7 @@ func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, 
 		if found := r.resolveImport(ctx, in, one); len(found) > 0 {
 			return found
 		}
-		if one.Spec > 0 || one.At > 0 { // it is not indexed, or is a module
+		if one.Spec > 0 || one.At > 0 { // it is not indexed, or it is a module
 			return []target{{file: in, token: max(one.Spec, one.At)}}
 		}
 	}
@@ -168,11 +169,11 @@ func isTopLevel(f *names.File, d *code.Definition, i int) bool {
 	return names.IsType(d.Kind)
 }
 
-// resolveImport returns what an import names: the member in the files of the module.
+// resolveImport returns the definitions of an imported member in the files of its module.
 func (r *resolver) resolveImport(ctx context.Context, in *source, one *names.Import) []target {
 	places := in.names.Places(one)
 	if one.Member == "" || one.Member == "*" {
-		return nil // a module is no symbol
+		return nil // a module is not a symbol
 	}
 	name := one.Member
 	if name == "default" {
@@ -184,7 +185,7 @@ func (r *resolver) resolveImport(ctx context.Context, in *source, one *names.Imp
 	if len(found) > 0 || names.IsExternal(one.Module) {
 		return found
 	}
-	// The module passes on what another one defines.
+	// The module re-exports a definition of another module.
 	var near []*candidate
 	all := r.lookup(ctx, name, in.repo.Name, "", in.language)
 	for k := range all {
@@ -201,8 +202,8 @@ func (r *resolver) resolveImport(ctx context.Context, in *source, one *names.Imp
 	return r.openAll(ctx, near[:min(len(near), maxOpened)])
 }
 
-// inPlaces returns the definitions of a name in files of places, those of the first place
-// first, in the repository of in, and else in the others.
+// inPlaces returns the definitions of a name in files of the first of the places that has
+// any, in the repository of in or else in the other repositories.
 func (r *resolver) inPlaces(ctx context.Context, in *source, name string, places []names.Place, accept func(*code.Symbol) bool) []target {
 	if len(places) == 0 {
 		return nil
@@ -230,10 +231,10 @@ func (r *resolver) inPlaces(ctx context.Context, in *source, name string, places
 	return nil
 }
 
-// maxOpened bounds how many files are read for one name.
+// maxOpened bounds the files read for one name.
 const maxOpened = 4
 
-// sortNear puts what is near to a file first, and what is no test before tests.
+// sortNear orders candidates by their distance from a file, and puts tests last.
 func sortNear(all []*candidate, in *source) {
 	test := isTestPath(in.path)
 	slices.SortStableFunc(all, func(a, b *candidate) int {
@@ -247,7 +248,7 @@ func sortNear(all []*candidate, in *source) {
 	})
 }
 
-// compareBool puts true first.
+// compareBool orders true before false.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -289,8 +290,8 @@ func (r *resolver) openAll(ctx context.Context, all []*candidate) (out []target)
 	return out
 }
 
-// guess returns the definitions of a name that is used without a receiver, where neither the
-// file nor an import by name says which is meant: those of the package, those of modules
+// guess returns the definitions of a name without a receiver if neither the file nor an
+// import by name determines its meaning: those of the package, then those of modules
 // whose names are all imported, then the nearest.
 func (r *resolver) guess(ctx context.Context, in *source, name string, i int) []target {
 	all := r.lookup(ctx, name, in.repo.Name, "", in.language)
@@ -326,8 +327,8 @@ func (r *resolver) guess(ctx context.Context, in *source, name string, i int) []
 	return r.openAll(ctx, near[:min(len(near), maxOpened)])
 }
 
-// matchesUse reports whether a definition may be what is meant by a name without a receiver: what
-// is called is a function or a type.
+// matchesUse reports whether a name without a receiver may refer to a definition: a call
+// refers to a function or a type.
 func matchesUse(in *source, i int, s *code.Symbol) bool {
 	if s.Parent != "" && names.IsType(s.ParentKind) && !names.IsType(s.Kind) && s.ParentKind != "enum" {
 		return false
@@ -338,8 +339,8 @@ func matchesUse(in *source, i int, s *code.Symbol) bool {
 	return true
 }
 
-// guessMember returns the definitions of a member whose receiver has an unknown type: those
-// whose type has a name like the receiver, then the nearest.
+// guessMember returns the definitions of a member whose receiver has an unknown type:
+// those in types named like the receiver, then the nearest.
 func (r *resolver) guessMember(ctx context.Context, in *source, x *names.Expr, name string) []target {
 	var near []*candidate
 	all := r.lookup(ctx, name, in.repo.Name, "", in.language)
@@ -380,8 +381,8 @@ func matchesAny(places []names.Place, c *candidate) bool {
 	return slices.ContainsFunc(places, func(p names.Place) bool { return p.Matches(c.repo.Name, c.path) })
 }
 
-// scoreLikeness says how much a variable has the name of a type: 3 for the same letters, 2 for
-// the end of it, 1 for its capitals or its beginning.
+// scoreLikeness scores the similarity of a variable to the name of a type: 3 for the same
+// letters, 2 for its end, 1 for its capitals or its beginning.
 func scoreLikeness(variable, typeName string) int {
 	v, t := strings.ToLower(strings.Trim(variable, "_")), strings.ToLower(typeName)
 	v = strings.ReplaceAll(v, "_", "")
@@ -398,7 +399,7 @@ func scoreLikeness(variable, typeName string) int {
 	return 0
 }
 
-// joinCapitals returns the first letters of the words of a name, in small letters.
+// joinCapitals returns the first letters of the words of a name, in lower case.
 func joinCapitals(name string) string {
 	var b strings.Builder
 	for i, c := range name {

@@ -13,28 +13,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MaxSymbols bounds the symbols that are listed and counted.
+// MaxSymbols bounds the symbols listed and counted.
 const MaxSymbols = 5000
 
 // SymbolsRequest selects symbols of a repository.
 type SymbolsRequest struct {
-	// Repository is its full name, Revision the short or full name of an indexed branch or
-	// tag: empty or HEAD for the default branch.
+	// Repository is the full name. Revision is the short or full name of an indexed
+	// branch or tag; empty or HEAD means the default branch.
 	Repository, Revision string
-	// Path is that of a file; empty means all files.
+	// Path selects one file; empty means all files.
 	Path string
-	// Prefix begins the names, in any letter case.
+	// Prefix is the beginning of the names, in any letter case.
 	Prefix string
-	// Kind is a value of the filter kind: in any letter case; empty means all.
+	// Kind is a value of the filter kind, in any letter case; empty means all.
 	Kind string
-	// Parent is the name of the definition around the symbols, exactly; empty means all.
+	// Parent is the exact name of the definition around the symbols; empty means all.
 	Parent string
 }
 
-// SymbolList are the symbols of a repository, by path and line.
+// SymbolList lists symbols of a repository, by path and line.
 type SymbolList struct {
 	Symbols []ListedSymbol
-	// Exhaustive says that there are no others.
+	// Exhaustive reports whether these are all the symbols.
 	Exhaustive bool
 }
 
@@ -45,7 +45,7 @@ type ListedSymbol struct {
 	Path     string
 	Language code.Language
 	Symbol   code.Symbol
-	// Start is where its name begins.
+	// Start is the beginning of the name.
 	Start search.Location
 }
 
@@ -55,7 +55,7 @@ type KindCount struct {
 	Count int
 }
 
-// CountKinds returns how many symbols there are of each kind, the most frequent first.
+// CountKinds returns the number of symbols of each kind, most frequent first.
 func (l *SymbolList) CountKinds() []KindCount {
 	counts := map[code.SymbolKind]int{}
 	for i := range l.Symbols {
@@ -71,8 +71,8 @@ func (l *SymbolList) CountKinds() []KindCount {
 	return out
 }
 
-// Symbols lists what a repository or a file defines. Its errors wrap ErrInvalid or are the
-// search's.
+// Symbols lists the symbols that a repository or a file defines. Its errors wrap
+// ErrInvalid or come from the search.
 func (n *Navigator) Symbols(ctx context.Context, v search.View, r SymbolsRequest) (*SymbolList, error) {
 	in := Request{Symbol: "x", Repository: r.Repository, Revision: r.Revision, Kind: r.Kind}
 	if err := in.validate(); err != nil {

@@ -9,15 +9,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A typ is a type with the file in which it is written, and where it is defined, if that is
-// known.
+// A typ is a type with the file that mentions it and, if known, its definition.
 type typ struct {
 	names.Type
 	src *source
 	def *code.Definition // in src
-	// module is the import that the type stands for, if it is none: a package or module.
+	// module is set if the typ stands for an imported package or module, not a type.
 	module *names.Import
-	// function is where a function is defined, whose Result is not read yet.
+	// function is the definition of a function whose result type is not resolved yet.
 	function *target
 }
 
@@ -25,7 +24,7 @@ func (t *typ) isKnown() bool {
 	return t.IsKnown() || t.def != nil || t.module != nil || t.function != nil
 }
 
-// typeIn joins a type with the file in which it is written.
+// typeIn combines a type with the file that mentions it.
 func (r *resolver) typeIn(in *source, t names.Type) typ {
 	if s := r.sources[t.File]; s != nil {
 		in = s
@@ -42,7 +41,7 @@ func (r *resolver) resolveMember(ctx context.Context, in *source, x *names.Expr,
 		}
 	}
 	if depth > 0 {
-		return nil // a guess is good for the name itself alone
+		return nil // guesses are good enough only for the name itself
 	}
 	if t.module != nil && names.IsExternal(t.module.Module) && t.module.Spec > 0 {
 		return nil
@@ -50,7 +49,7 @@ func (r *resolver) resolveMember(ctx context.Context, in *source, x *names.Expr,
 	return r.guessMember(ctx, in, x, name)
 }
 
-// typeOf returns the type of an expression; an unknown one if it is not known.
+// typeOf returns the type of an expression, or the zero typ if it is unknown.
 func (r *resolver) typeOf(ctx context.Context, in *source, x *names.Expr, depth int) typ {
 	if x == nil || depth > maxResolveDepth || r.isExhausted(ctx) {
 		return typ{}
@@ -114,7 +113,7 @@ func (r *resolver) typeOfFirst(ctx context.Context, found []target, depth int) t
 	return typ{}
 }
 
-// typeOfTarget returns the type of a value that is defined at t: for a type, the type itself.
+// typeOfTarget returns the type of the value defined at t; for a type, the type itself.
 func (r *resolver) typeOfTarget(ctx context.Context, t *target, depth int) typ {
 	f := t.file.names
 	if t.binding != nil {
@@ -136,7 +135,7 @@ func (r *resolver) typeOfTarget(ctx context.Context, t *target, depth int) typ {
 	return r.typeOfSource(ctx, t.file, f.DeclaredSource(t.token), t.token, depth)
 }
 
-// typeOfSource returns the type that a declaration says.
+// typeOfSource returns the type that a declaration gives its name.
 func (r *resolver) typeOfSource(ctx context.Context, in *source, s names.Source, i, depth int) typ {
 	if depth > maxResolveDepth {
 		return typ{}
@@ -167,7 +166,7 @@ func (r *resolver) typeOfSource(ctx context.Context, in *source, s names.Source,
 	return t
 }
 
-// resultOf returns the type of what a call returns.
+// resultOf returns the type of the result of a call.
 func (r *resolver) resultOf(ctx context.Context, in *source, x *names.Expr, depth int) typ {
 	callee := r.typeOf(ctx, in, x.X, depth+1)
 	switch {
@@ -202,12 +201,12 @@ func (r *resolver) resultOf(ctx context.Context, in *source, x *names.Expr, dept
 	return typ{}
 }
 
-// isTypeParameter reports whether a name looks like that of a type parameter: T, K2.
+// isTypeParameter reports whether a name looks like a type parameter: T, K2.
 func isTypeParameter(name string) bool {
 	return len(name) == 1 && name[0] >= 'A' && name[0] <= 'Z' || len(name) == 2 && name[0] >= 'A' && name[0] <= 'Z' && name[1] >= '0' && name[1] <= '9'
 }
 
-// expand replaces a type that only names another one by that.
+// expand replaces a type that only names another type with that type.
 func (r *resolver) expand(ctx context.Context, t typ, depth int) typ {
 	for n := 0; n < 4 && len(t.Args) == 0 && t.isKnown(); n++ {
 		if t.Of != nil {
@@ -226,7 +225,7 @@ func (r *resolver) expand(ctx context.Context, t typ, depth int) typ {
 	return t
 }
 
-// membersOf returns the definitions of a member of a type, or of what it extends.
+// membersOf returns the definitions of a member of a type or of a type that it extends.
 func (r *resolver) membersOf(ctx context.Context, t typ, name string, depth int) []target {
 	if depth > maxResolveDepth || r.isExhausted(ctx) {
 		return nil
@@ -285,8 +284,8 @@ func targetsOf(in *source, tokens []int) (out []target) {
 	return out
 }
 
-// membersElsewhere returns the members of a type that are defined outside of its body, in
-// other files: methods of Go, C++ and Rust, partial classes, assignments to prototypes.
+// membersElsewhere returns the members of a type that other files define outside its
+// body: methods in Go, C++ and Rust, partial classes, assignments to prototypes.
 func (r *resolver) membersElsewhere(ctx context.Context, in *source, typeName, name string) []target {
 	var near []*candidate
 	all := r.lookup(ctx, name, in.repo.Name, "", in.language)
@@ -299,14 +298,14 @@ func (r *resolver) membersElsewhere(ctx context.Context, in *source, typeName, n
 	return r.openAll(ctx, near[:min(len(near), maxOpened)])
 }
 
-// membersOfModule returns what a module or package defines at its top level.
+// membersOfModule returns the top-level definitions of a name in a module or package.
 func (r *resolver) membersOfModule(ctx context.Context, t typ, name string) []target {
 	return r.inPlaces(ctx, t.src, name, t.src.names.Places(t.module), func(s *code.Symbol) bool {
 		return s.Parent == "" || !names.IsType(s.ParentKind) && !names.IsFunction(s.ParentKind)
 	})
 }
 
-// definitionsOfType returns where a type is defined.
+// definitionsOfType returns the definitions of a type.
 func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []target {
 	if t.def != nil {
 		if i, ok := t.src.names.TokenAt(int(t.def.Offset)); ok {
@@ -343,7 +342,7 @@ func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []ta
 	return found[:min(len(found), 2)]
 }
 
-// parametersOf returns the parameter of that name of the function that is called.
+// parametersOf returns the parameter with a name of the function that is called.
 func (r *resolver) parametersOf(ctx context.Context, in *source, callee *names.Expr, name string) []target {
 	t := r.typeOf(ctx, in, callee, 1)
 	if t.Static {

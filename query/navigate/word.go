@@ -9,10 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// wholeWord returns a regular expression for name that cannot match less than its
-// whole words. RE2's \b knows ASCII words only, and is wrong next to a name that
-// ends in a symbol, so it is used only where it is correct; inWord drops the other
-// matches.
+// wholeWord returns a regular expression for name that cannot match less than whole
+// words. RE2's \b knows only ASCII words, and is wrong next to a name that ends in a
+// symbol, so it is used only where it is correct; inWord drops the other matches.
 func wholeWord(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)
@@ -30,7 +29,7 @@ func isASCIIWord(r rune) bool { return r < utf8.RuneSelf && isWord(r) }
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// inWord reports whether content[start:end] goes on as a word on either side.
+// inWord reports whether the word around content[start:end] continues on either side.
 func inWord(content []byte, start, end int) bool {
 	first, _ := utf8.DecodeRune(content[start:end])
 	last, _ := utf8.DecodeLastRune(content[start:end])
@@ -39,8 +38,8 @@ func inWord(content []byte, start, end int) bool {
 	return n > 0 && isWord(first) && isWord(before) || m > 0 && isWord(last) && isWord(after)
 }
 
-// hasWord reports whether name is a whole word somewhere in content[start:end].
-// The range of a definition is that of the symbol, which may be more than name.
+// hasWord reports whether name is a whole word somewhere in content[start:end]. The range
+// of a definition is that of the symbol, which may be longer than name.
 func hasWord(content []byte, start, end int, name string) bool {
 	for at := start; at < end; {
 		i := bytes.Index(content[at:end], []byte(name))
@@ -56,7 +55,7 @@ func hasWord(content []byte, start, end int, name string) bool {
 	return false
 }
 
-// newResult turns a search's chunks into the matches that keep accepts: it gets the
+// newResult turns a search's chunks into the matches that keep accepts. keep receives the
 // content of a chunk and the place of the match in it.
 func newResult(found *search.Result, keep func(content []byte, start, end int) bool) *Result {
 	out := &Result{Exhaustive: found.Exhaustive}
@@ -89,7 +88,7 @@ func newFile(m *search.FileMatch, keep func(content []byte, start, end int) bool
 	return f
 }
 
-// lineAround returns the lines of content that hold [start, end), with the line end.
+// lineAround returns the lines of content that contain [start, end), with the line end.
 func lineAround(content []byte, start, end int) []byte {
 	from := bytes.LastIndexByte(content[:start], '\n') + 1
 	if i := bytes.IndexByte(content[end-1:], '\n'); i >= 0 {
