@@ -9,37 +9,40 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// A search without a match says which of its terms has none, and which names are near it: the same name in another style,
-// then symbols and identifiers with few typing errors. What is said follows from the text that the caller may read. A
-// search with a match does none of this work.
+// A search without a match names its terms that have no match, and names near them: the
+// same name in another style, then symbols and identifiers with few typing errors. Advice
+// uses only text that the caller may read. A search with a match does none of this work.
 
 // Bounds of advice.
 const (
-	// maxAdvisedTerms bounds the terms that are looked at, and maxTriedNames the near names of one that are tried.
+	// maxAdvisedTerms bounds the terms that get advice, maxTriedNames the near names
+	// tried for each of them.
 	maxAdvisedTerms = 4
 	maxTriedNames   = 8
-	// adviceShare bounds the time of advice: that share of Options.MaxDuration, 500 ms of 30 s.
+	// adviceShare bounds the time for advice to a fraction of Options.MaxDuration: 500 ms
+	// of 30 s.
 	adviceShare = 60
-	// maxAdvisedBytes is the length up to which a name is looked for in other styles, maxNameBytes that up to which it has
-	// near names.
+	// maxAdvisedBytes is the maximum length of a name that is searched for in other
+	// styles. maxNameBytes is the maximum length of a name that has near names.
 	maxAdvisedBytes = 200
-	// minNearBytes is the length from which a name has near ones: shorter names are near to half of all others.
+	// minNearBytes is the minimum length of a name that has near names: a shorter name is
+	// near half of all names.
 	minNearBytes = 4
 )
 
-// adviceFinder finds what to say about the terms of a search without a match.
+// adviceFinder finds advice about the terms of a search without a match.
 type adviceFinder struct {
 	s       *Searcher
 	view    View
 	request Request
 	filters []syntax.Query // conditions on files that all matches meet
 	notices []syntax.Notice
-	// suggested are the queries with other names that find something.
+	// suggested holds the queries with other names that find something.
 	suggested []suggestedQuery
 }
 
-// addAdvice adds to a result the advice about the terms of its request, and the
-// files that may be meant in addition.
+// addAdvice adds advice about the terms of a request to its result, and the related files
+// if the request asks for them.
 func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *Result) {
 	if r.WithoutAdvice {
 		return
@@ -55,12 +58,12 @@ func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *
 	}
 }
 
-// wantsAdvice reports whether a search found nothing, and no notice says why.
+// wantsAdvice reports whether a search found nothing and no notice explains why.
 func wantsAdvice(r *Result) bool {
 	return r.Stats.Matches == 0 && r.Exhaustive && !explainsNothing(r.Notices)
 }
 
-// findAdvice finds out about the terms of a request that found nothing.
+// findAdvice finds advice about the terms of a request that found nothing.
 func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *adviceFinder {
 	a := &adviceFinder{s: s, view: view, request: r}
 	operands := syntax.Operands(r.Query.Root)
@@ -86,7 +89,7 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advice
 	return a
 }
 
-// adviseFiles adds the files that are named like the only term, if no name is near it.
+// adviseFiles suggests files whose names contain the only term, if there is no near name.
 func (a *adviceFinder) adviseFiles(ctx context.Context, leaf syntax.Query) {
 	text, ok := leaf.(*syntax.Text)
 	q := a.request.Query
@@ -113,15 +116,16 @@ func (a *adviceFinder) adviseFiles(ctx context.Context, leaf syntax.Query) {
 	}
 }
 
-// explainsNothing reports whether notices say already why nothing was found: a filter on files selects nothing.
+// explainsNothing reports whether the notices already explain an empty answer: a filter
+// on files selects nothing.
 func explainsNothing(notices []syntax.Notice) bool {
 	return slices.ContainsFunc(notices, func(n syntax.Notice) bool {
 		return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && !strings.Contains(n.Filter, "sym:")
 	})
 }
 
-// mergeAdvice adds the advice about terms to the other notices of a search. Of a sym: that selects nothing there is a notice
-// already: it gets the names.
+// mergeAdvice adds the advice about terms to the other notices of a search. If a sym:
+// filter that selects nothing already has a notice, that notice gets the suggested names.
 func mergeAdvice(notices, advice []syntax.Notice) []syntax.Notice {
 	for _, a := range advice {
 		i := slices.IndexFunc(notices, func(n syntax.Notice) bool {
@@ -138,7 +142,7 @@ func mergeAdvice(notices, advice []syntax.Notice) []syntax.Notice {
 	return notices
 }
 
-// hasPattern reports whether a tree has a pattern in text or among symbols.
+// hasPattern reports whether a tree contains a pattern for text or symbols.
 func hasPattern(q syntax.Query) bool {
 	found := false
 	syntax.Walk(q, func(q syntax.Query) bool {
@@ -165,7 +169,8 @@ func patternsOf(q syntax.Query) (leaves []syntax.Query) {
 	return leaves
 }
 
-// wordOf returns the name that a leaf searches for, empty if it is no name.
+// wordOf returns the name that a leaf searches for, or "" if it does not search for a
+// name.
 func wordOf(leaf syntax.Query) string {
 	switch q := leaf.(type) {
 	case *syntax.Text:
@@ -196,7 +201,8 @@ func withName(leaf syntax.Query, word, name string) syntax.Query {
 	return leaf
 }
 
-// adviseTerm adds the notice of one term, if it has no match. Among several terms, this is looked up.
+// adviseTerm adds a notice about a term without a match. If the query has several terms,
+// it first checks that this one has none.
 func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, several bool) {
 	word := wordOf(leaf)
 	if several && a.hasMatch(ctx, leaf, true) {
@@ -235,7 +241,8 @@ func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, severa
 	a.notices = append(a.notices, n)
 }
 
-// suggestNames returns names that may have been meant and with which the whole query has a match.
+// suggestNames returns names that may be meant and with which the whole query has a
+// match.
 func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word string) (names []string) {
 	var candidates []string
 	text, ok := leaf.(*syntax.Text)
@@ -246,7 +253,7 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 	}
 	var near []string
 	if len(word) <= maxNameBytes {
-		near, _ = a.s.nearNames(ctx, a.view, word, isExact(leaf)) // without, there are fewer names
+		near, _ = a.s.nearNames(ctx, a.view, word, isExact(leaf)) // on error, there are fewer names
 		candidates = append(candidates, near...)
 	}
 	tried := 0
@@ -265,14 +272,14 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 			continue
 		}
 		if strings.EqualFold(found, name) && !slices.Contains(near, name) {
-			name = found // as it is written there
+			name = found // as the text spells it
 		}
 		names = append(names, name)
 	}
 	return names
 }
 
-// fileQuery returns a query with file: and a path in place of a term.
+// fileQuery returns the query with the term replaced by file: and a path.
 func fileQuery(q *syntax.Parsed, leaf syntax.Query, path string) string {
 	at := leaf.Span()
 	if at.Start >= at.End || at.End > len(q.Text) {
@@ -293,8 +300,8 @@ func isExact(leaf syntax.Query) bool {
 	return false
 }
 
-// hasMatch reports whether a term has a match in the files that the filters select; otherwise is the answer where it is not
-// known.
+// hasMatch reports whether a term has a match in the files that the filters select. It
+// returns otherwise if the search fails.
 func (a *adviceFinder) hasMatch(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
 	root := leaf
 	if len(a.filters) > 0 {
@@ -308,7 +315,8 @@ func (a *adviceFinder) hasMatch(ctx context.Context, leaf syntax.Query, otherwis
 	return result.Stats.Matches > 0 || result.Stopped != StopNone
 }
 
-// matchedText returns the text of a match of a query; a blank if it has a match without text, and empty if it has none.
+// matchedText returns the text of a match of a query; a blank if the match has no text,
+// and "" if there is no match.
 func (a *adviceFinder) matchedText(ctx context.Context, root syntax.Query) string {
 	result, err := a.runProbe(ctx, root)
 	if err != nil || result.Stats.Matches == 0 {
@@ -333,8 +341,10 @@ func (a *adviceFinder) runProbe(ctx context.Context, root syntax.Query) (*Result
 	}, nil)
 }
 
-// stylesOf returns a name in the other styles of identifiers, all in small letters: memtable_size, memtable-size,
-// memtablesize. Words end at a capital letter and at what is neither letter nor digit. None for a name of one word.
+// stylesOf returns a name in the other styles of identifiers, in lower case:
+// memtable_size, memtable-size, memtablesize. A word ends before a capital letter and
+// before a character that is neither letter nor digit. A name of one word has no other
+// styles.
 func stylesOf(name string) []string {
 	words := wordsOf(name)
 	if len(words) < 2 {
@@ -350,7 +360,7 @@ func stylesOf(name string) []string {
 	return styles
 }
 
-// wordsOf takes an identifier apart into its words, in small letters.
+// wordsOf splits an identifier into its words, in lower case.
 func wordsOf(name string) (words []string) {
 	runes := []rune(name)
 	start := 0
@@ -377,7 +387,8 @@ func isUpperASCII(r rune) bool { return 'A' <= r && r <= 'Z' }
 
 func isLowerASCII(r rune) bool { return 'a' <= r && r <= 'z' }
 
-// correctedQueries returns the whole query for each name that the value of a filter may have been meant to be.
+// correctedQueries returns, for each name, the whole query with that name as the value of
+// the filter.
 func correctedQueries(q *syntax.Parsed, leaf syntax.Query, names []string) []string {
 	var queries []string
 	for _, name := range names {

@@ -7,31 +7,33 @@ import (
 	"strings"
 )
 
-// Of a file with more matches than are shown, the matches on its best lines are shown. A
-// line is good if it has many of the terms, rare ones above all, as whole words, next to
-// each other in the order of the query, or defines what the query names.
+// If a file has more matches than can be shown, the matches on its best lines are shown.
+// A line is good if it contains many of the terms, rare ones above all, as whole words,
+// next to each other in the order of the query, or if it defines a symbol that the query
+// names.
 
-// Weights of the score of a line. A term on the line counts its rarity, from 1 up.
+// Weights of the score of a line. Each term on the line adds its rarity, which is at
+// least 1.
 const (
 	lineWholeWord  = 0.5  // of its rarity, if the term is a whole word
-	lineWordPart   = 0.2  // of its rarity, if the term is some words of an identifier
-	lineExactCase  = 0.15 // of its rarity, in its letter case
+	lineWordPart   = 0.2  // of its rarity, if the term is part of an identifier and consists of whole words
+	lineExactCase  = 0.15 // of its rarity, if the letter case matches
 	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
 	lineDefinition = 3    // a match is the whole name of a symbol
 	lineStart      = 0.1  // a match is the first text of the line
 )
 
 const (
-	// minLooked is the number of matches that a search looks at, at least, before it
-	// chooses those that it shows.
+	// minLooked is the minimum number of matches that a search finds before it chooses
+	// the ones to show.
 	minLooked = 1000
-	// maxLineGap is the distance of two matches from which on they count as matches
-	// of different lines, without a look at the text between them.
+	// maxLineGap is the distance from which two matches count as matches on different
+	// lines, without a check of the text between them.
 	maxLineGap = 1 << 10
-	// maxLineMatches bounds the matches of a line whose order is looked at.
+	// maxLineMatches bounds the matches of each term that are compared on a line.
 	maxLineMatches = 64
-	// maxLineBytes bounds the part of a line that is looked at, from its first match on,
-	// maxIndent what is looked at before that.
+	// maxLineBytes bounds the part of a line that is read from its first match on,
+	// maxIndent the part that is read before the match.
 	maxLineBytes = 16 << 10
 	maxIndent    = 64
 	// maxOutlines bounds the documents of a task whose symbols are read.
@@ -42,12 +44,12 @@ const (
 
 // matchLine is a run of matches on one line of a document.
 type matchLine struct {
-	first, last int // of the matches of a hit; without last
+	first, last int // indexes into the matches of a hit; last is exclusive
 	score       float64
 }
 
-// orderByLine orders the matches of a hit by the score of their lines, best first. Matches
-// of one line, and lines of the same score, stay in the order of the text.
+// orderByLine orders the matches of a hit by the score of their lines, best first.
+// Matches on one line, and lines with the same score, stay in text order.
 func (v *documentMatcher) orderByLine(h *hit) error {
 	if !v.mergesAtoms && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
 		return nil // each match is a symbol, and its offsets are not those of the text
@@ -74,8 +76,8 @@ func (v *documentMatcher) orderByLine(h *hit) error {
 	return nil
 }
 
-// splitLines returns the lines of the matches of a hit, which are in the order of the
-// text. The result is valid until the next call.
+// splitLines groups the matches of a hit, which are in text order, by line. The result is
+// valid until the next call.
 func (v *documentMatcher) splitLines(h *hit) ([]matchLine, error) {
 	lo, _ := v.seg.Reader.TextRange(h.doc)
 	lines := v.matchLines[:0]
@@ -105,13 +107,13 @@ func (v *documentMatcher) onOneLine(from, to int) (bool, error) {
 	return err == nil && bytes.IndexByte(text, '\n') < 0, err
 }
 
-// lineScorer scores lines of one hit, which are given to it in the order of the text.
+// lineScorer scores the lines of one hit. Its caller passes them in text order.
 type lineScorer struct {
 	v    *documentMatcher
 	h    *hit
-	lo   int   // where the document begins in the segment's text
-	next []int // by atom: its first match that is not before the line
-	// outline says whether v.outline has the symbols of the document.
+	lo   int   // offset of the document in the segment's text
+	next []int // by atom: its first match at or after the line
+	// outline reports whether v.outline holds the symbols of the document.
 	outline bool
 	found   []termMatch // on the line
 }
@@ -127,8 +129,9 @@ func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
 	return s, nil
 }
 
-// mayHaveDefinition reports whether the document of a hit may define a symbol that the query
-// names. Where the names were not looked up, the first documents of a task may.
+// mayHaveDefinition reports whether the document of a hit may define a symbol that the
+// query names. If the names were not looked up, it returns true for the first documents
+// of a task.
 func (v *documentMatcher) mayHaveDefinition(h *hit) bool {
 	if v.namedDocs != nil {
 		return v.namedDocs.has(int(h.doc))
@@ -158,7 +161,7 @@ func (s *lineScorer) setScore(l *matchLine) error {
 	return nil
 }
 
-// definitionKind says what a line defines.
+// definitionKind is the kind of definition on a line.
 type definitionKind uint8
 
 const (
@@ -167,8 +170,8 @@ const (
 	definedJoined                // a symbol whose words are all terms
 )
 
-// definitionShare returns what it counts for a line that it defines something. All terms in the name of a symbol count as
-// whole words.
+// definitionShare returns the score that a definition adds to its line. If all terms
+// together make up the name of the symbol, each counts as a whole word.
 func (s *scope) definitionShare(d definitionKind) float64 {
 	switch d {
 	case definedMatch:
@@ -183,8 +186,8 @@ func (s *scope) definitionShare(d definitionKind) float64 {
 	return 0
 }
 
-// findMatches sets found to the matches of all atoms between from and to, by atom and start, at
-// most maxLineMatches of each.
+// findMatches sets found to the matches of all atoms between from and to, by atom and
+// start, at most maxLineMatches of each.
 func (s *lineScorer) findMatches(from, to uint32) {
 	s.found = s.found[:0]
 	for i, a := range s.v.s.c.atoms {
@@ -201,7 +204,7 @@ func (s *lineScorer) findMatches(from, to uint32) {
 	}
 }
 
-// definitionAt returns what is defined where a match is.
+// definitionAt returns the kind of definition at a match.
 func (s *lineScorer) definitionAt(m match) definitionKind {
 	if m.symbol >= 0 {
 		return definedMatch
@@ -227,9 +230,9 @@ func (s *lineScorer) definitionAt(m match) definitionKind {
 	return notDefined
 }
 
-// scoreLine returns what the matches of a line say of it, but whether they are definitions.
-// Found are matches on the line by atom and start, and text has them: it begins at base,
-// which is the start of a line if starts is set.
+// scoreLine scores a line by its matches, without definitions. found holds the matches on
+// the line by atom and start. text contains them and begins at base, which is the start
+// of a line if starts is set.
 func (s *scope) scoreLine(text []byte, base int, starts bool, found []termMatch) (score float64) {
 	if len(found) == 0 {
 		return 0
@@ -259,7 +262,7 @@ func (s *scope) rarityOf(atom int) float64 {
 	return 1
 }
 
-// termShare returns the share of its rarity that a match counts for its line, whose text
+// termShare returns the factor by which a match multiplies the rarity of its term. text
 // begins at base.
 func (s *scope) termShare(text []byte, base int, a termMatch) float64 {
 	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
@@ -275,8 +278,8 @@ func (s *scope) termShare(text []byte, base int, a termMatch) float64 {
 	return share
 }
 
-// isFollowed reports whether a match of the atom after theirs follows one of several of an
-// atom, with only punctuation and blanks between. Text begins at base.
+// isFollowed reports whether a match of the next atom follows one of the matches of an
+// atom, with only punctuation and blanks between them. text begins at base.
 func isFollowed(text []byte, base int, matches, next []termMatch) bool {
 	atom := matches[0].atom + 1
 	for i, j := 0, 0; i < len(matches) && j < len(next) && next[j].atom == atom; {
@@ -292,8 +295,8 @@ func isFollowed(text []byte, base int, matches, next []termMatch) bool {
 	return false
 }
 
-// bestLines returns the numbers of the lines of chunks with matches, those first that fit
-// the query best, at most maxBestLines.
+// bestLines returns the numbers of the lines of chunks with matches, best first, at most
+// maxBestLines.
 func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 	type scored struct {
 		number int
@@ -331,7 +334,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 	return numbers
 }
 
-// definedBy returns what the symbol of a match, whose name is given, makes of its line.
+// definedBy returns the kind of definition at a match whose symbol has the given name.
 func (r *renderer) definedBy(name string, at Range) definitionKind {
 	switch {
 	case r.run.scope.c.isJoined(name):
@@ -342,7 +345,7 @@ func (r *renderer) definedBy(name string, at Range) definitionKind {
 	return notDefined
 }
 
-// atomOf returns the atom whose literal a text is, -1 if there is none.
+// atomOf returns the index of the atom whose literal equals text, or -1 if there is none.
 func (c *compiledQuery) atomOf(text []byte) int {
 	fold := -1
 	for _, a := range c.atoms {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// visiblePlaces goes over the visible places of the selected repositories.
+// visiblePlaces iterates over the visible places of the selected repositories.
 func (in *noticeFinder) visiblePlaces() iter.Seq2[Segment, int] {
 	return func(yield func(Segment, int) bool) {
 		n := 0
@@ -31,23 +31,23 @@ func (in *noticeFinder) visiblePlaces() iter.Seq2[Segment, int] {
 	}
 }
 
-// placeSummary is what the places of the selected repositories, on the refs searched, have.
+// placeSummary summarizes the places of the selected repositories on the searched refs.
 type placeSummary struct {
 	evaluator    placeEvaluator
-	ofEmpty      bool   // the answer is empty: the filters together matter
+	ofEmpty      bool   // the answer is empty, so the combination of the filters matters
 	conditions   []node // on places
-	wantsSymbols bool   // whether places have symbols matters
+	wantsSymbols bool   // it matters whether places have symbols
 
 	files       int
 	languages   map[string]bool
-	matched     []bool // by predicate: some place satisfies it, or it is not looked for
-	left        int    // predicates for which no place is found yet
+	matched     []bool // by predicate: some place satisfies it, or none is sought
+	left        int    // predicates that no place has satisfied yet
 	satisfiable bool   // some place satisfies all conditions on places
-	symbols     bool   // such a place has symbols
-	known       bool   // every place was looked at, or nothing was left to find
+	symbols     bool   // such a place contains symbols
+	known       bool   // every place was inspected, or nothing was left to find
 
 	reader        *segment.Reader // of the current segment
-	languagesSeen []bool          // in it
+	languagesSeen []bool          // in the current segment
 }
 
 // placeEvaluator decides conditions on places.
@@ -60,7 +60,8 @@ func newPlaceEvaluator(s *scope) placeEvaluator {
 	return placeEvaluator{s, newPathMatcher(len(s.c.predicates))}
 }
 
-// summarizePlaces looks at each place once, until every filter has been seen to select something.
+// summarizePlaces inspects each place once, until every filter is known to select
+// something.
 func (in *noticeFinder) summarizePlaces() *placeSummary {
 	c := in.scope.c
 	v := &placeSummary{
@@ -93,8 +94,8 @@ func (in *noticeFinder) summarizePlaces() *placeSummary {
 // isDone reports whether nothing is left to find.
 func (v *placeSummary) isDone() bool { return v.left == 0 && (!v.ofEmpty || v.isSatisfied()) }
 
-// isSatisfied reports whether a place was found that satisfies all conditions, and has symbols
-// if that matters.
+// isSatisfied reports whether a place satisfies all conditions, and has symbols if that
+// matters.
 func (v *placeSummary) isSatisfied() bool {
 	return v.satisfiable && (v.symbols || !v.wantsSymbols)
 }
@@ -176,7 +177,7 @@ func isAboutText(n node) bool {
 	return false
 }
 
-// soleSymbol returns the sym: of a query without another pattern, nil if there is none.
+// soleSymbol returns the sym: filter of a query without another pattern, or nil.
 func (c *compiledQuery) soleSymbol() *syntax.Symbol {
 	if len(c.atoms) != 1 || !slices.ContainsFunc(c.rootConjuncts(), func(n node) bool { _, ok := n.(*atomNode); return ok }) {
 		return nil
@@ -185,7 +186,7 @@ func (c *compiledQuery) soleSymbol() *syntax.Symbol {
 	return leaf
 }
 
-// inspectPlaces looks at the filters on languages and paths, and at all filters together.
+// inspectPlaces inspects the filters on languages and paths, and all filters together.
 func (in *noticeFinder) inspectPlaces() {
 	faults := len(in.notices)
 	s := in.summarizePlaces()
@@ -231,7 +232,7 @@ func (in *noticeFinder) inspectPlaces() {
 	}
 }
 
-// nearPaths suggests paths and directories; for an ending such as .py, endings.
+// nearPaths suggests paths and directories, or endings if word is an ending such as .py.
 func (in *noticeFinder) nearPaths(word string) []string {
 	word = strings.Trim(word, "/")
 	if word == "" {
@@ -260,9 +261,8 @@ func (in *noticeFinder) nearPaths(word string) []string {
 	}, syntax.MaxSuggestions)
 }
 
-// longestLiteral returns the longest text that an expression requires, in the
-// letter case in which it is written. A dot counts as a character: users who look
-// for main.go rarely escape it.
+// longestLiteral returns the longest text that an expression requires, in its letter
+// case. A dot counts as a literal dot: users who search for main.go rarely escape it.
 func longestLiteral(expression string) string {
 	tree, err := resyntax.Parse(expression, syntax.RegexpFlags)
 	if err != nil {

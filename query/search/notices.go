@@ -17,31 +17,33 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// Bounds of the work that notices cost.
+// Bounds on the cost of notices.
 const (
-	// maxInspectedPlaces bounds the places looked at; beyond, it is not known whether a filter selects nothing, and
-	// there is no notice.
+	// maxInspectedPlaces bounds the inspected places. If there are more, it is unknown
+	// whether a filter selects nothing, and there is no notice.
 	maxInspectedPlaces = 1 << 20
-	// maxSuggestedPlaces bounds those whose paths are compared with what was written, maxSuggestedRefs the refs.
+	// maxSuggestedPlaces bounds the places whose paths are compared with the value of a
+	// filter, maxSuggestedRefs the refs.
 	maxSuggestedPlaces = 100_000
 	maxSuggestedRefs   = 20_000
-	// maxInspectedOfAnswer bounds the places looked at where there is an answer.
+	// maxInspectedOfAnswer bounds the inspected places if the answer is not empty.
 	maxInspectedOfAnswer = 50_000
-	// inspectedTogether is how many expressions on paths cost about as much as the rest of a place.
+	// inspectedTogether is the number of path expressions that cost about as much as the
+	// rest of a place.
 	inspectedTogether = 4
 	// maxExactNames bounds the repositories whose letter case is compared.
 	maxExactNames = 100
-	// maxInspectDuration bounds the time for places.
+	// maxInspectDuration bounds the time for inspecting places.
 	maxInspectDuration = 500 * time.Millisecond
-	// inspectStep is how many places are looked at before other searches get their turn.
+	// inspectStep is the number of places after which other searches get their turn.
 	inspectStep = 4096
 )
 
-// noticeFinder finds the filters of a query that select nothing. It sees what the view shows, so what it says reveals
-// nothing that is hidden.
+// noticeFinder finds the filters of a query that select nothing. It sees only what the
+// view shows, so its notices reveal nothing hidden.
 //
-// The selected repositories are those that satisfy all conditions on repositories
-// at the top level of the query. Refs, languages and paths are looked for in these.
+// The selected repositories are those that satisfy all conditions on repositories at the
+// top level of the query. Refs, languages and paths are searched for in these.
 type noticeFinder struct {
 	view         View
 	query        *syntax.Parsed
@@ -49,24 +51,24 @@ type noticeFinder struct {
 	segments     []Segment
 	worker       *admission.Worker
 	began        time.Time
-	empty        bool   // the answer is
-	listsSymbols bool   // the query lists symbols by name: no sym: was written
+	empty        bool   // whether the answer is empty
+	listsSymbols bool   // the query lists symbols by name and contains no sym:
 	selected     []bool // repositories
-	visible      int    // repositories that exist
+	visible      int    // repositories that exist for the caller
 	count        int    // selected repositories
 	notices      []syntax.Notice
 }
 
-// findNotices returns the notices of a search whose answer is empty, or not; begin makes the
-// worker that looks for them.
+// findNotices returns the notices of a search; empty reports whether its answer is empty,
+// and begin creates the worker that finds the notices.
 func findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
 	in := noticeFinder{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
 	return in.inspectQuery(ctx, begin)
 }
 
-// inspectQuery returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
-// select nothing though there is an answer: in a part of an or, and negated ones. The work is that of a worker that
-// begin makes.
+// inspectQuery returns the notices of a search. It inspects filters if the answer is
+// empty, or if a filter may select nothing although there is an answer: a filter in a
+// part of an or, or a negated one. begin creates the worker for this work.
 func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
 	c := in.scope.c
 	in.noticeOtherNames()
@@ -78,8 +80,8 @@ func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admissio
 	return in.notices
 }
 
-// hasTime reports whether there is time left, and the answer is still needed. It
-// lets other searches run.
+// hasTime reports whether time is left and the answer is still needed. It lets other
+// searches run.
 func (in *noticeFinder) hasTime() bool {
 	return in.worker.Step() && time.Since(in.began) < maxInspectDuration
 }
@@ -205,10 +207,10 @@ func showNames(names []string, between string) string {
 	return strings.Join(shown, between)
 }
 
-// maxFilterShown bounds what a message repeats of a filter or a name, in bytes.
+// maxFilterShown bounds the bytes of a filter or a name that a message repeats.
 const maxFilterShown = 100
 
-// cutFilter returns a filter or a name for a message of one line.
+// cutFilter shortens a filter or a name for a one-line message.
 func cutFilter(filter string) string {
 	filter = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -222,7 +224,7 @@ func cutFilter(filter string) string {
 	return strings.ToValidUTF8(filter[:maxFilterShown], "") + "…"
 }
 
-// formatCount is "1 file", "2 files".
+// formatCount formats a count with its noun: "1 file", "2 files".
 func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -238,7 +240,7 @@ func (in *noticeFinder) describeRepositories() string {
 	return formatCount(n, "repository", "repositories")
 }
 
-// inspectRepositories looks at the filters on repositories.
+// inspectRepositories inspects the filters on repositories.
 func (in *noticeFinder) inspectRepositories() {
 	for _, p := range in.scope.c.predicates {
 		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
@@ -253,7 +255,7 @@ func (in *noticeFinder) inspectRepositories() {
 		case *syntax.Context:
 			in.addFilterNotice(p, among, suggestions{near: in.scope.nearContexts(leaf.Name)})
 		default:
-			if !p.negated { // to exclude what there is not is no mistake
+			if !p.negated { // excluding something that does not exist is not a mistake
 				in.addFilterNotice(p, among, suggestions{})
 			}
 		}
@@ -277,7 +279,8 @@ func (in *noticeFinder) nearRepositories(word string) []string {
 	}, syntax.MaxSuggestions)
 }
 
-// noticeOtherNames is for filters that select something here by another name than the established server knows.
+// noticeOtherNames adds notices about filters that select something here by a name that
+// the established server does not accept.
 func (in *noticeFinder) noticeOtherNames() {
 	for _, p := range in.scope.c.predicates {
 		switch leaf := p.leaf.(type) {
@@ -294,7 +297,8 @@ func (in *noticeFinder) noticeOtherNames() {
 	}
 }
 
-// noticeLetters is for a repository that a filter selects without regard to letter case, or by its display name.
+// noticeLetters adds a notice if a filter selects a repository only because it ignores
+// letter case or matches the display name.
 func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
 	if leaf.Case == syntax.CaseYes {
 		return
@@ -328,7 +332,8 @@ func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
 	}
 }
 
-// isLower reports whether a text has ASCII characters only, without a capital letter: letter case decides nothing then.
+// isLower reports whether s contains only ASCII characters and no capital letter, so that
+// letter case makes no difference.
 func isLower(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf || 'A' <= s[i] && s[i] <= 'Z' {
@@ -338,7 +343,8 @@ func isLower(s string) bool {
 	return true
 }
 
-// inspectRefs looks at the filters on refs, and reports whether there may be files on some.
+// inspectRefs inspects the filters on refs, and reports whether some of them may select
+// files.
 func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 	var filters []*predicate
 	for _, p := range in.scope.c.predicates {
@@ -388,7 +394,8 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 	return slices.Contains(found, true)
 }
 
-// nearContexts suggests search contexts that have a repository which exists for the caller.
+// nearContexts suggests search contexts that contain a repository that exists for the
+// caller.
 func (s *scope) nearContexts(name string) []string {
 	repositories := func(yield func(string) bool) {
 		for _, r := range s.repos {

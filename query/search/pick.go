@@ -10,16 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// firstShare is the number of matches that each file shown has before another has
-// more, where not all that is found is shown.
+// firstShare is the number of matches that each shown file gets before any file gets
+// more, if not all matches are shown.
 const firstShare = 10
 
-// pruneSlack is how many matches more than it may show a segmentSearcher keeps before it
-// drops those of the worst files.
+// pruneSlack is the number of matches above twice its limit that a segmentSearcher keeps
+// before it drops the matches of the worst files.
 const pruneSlack = 1 << 10
 
-// worth is what a hit would score, by what is known before it is rendered; bonus
-// is for what its document defines.
+// estimateScore estimates the score of a hit from the facts known before it is rendered.
 func (v *candidateFinder) estimateScore(h *hit) float32 {
 	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near] + float64(h.points)
 	switch d := int(h.doc); {
@@ -37,12 +36,12 @@ func (v *candidateFinder) estimateScore(h *hit) float32 {
 	return float32(worth + float64(scoreDepth*min(pathDepth(v.seg.Places.Path(h.place)), maxScoredDepth)))
 }
 
-// retainMatches keeps the matches of a hit that may be shown, those on the best lines first, as
-// a copy.
+// retainMatches keeps a copy of the matches of a hit that may be shown, those on the best
+// lines first.
 func (v *segmentSearcher) retainMatches(h *hit) error {
 	room := v.maxKept - v.kept
 	if v.first != nil {
-		room = v.maxKept // which are kept in the end is not known yet
+		room = v.maxKept // it is not known yet which are kept in the end
 	}
 	if v.bestOnly {
 		room = v.maxKept
@@ -60,7 +59,7 @@ func (v *segmentSearcher) retainMatches(h *hit) error {
 }
 
 // pruneHits drops the matches of the hits of a task that cannot be shown, once there are
-// many more than can.
+// far more matches than can be shown.
 func (v *segmentSearcher) pruneHits(hits []hit) {
 	if !v.bestOnly || v.kept <= 2*v.maxKept+pruneSlack {
 		return
@@ -70,26 +69,26 @@ func (v *segmentSearcher) pruneHits(hits []hit) {
 	v.kept, v.floor = kept, floor
 }
 
-// flagScores is what the flags of a file count.
+// flagScores holds the points for the flags of a file.
 var flagScores = []struct {
 	flag   code.Flags
 	points float64
 	reason string
 }{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}}
 
-// nearScores is what the proximity of terms counts.
+// nearScores holds the points for the proximity of terms.
 var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
 
-// matchQuota says how many of its matches a hit may show.
+// matchQuota is the number of matches that a hit may show.
 type matchQuota struct {
 	hit     *hit
 	order   int
 	matches int
 }
 
-// allotMatches divides room for matches among hits, the worthiest first: a first share of matches for
-// each, as far as there is room, and then all for one after the other. The hits that
-// get nothing are not in the result.
+// allotMatches divides room for matches among hits, best first: a first share for each
+// hit while room lasts, and then all remaining matches of one hit after the other. The
+// result omits hits that get nothing.
 func allotMatches(hits []*hit, room, share int) []matchQuota {
 	all := make([]matchQuota, len(hits))
 	for i, h := range hits {
@@ -111,8 +110,8 @@ func allotMatches(hits []*hit, room, share int) []matchQuota {
 	return all[:n]
 }
 
-// showableMatches is how many matches of a hit can be shown: a file that matches by its path
-// shows one.
+// showableMatches returns the number of matches of a hit that can be shown: a file that
+// matches by its path shows one.
 func (h *hit) showableMatches() int {
 	if h.dropped > 0 {
 		return int(h.dropped)
@@ -120,9 +119,9 @@ func (h *hit) showableMatches() int {
 	return max(len(h.matches), 1)
 }
 
-// pruneMatches drops the matches of hits that cannot be shown, whatever else is found: a
-// hit that comes only takes room from others. It returns how many are left, and the
-// worth that a hit must exceed to be shown.
+// pruneMatches drops the matches of hits that cannot be shown, no matter what else is
+// found: a later hit only takes room from others. It returns the number of remaining
+// matches, and the score that a hit must exceed to be shown.
 func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 	var with []*hit
 	for i := range hits {
@@ -152,13 +151,14 @@ func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 	return kept, floor
 }
 
-// showsBestOnly reports whether the worthiest files are shown of more than can be: else
-// there is room for all.
+// showsBestOnly reports whether only the best files are shown because the search may find
+// more matches than it can show.
 func (n *searchRun) showsBestOnly() bool {
 	return n.display < n.limit && n.scope.c.selectKind != syntax.SelectRepo
 }
 
-// keeps returns how many matches of a file are kept: those that may be shown, and those by which it is scored.
+// keeps returns how many matches of a file are kept: those that may be shown, and those
+// that determine its score.
 func (n *searchRun) keeps() int {
 	if n.showsBestOnly() {
 		return max(n.display, firstShare)
@@ -166,15 +166,17 @@ func (n *searchRun) keeps() int {
 	return n.display
 }
 
-// Where few matches are shown, the maxRescored hits that are worth most have their files
+// If few matches are shown, the maxRescored hits with the best estimates have their files
 // scored before the best are chosen.
 const (
 	maxRescored = 32
-	// rescoredWorth is the worth of the first of those, above that of all others.
+	// rescoredOffset is the estimate of the first of those hits, above that of all
+	// others.
 	rescoredOffset = 1 << 16
 )
 
-// rescoreBest makes the place of its file, by score, the worth of each of the best hits.
+// rescoreBest replaces the estimates of the best hits by the rank of their files by
+// score.
 func (a *resultBuilder) rescoreBest(found []*hit) error {
 	best := slices.Clone(found)
 	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.estimatedScore, x.estimatedScore) })
@@ -210,7 +212,7 @@ func (a *resultBuilder) rescoreBest(found []*hit) error {
 	return nil
 }
 
-// pickShown returns the hits to show of all that were found, with their matches.
+// pickShown returns the hits to show, with their matches.
 func (a *resultBuilder) pickShown() ([]hit, error) {
 	found := make([]*hit, len(a.allHits))
 	shows := 0
@@ -226,7 +228,7 @@ func (a *resultBuilder) pickShown() ([]hit, error) {
 	var shown []hit
 	for _, x := range allotMatches(found, a.room, a.run.request.fileShare()) {
 		h := *x.hit
-		isCut := x.matches < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in the order of the text
+		isCut := x.matches < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
 		if len(h.matches) < x.matches && h.dropped > 0 || isCut {
 			if err := a.refindMatches(&h); err != nil {
 				return nil, err
@@ -239,8 +241,8 @@ func (a *resultBuilder) pickShown() ([]hit, error) {
 	return shown, nil
 }
 
-// refindMatches finds the matches of a hit that were dropped because of better ones, which
-// turned out to be after the limit of the search.
+// refindMatches finds the matches of a hit again. They were dropped for better ones that
+// turned out to be beyond the limit of the search.
 func (a *resultBuilder) refindMatches(h *hit) error {
 	n := a.run
 	v := newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool { return false })

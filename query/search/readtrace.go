@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxFrameFiles bounds the files that a frame may be about.
+	// maxFrameFiles bounds the files that a frame may refer to.
 	maxFrameFiles = 20
 	// maxFramePlaces bounds the places that are compared with the paths of frames.
 	maxFramePlaces = 4 << 20
 )
 
-// frameFile is a file that a frame may be about.
+// frameFile is a file that a frame may refer to.
 type frameFile struct{ repository, path string }
 
-// frameLocation is what is known of the path of a frame: the files that share most of its end, and
-// how many parts of the path they share.
+// frameLocation holds the files that share most of the end of the path of a frame, and
+// the number of path parts that they share.
 type frameLocation struct {
 	shared int
 	files  []frameFile
 }
 
-// tryTrace answers with the first frame that exists. Of a trace of several frames, a file must
-// share two parts of its path before one that shares its name alone.
+// tryTrace answers with the first frame that exists. It prefers files that share two
+// parts of a frame's path, in any frame, to files that share only the name.
 func (p *pasteReader) tryTrace(ctx context.Context) (*Result, error) {
 	frames := p.paste.Frames
 	places, err := p.locateFrames(ctx, frames)
@@ -74,7 +74,7 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *frameL
 		return p.runAttempt(ctx, a)
 	}
 	if !f.HasSymbol() || strict != (f.Path == "") || f.Path != "" && several {
-		return nil, nil // the symbol is tried once: it is all there is, or the file is not here
+		return nil, nil // the symbol is tried once: it is all there is, or the file is not indexed
 	}
 	for _, root := range definitionsOf(f) {
 		a := &readingAttempt{root: root, description: "the function in the stack frame " + cutFilter(f.Text)}
@@ -85,8 +85,8 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *frameL
 	return nil, nil
 }
 
-// narrowFiles returns those of several files that define the function of a frame; none if that is not
-// known.
+// narrowFiles returns those of files that define the function of a frame; none if the
+// frame names no function.
 func (p *pasteReader) narrowFiles(ctx context.Context, f *reading.Frame, files []frameFile) (narrowed []frameFile, err error) {
 	if !f.HasSymbol() {
 		return nil, nil
@@ -102,7 +102,7 @@ func (p *pasteReader) narrowFiles(ctx context.Context, f *reading.Frame, files [
 	return narrowed, nil
 }
 
-// anyFile selects some files.
+// anyFile returns a query that selects the files.
 func anyFile(files []frameFile) syntax.Query {
 	arms := make([]syntax.Query, len(files))
 	for i, f := range files {
@@ -125,7 +125,7 @@ func lineWith(expression string) syntax.Query {
 	return &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseYes}
 }
 
-// symbolOf finds the definition of the function of a frame.
+// symbolOf returns a query for the definition of the function of a frame.
 func symbolOf(f *reading.Frame) syntax.Query {
 	name := regexp.QuoteMeta(f.Function)
 	switch f.Language {
@@ -142,7 +142,8 @@ func symbolOf(f *reading.Frame) syntax.Query {
 	return exactSymbol(f.Function)
 }
 
-// definitionsOf returns queries for the definition of the function of a frame, the narrowest first.
+// definitionsOf returns queries for the definition of the function of a frame, narrowest
+// first.
 func definitionsOf(f *reading.Frame) (all []syntax.Query) {
 	symbol := symbolOf(f)
 	within := func(q syntax.Query) {
@@ -170,7 +171,8 @@ func definitionsOf(f *reading.Frame) (all []syntax.Query) {
 
 var majorVersion = regexp.MustCompile(`^v\d+$`)
 
-// locateFrames compares the places that a search with the filters of the paste is about with the paths of frames.
+// locateFrames compares the paths of frames with the places that a search with the
+// filters of the paste covers.
 func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) ([]frameLocation, error) {
 	l := &placeLocator{found: make([]frameLocation, len(frames)), parts: make([][]string, len(frames)), byName: map[string][]int{}}
 	for i := range frames {
@@ -212,7 +214,7 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 	return l.found, nil
 }
 
-// placeLocator finds the files whose path ends as that of a frame.
+// placeLocator finds the files whose path ends like that of a frame.
 type placeLocator struct {
 	parts  [][]string       // of the path of each frame
 	byName map[string][]int // frames by the name of their file
@@ -242,7 +244,7 @@ func (l *frameLocation) add(f frameFile, shared int) {
 	}
 }
 
-// sharedParts returns how many parts two paths share at their ends.
+// sharedParts returns the number of parts that two paths share at their ends.
 func sharedParts(a, b []string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {

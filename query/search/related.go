@@ -10,31 +10,34 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// A query may mean more than it says: an identifier that is written in another style elsewhere, a word with accents, a
-// file that is named so; or, where it finds nothing, a name that is spelled otherwise. What is found of these comes with
-// the answer, apart from it: files, counts and exhaustiveness are those of the literal question.
+// A query may mean more than it matches: an identifier in another style, a word with
+// accents, a file with that name; or, if it finds nothing, a name with another spelling.
+// The answer shows these matches separately: its files, counts and exhaustiveness are
+// those of the literal query.
 
-// Related is a group of files that may be meant besides those that match.
+// Related is a group of files that may be meant in addition to those that match.
 type Related struct {
 	Reason RelatedReason
-	// Query is the text of the query that finds them, and all others of the kind.
+	// Query is the text of the query that finds all files of the group.
 	Query string
-	// Files are the first few of those, the best first. Files of RelatedFileName have no chunks.
+	// Files holds the best of these files, best first. Files of RelatedFileName have no
+	// chunks.
 	Files []FileMatch
 }
 
-// RelatedReason says why files may be meant.
+// RelatedReason is the reason why files may be meant.
 type RelatedReason string
 
 // The reasons.
 const (
-	// RelatedSpelling: a term without a match has a name near it.
+	// RelatedSpelling: a term has no match, but a near name has.
 	RelatedSpelling RelatedReason = "spelling"
 	// RelatedStyle: an identifier is written in another style, such as max_size for MaxSize.
 	RelatedStyle RelatedReason = "style"
 	// RelatedAccents: a word is written with accents, or without.
 	RelatedAccents RelatedReason = "accents"
-	// RelatedDefinition: a name behind that of its package, type or module, as in sstable.NewReader, is defined there.
+	// RelatedDefinition: a name that follows its package, type or module, as in
+	// sstable.NewReader, is defined there.
 	RelatedDefinition RelatedReason = "definition"
 	// RelatedFileName: the words are in the name of the file.
 	RelatedFileName RelatedReason = "fileName"
@@ -42,29 +45,34 @@ const (
 
 // Bounds of related files.
 const (
-	// maxRelated bounds the groups. maxRelatedMatches are shown of all groups of names together: minRelatedMatches of each
-	// but the first, which has the others, and minFirstMatches at least.
+	// maxRelated bounds the groups. All groups of names together show maxRelatedMatches:
+	// each group but the first shows minRelatedMatches, and the first shows the rest, at
+	// least minFirstMatches.
 	maxRelated        = 6
 	maxRelatedMatches = 10
 	minRelatedMatches = 2
 	minFirstMatches   = 4
-	// maxRelatedFiles bounds the files that are shown because of their names, maxNamedFiles those they are chosen from.
+	// maxRelatedFiles bounds the files shown because of their names, maxNamedFiles the
+	// files from which they are chosen.
 	maxRelatedFiles = 5
 	maxNamedFiles   = 200
-	// maxMatchesToRelate is the number of matches up to which an answer has related
-	// files, after its own.
+	// maxMatchesToRelate is the maximum number of matches of an answer with related
+	// files.
 	maxMatchesToRelate = 100
-	// maxRelatedTerms bounds the terms that files may be named by, minFileWord their length.
+	// maxRelatedTerms bounds the terms that file names are searched for. minFileWord is
+	// the minimum length of such a term.
 	maxRelatedTerms = 3
 	minFileWord     = 3
-	// relatedShare bounds the time of all searches for related files: that share of Options.MaxDuration, 250 ms of 30 s.
+	// relatedShare bounds the time of all searches for related files to a fraction of
+	// Options.MaxDuration: 250 ms of 30 s.
 	relatedShare = 120
-	// maxStyles bounds the ways to write a name of several words that are looked for.
-	// maxMixedStyles those with underscores at some places.
+	// maxStyles bounds the spellings of a name of several words that are searched for,
+	// maxMixedStyles the spellings with underscores in some places.
 	maxStyles      = 24
 	maxMixedStyles = 32
-	// maxAccented bounds the ways to write a word with accents that are looked for; maxForms the forms of a name that are
-	// shown, maxFormMatches the matches in which they are looked for.
+	// maxAccented bounds the accented forms of a word that are searched for, maxForms the
+	// forms of a name that are shown, and maxFormMatches the matches in which forms are
+	// found.
 	maxAccented    = 24
 	maxForms       = 3
 	maxFormMatches = 50
@@ -83,11 +91,11 @@ type relatedFinder struct {
 	view    View
 	request Request
 	result  *Result
-	seen    map[fileLine]bool // lines of the groups of names
+	seen    map[fileLine]bool // lines in the groups of names
 }
 
-// addRelated adds the related files to the result of a request. If it found nothing, advised are the queries that may be
-// meant.
+// addRelated adds the related files to the result of a request. If the request found
+// nothing, advised holds the queries that may be meant.
 func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result *Result, advised []suggestedQuery) {
 	q := r.Query
 	if !result.complete || result.looked > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
@@ -114,13 +122,14 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	}
 }
 
-// plainTerms returns the terms of a query of up to maxRelatedTerms literals and filters; nil for another query.
+// plainTerms returns the terms of a query that consists of filters and at most
+// maxRelatedTerms literals; nil for any other query.
 func plainTerms(q *syntax.Parsed) (terms []*syntax.Text) {
 	for _, operand := range syntax.Operands(q.Root) {
 		text, ok := operand.(*syntax.Text)
 		_, negated := operand.(*syntax.Not)
 		switch {
-		case negated: // a filter, whatever it is about
+		case negated: // a filter on anything
 		case ok && !text.Regexp && len(text.Lines) == 0 && len(terms) < maxRelatedTerms:
 			terms = append(terms, text)
 		case hasPattern(operand):
@@ -130,7 +139,7 @@ func plainTerms(q *syntax.Parsed) (terms []*syntax.Text) {
 	return terms
 }
 
-// isBare reports whether a term is written without quotes and keyword.
+// isBare reports whether a term has no quotes and no keyword.
 func isBare(q *syntax.Parsed, t *syntax.Text) bool {
 	return t.At.End <= len(q.Text) && q.Text[t.At.Start:t.At.End] == t.Pattern
 }
@@ -152,7 +161,7 @@ func (l *relatedFinder) addSuggested(ctx context.Context, all []suggestedQuery) 
 	}
 }
 
-// dropSeen leaves out the files whose lines with matches are in a group already.
+// dropSeen drops the files whose lines with matches are already in a group.
 func (l *relatedFinder) dropSeen(files []FileMatch) []FileMatch {
 	return slices.DeleteFunc(files, func(f FileMatch) bool {
 		fresh := len(f.Chunks) == 0
@@ -173,12 +182,13 @@ type fileLine struct {
 	number int
 }
 
-// runSearch returns the result of a search whose files stay as long as the result does, nil if it found nothing.
+// runSearch returns the result of a search, or nil if it found nothing. The files remain
+// valid as long as the result of the request.
 func (l *relatedFinder) runSearch(ctx context.Context, r Request) *Result {
 	r.WithoutAdvice, r.Related, r.Explain, r.Whole = true, false, false, false
 	found, err := l.s.admitSearch(ctx, l.view, r, nil)
 	if err != nil {
-		return nil // the answer is complete without
+		return nil // the answer is complete without it
 	}
 	if len(found.Files) == 0 {
 		found.Release()
@@ -194,7 +204,8 @@ func (l *relatedFinder) addGroup(group Related) {
 	}
 }
 
-// addForms adds what is found of other forms of a term, which an expression has, and a notice that names them.
+// addForms adds matches of other forms of a term, which expression matches, and a notice
+// that names the forms.
 func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason RelatedReason, expression string) {
 	if expression == "" {
 		return
@@ -221,8 +232,8 @@ func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason 
 	}
 }
 
-// writtenForms returns how other forms of a term, which an expression has, are written in the files that the filters
-// select, those in the best files first.
+// writtenForms returns the spellings of a term that expression matches in the files that
+// the filters select, those in the best files first.
 func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term *syntax.Text, expression string) (names []string) {
 	root := syntax.Replace(r.Query.Root, term, &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseNo})
 	found, err := s.admitSearch(ctx, view, Request{
@@ -245,10 +256,11 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 	return names
 }
 
-// anyStyle returns an expression for a name in other styles of identifiers: its words with nothing, a blank, or one of the
-// marks - _ . between, the same everywhere, but for two words that may be written as one, and for underscores, which may be
-// at some places alone: TestReader_ReadAt. These are literals, which the index finds sooner than an expression with optional
-// marks. It is empty for a name of one word.
+// anyStyle returns an expression for a name in other styles of identifiers: its words
+// joined by nothing, a blank, or one of the characters - _ . in all places, except that
+// two words may be joined, and that underscores may be in only some places:
+// TestReader_ReadAt. The alternatives are literals, which the index finds faster than an
+// expression with optional characters. The result is empty for a name of one word.
 func anyStyle(name string) string {
 	words := wordsOf(name)
 	if len(words) < 2 {
@@ -257,7 +269,7 @@ func anyStyle(name string) string {
 	var styles []string
 	add := func(style string) {
 		style = regexp.QuoteMeta(style)
-		if len(styles) < maxStyles && !strings.EqualFold(style, regexp.QuoteMeta(name)) && !slices.Contains(styles, style) { // as it is written, it is in the answer
+		if len(styles) < maxStyles && !strings.EqualFold(style, regexp.QuoteMeta(name)) && !slices.Contains(styles, style) { // the answer already has the name as written
 			styles = append(styles, style)
 		}
 	}
@@ -272,7 +284,7 @@ func anyStyle(name string) string {
 			add(strings.Join(append(joined, tail[1:]...), between))
 		}
 	}
-	for at := range min(1<<(len(words)-1), maxMixedStyles) { // each bit is an underscore behind a word
+	for at := range min(1<<(len(words)-1), maxMixedStyles) { // each bit is an underscore after a word
 		mixed := words[0]
 		for i, word := range words[1:] {
 			if at>>i&1 == 1 {
@@ -285,7 +297,7 @@ func anyStyle(name string) string {
 	return oneOf(styles)
 }
 
-// oneOf returns an expression for some words, empty if there are none.
+// oneOf returns an expression that matches any of the words, or "" if there are none.
 func oneOf(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -293,11 +305,12 @@ func oneOf(words []string) string {
 	return "(?:" + strings.Join(words, "|") + ")"
 }
 
-// qualifiedName is a name behind that of what it belongs to.
+// qualifiedName matches a name after the name of its package, type or module.
 var qualifiedName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.|::|#|->)([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// addDefinitions adds the definitions of a qualified name: those on a line with the qualifier, as of a method behind its
-// receiver, and those in a file, folder or repository of that name.
+// addDefinitions adds the definitions of a qualified name: those on a line with the
+// qualifier, such as a method after its receiver, and those in a file, folder or
+// repository named like the qualifier.
 func (l *relatedFinder) addDefinitions(ctx context.Context, term *syntax.Text) {
 	m := qualifiedName.FindStringSubmatch(term.Pattern)
 	if m == nil {
@@ -316,12 +329,13 @@ func (l *relatedFinder) addDefinitions(ctx context.Context, term *syntax.Text) {
 	l.addSuggested(ctx, []suggestedQuery{{RelatedDefinition, text, syntax.Replace(q.Root, term, defined)}})
 }
 
-// addNamedFiles adds the files that have the terms in their names and are not in the answer.
+// addNamedFiles adds the files whose names contain the terms and that are not in the
+// answer.
 func (l *relatedFinder) addNamedFiles(ctx context.Context, terms []*syntax.Text) {
 	q := l.request.Query
 	root, text := q.Root, q.Text
 	words := make([]string, 0, len(terms))
-	for i := len(terms) - 1; i >= 0; i-- { // so that places in the text stay what they are
+	for i := len(terms) - 1; i >= 0; i-- { // from the end, so that earlier offsets stay valid
 		t := terms[i]
 		if len(t.Pattern) < minFileWord || strings.ContainsAny(t.Pattern, " /\n") || t.At.End > len(text) {
 			return
@@ -349,7 +363,7 @@ func (l *relatedFinder) addNamedFiles(ctx context.Context, terms []*syntax.Text)
 	l.addGroup(Related{RelatedFileName, text, files[:min(len(files), maxRelatedFiles)]})
 }
 
-// fileID names a file on the default branch of its repository.
+// fileID identifies a file on the default branch of its repository.
 type fileID struct {
 	repo *Repository
 	path string
@@ -357,7 +371,7 @@ type fileID struct {
 
 func keyOf(f *FileMatch) fileID { return fileID{f.Repo, f.Path} }
 
-// answeredFiles returns the files that the answer has already.
+// answeredFiles returns the files that are already in the answer.
 func (l *relatedFinder) answeredFiles() map[fileID]bool {
 	files := map[fileID]bool{}
 	for i := range l.result.Files {
@@ -371,7 +385,8 @@ func (l *relatedFinder) answeredFiles() map[fileID]bool {
 	return files
 }
 
-// nameShare is how much of the name of a file some words are, of which it has each: 1 if it is called so.
+// nameShare returns the fraction of a file's name that words make up, all of which are in
+// the name; 1 if one word is the name.
 func nameShare(path string, words []string) float64 {
 	if len(words) == 1 && isNameOf(words[0], path) {
 		return 1
@@ -383,7 +398,7 @@ func nameShare(path string, words []string) float64 {
 	return min(1, float64(letters)/float64(len(path)-strings.LastIndexByte(path, '/')-1))
 }
 
-// mayBeNamed reports whether a file that the view has may have all words in its name.
+// mayBeNamed reports whether the name of a file in the view may contain all words.
 func (l *relatedFinder) mayBeNamed(words []string) bool {
 	for _, seg := range l.view.Segments() {
 		if !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
@@ -393,13 +408,13 @@ func (l *relatedFinder) mayBeNamed(words []string) bool {
 	return false
 }
 
-// accents has, for a letter, the letters that are the same without accents, the most frequent first.
+// accents maps a letter to its accented forms, most frequent first.
 var accents = map[rune][]rune{
 	'a': []rune("äáàâåã"), 'c': []rune("çčć"), 'e': []rune("éèêë"), 'i': []rune("íïîì"), 'n': []rune("ñ"), 'o': []rune("öóôøòõ"),
 	's': []rune("š"), 'u': []rune("üúûù"), 'y': []rune("ý"), 'z': []rune("ž"),
 }
 
-// plainLetters has the letter without accent of each letter with one.
+// plainLetters maps an accented letter to the letter without the accent.
 var plainLetters = func() map[rune]rune {
 	plain := map[rune]rune{}
 	for letter, all := range accents {
@@ -410,11 +425,12 @@ var plainLetters = func() map[rune]rune {
 	return plain
 }()
 
-// Lengths in letters of words that may have accents.
+// Minimum and maximum length in letters of a word that may have accents.
 const minAccentWord, maxAccentWord = 4, 24
 
-// accentsOf returns the forms of a word with an accent on one of its letters, or the same on all letters of a kind; of a
-// word with accents the one without. None for what is not a single word.
+// accentsOf returns the forms of a word with an accent on one letter, or with the same
+// accent on each occurrence of a letter; for an accented word, the form without accents.
+// It returns none for a text that is not a single word.
 func accentsOf(word string) (forms []string) {
 	letters := []rune(strings.ToLower(word))
 	if len(letters) < minAccentWord || len(letters) > maxAccentWord || len(wordsOf(word)) > 1 {

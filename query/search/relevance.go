@@ -7,44 +7,45 @@ import (
 	"slices"
 )
 
-// relevance is the part of a hit's score that follows from its matches in the text.
-// It is computed before anything is rendered, from the matches alone.
+// relevance is the part of a hit's score that depends on its matches in the text. It is
+// computed from the matches alone, before anything is rendered.
 type relevance struct {
 	// frequency is the BM25 of the terms, from 0 to 1.
 	frequency float32
-	// near is the best proximity of several terms, and start and end the range in
-	// the document that has it.
+	// near is the best proximity of several terms; start and end are its range in the
+	// document.
 	near       proximity
 	start, end uint32
-	// points are those of the leaf of the query that matches and has most.
+	// points is the maximum of the points of the leaves of the query that match.
 	points float32
 }
 
-// proximity says how near to each other are all terms of a query.
+// proximity is the distance between all terms of a query.
 type proximity uint8
 
 const (
 	nearNot    proximity = iota
 	nearRegion           // within nearLines lines
 	nearLines3           // within three lines
-	nearLine             // in one line
-	nearPhrase           // one after the other as they were written, with nothing but punctuation and blanks between
+	nearLine             // on one line
+	nearPhrase           // in the order of the query, with only punctuation and blanks between them
 )
 
 const (
 	nearLines = 10
-	// nearBytes is the length from which on terms are apart, however few lines.
+	// nearBytes is the maximum length of a text whose terms are near, however few lines
+	// it has.
 	nearBytes = 2 << 10
-	// phraseGap is how much punctuation may be between two terms of a phrase.
+	// phraseGap bounds the bytes between two terms of a phrase.
 	phraseGap = 4
-	// nearMatches bounds the matches of each term that are looked at.
+	// nearMatches bounds the matches of each term that are compared.
 	nearMatches = 1 << 10
-	// Parameters of BM25, and the size of an ordinary document.
+	// Parameters of BM25, and the size of a typical document.
 	saturation, lengthShare = 1.2, 0.75
 	ordinaryBytes           = 16 << 10
 )
 
-// setRelevance sets the relevance of a hit from the matches of the document in hand.
+// setRelevance sets the relevance of a hit from the matches in the current document.
 func (v *documentMatcher) setRelevance(h *hit) error {
 	lo, hi := v.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
@@ -78,7 +79,7 @@ type termMatch struct {
 	atom int
 }
 
-// setNearness finds the smallest piece of text with a match of every term.
+// setNearness finds the shortest piece of text with a match of every term.
 func (v *documentMatcher) setNearness(h *hit, lo int) error {
 	terms := 0
 	v.termMatches = v.termMatches[:0]
@@ -116,8 +117,8 @@ func (v *documentMatcher) setNearness(h *hit, lo int) error {
 	return nil
 }
 
-// shortestRun returns the shortest run of appearances that has all terms, the first of
-// equal ones; a phrase, if there is one.
+// shortestRun returns the shortest run of matches that includes all terms; of equally
+// short runs, the first.
 func shortestRun(all []termMatch, atoms, terms int) []termMatch {
 	seen := make([]int, atoms)
 	var best []termMatch
@@ -139,7 +140,8 @@ func shortestRun(all []termMatch, atoms, terms int) []termMatch {
 	return best
 }
 
-// proximityOf judges a piece of text that begins at start in its document.
+// proximityOf returns the proximity of the terms in a text that begins at start in its
+// document.
 func proximityOf(text []byte, run []termMatch, start uint32, terms int) proximity {
 	if isPhrase(text, run, start, terms) {
 		return nearPhrase
@@ -155,7 +157,7 @@ func proximityOf(text []byte, run []termMatch, start uint32, terms int) proximit
 	return nearNot
 }
 
-// isPhrase reports whether the terms follow one another as they were written.
+// isPhrase reports whether the terms follow one another in the order of the query.
 func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 	if len(run) != terms {
 		return false
@@ -172,8 +174,8 @@ func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 	return true
 }
 
-// isPhraseRune reports whether a rune between two terms keeps them from being a phrase. Underscores do not: terms may be the
-// words of an identifier.
+// isPhraseRune reports whether a rune between two terms prevents a phrase. Underscores do
+// not, because terms may be words of one identifier.
 func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
 
 // maxRaritySegments bounds the segments that are checked for the rarity of terms.
@@ -204,7 +206,8 @@ func rarityWeights(sc *scope, segments []Segment) []float64 {
 	return weights
 }
 
-// rarestSetCost estimates the blocks of an atom by its rarest set of literals.
+// rarestSetCost estimates the number of blocks that contain an atom by its rarest set of
+// literals.
 func (l *indexLookup) rarestSetCost(a *atom) int {
 	least := l.r.Blocks()
 	if a.pattern == nil || a.re2 != nil {

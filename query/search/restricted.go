@@ -12,13 +12,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Restricted reports whether a view may hide a part of the index. The answer and
-// the order of its files then do not depend on hidden text (firstfiles.go), with
-// two exceptions. For a query of several terms with more matches than are looked
-// at, files with all terms in one block of the index (postings.BlockBytes) come
-// first, and a block may contain the end of a hidden neighbor. Times depend on the
-// whole index, and a search that is stopped by time or by Options.MaxScanBytes
-// depends on times.
+// Restricted reports whether a view may hide part of the index. The answer and the order
+// of its files then do not depend on hidden text (firstfiles.go), with two exceptions. If
+// a query of several terms has more matches than the search examines, files with all
+// terms in one block of the index (postings.BlockBytes) come first, and a block may
+// contain the end of a hidden neighbor. Times depend on the whole index, and a search
+// that stops because of time or Options.MaxScanBytes depends on times.
 func Restricted(v View) bool {
 	r, ok := v.(interface{ Restricted() bool })
 	return ok && r.Restricted()
@@ -43,7 +42,8 @@ type namedContext struct {
 	contains Context
 }
 
-// contextError is about a search context that does not exist for the caller; near are the nearest that do.
+// contextError reports a search context that does not exist for the caller; near holds
+// the nearest names of contexts that do.
 type contextError struct {
 	name string
 	near []string
@@ -59,7 +59,8 @@ func (e *contextError) Error() string {
 
 func (e *contextError) Unwrap() error { return code.ErrNotFound }
 
-// suggestContexts completes the error of a search context that is not configured.
+// suggestContexts adds suggestions to the error about a search context that is not
+// configured.
 func (s *scope) suggestContexts(err error) error {
 	var unknown *contextError
 	if errors.As(err, &unknown) {
@@ -68,8 +69,8 @@ func (s *scope) suggestContexts(err error) error {
 	return err
 }
 
-// checkContexts fails for a search context without a repository that exists for
-// the caller: its name would reveal the others.
+// checkContexts returns an error for a search context that contains no repository that
+// exists for the caller: its name would reveal other repositories.
 func (s *scope) checkContexts() error {
 	for _, c := range s.c.namedContexts {
 		if !s.hasRepository(c.contains) {
@@ -79,14 +80,14 @@ func (s *scope) checkContexts() error {
 	return nil
 }
 
-// maxContextChecks bounds the repositories that are compared with search contexts to find
-// those that exist for a caller.
+// maxContextChecks bounds the comparisons of repositories with search contexts in
+// ExistingContexts.
 const maxContextChecks = 200_000
 
-// ExistingContexts returns the names of the search contexts that exist for a caller, in
-// their order: those that have one of the repositories, which the caller may see. They
-// contain some letters, in any letter case. A name after maxContextChecks comparisons is
-// left out.
+// ExistingContexts returns the names of the search contexts that exist for a caller,
+// sorted: those that contain one of the repositories, which the caller may see. It
+// returns only names that contain letters, in any letter case, and stops after
+// maxContextChecks comparisons.
 func ExistingContexts(contexts map[string]Context, repositories iter.Seq[string], letters string) iter.Seq[string] {
 	letters = strings.ToLower(letters)
 	return func(yield func(string) bool) {
@@ -112,14 +113,14 @@ func ExistingContexts(contexts map[string]Context, repositories iter.Seq[string]
 	}
 }
 
-// hasRepository reports whether a search context has a repository that exists for
+// hasRepository reports whether a search context contains a repository that exists for
 // the caller.
 func (s *scope) hasRepository(holds Context) bool {
 	return slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && holds(r.Name) })
 }
 
-// candidateBlocks counts the candidate blocks of an atom: for callers who may not see all,
-// those with visible text, as far as the count matters.
+// candidateBlocks counts the candidate blocks of an atom. For restricted callers, it
+// counts only blocks with visible text, and stops once the count no longer matters.
 func (v *candidateFinder) candidateBlocks(a *atom, f *atomCandidates) int {
 	if !v.s.restricted {
 		return f.blocks.Len()
@@ -133,7 +134,7 @@ func (v *candidateFinder) candidateBlocks(a *atom, f *atomCandidates) int {
 	return n
 }
 
-// showsBlock reports whether a block has text, or symbols, of a document that the
+// showsBlock reports whether a block contains text or symbols of a document that the
 // caller may see.
 func (v *candidateFinder) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
