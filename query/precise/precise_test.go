@@ -31,7 +31,7 @@ const (
 	potText = "package pot\n\nfunc Boil() {}\n\ntype Kettle struct{}\n\nfunc run() { x := 1; Boil(); _ = x }\n"
 )
 
-// world is a catalog, a log and the files of a commit, for one Store.
+// world holds a catalog, a log and the files of a commit for one Store.
 type world struct {
 	t       *testing.T
 	store   *precise.Store
@@ -39,7 +39,7 @@ type world struct {
 	dir     string
 	files   map[string]string
 	rows    map[code.RepositoryID][]event.ScipUploaded
-	// waiting is the part of the log that CatchUp applies to rows.
+	// waiting holds the part of the log that CatchUp applies to rows.
 	waiting []event.Event
 	lagging bool
 	failing error
@@ -121,7 +121,7 @@ func (w *world) mustUpload(id code.RepositoryID, path string, index sciptest.Mes
 	}
 }
 
-// objectNames lists the segment store.
+// objectNames lists the objects of the segment store.
 func (w *world) objectNames() (names []string) {
 	for o, err := range w.objects.List(w.t.Context()) {
 		if err != nil {
@@ -144,7 +144,7 @@ func potIndex(path string) sciptest.Message {
 		sciptest.Message{}.Part(3, sciptest.Message{}.Text(1, "local 0").Text(6, "x"))))
 }
 
-// show lists occurrences as the text at their places.
+// show prints occurrences as the text at their places.
 func show(text string, all []scip.Occurrence) string {
 	var out []string
 	for _, o := range all {
@@ -154,7 +154,7 @@ func show(text string, all []scip.Occurrence) string {
 	return strings.Join(out, " ")
 }
 
-// TestLaterText carries occurrences forward to texts with other lines.
+// TestLaterText checks that occurrences carry over to texts with different lines.
 func TestLaterText(t *testing.T) {
 	w := newWorld(t, nil)
 	w.mustUpload(7, "", potIndex("pot.go"))
@@ -177,7 +177,8 @@ func TestLaterText(t *testing.T) {
 	}
 }
 
-// TestRefusedUploads leaves nothing that a reader or the next start would see.
+// TestRefusedUploads checks that a refused upload leaves nothing that a reader or the
+// next start would see.
 func TestRefusedUploads(t *testing.T) {
 	w := newWorld(t, nil)
 	broken := errors.New("the connection broke")
@@ -214,15 +215,15 @@ func TestRefusedUploads(t *testing.T) {
 	if left, err := os.ReadDir(w.dir); err != nil || len(left) > 0 {
 		t.Errorf("files %v are left, %v", left, err)
 	}
-	// What indexers describe outside of their directory, and what is no text, is left out.
+	// Files that are not text, or outside the directory of the index, are skipped.
 	w.mustUpload(7, "", append(potIndex("pot.go"), sciptest.Message{}.Part(2, sciptest.NewDocument("../cache/main.go")).Part(2, sciptest.NewDocument("logo.png"))...))
 	if got := w.rows[7][0]; got.Documents != 1 || got.Occurrences != 5 || got.Symbols != 3 || got.Tool != "scip-go" || got.Keep != precise.DefaultKeep {
 		t.Errorf("announced %+v", got)
 	}
 }
 
-// TestDeathBeforeTheEvent lets an upload end between the object and its event, as a kill
-// would: nothing shows it, and a sweep deletes it in time.
+// TestDeathBeforeTheEvent stops an upload between its object and its event, as a kill
+// would: nothing shows the upload, and a later sweep deletes its object.
 func TestDeathBeforeTheEvent(t *testing.T) {
 	w := newWorld(t, nil)
 	w.failing = errors.New("killed")
@@ -240,8 +241,8 @@ func TestDeathBeforeTheEvent(t *testing.T) {
 	}
 }
 
-// TestSweepWaitsForTheCatalog keeps an object whose event is in the log, though the catalog
-// does not show it yet, and deletes what was replaced.
+// TestSweepWaitsForTheCatalog checks that Sweep keeps an object whose event is in the log
+// but not yet in the catalog, and deletes replaced objects.
 func TestSweepWaitsForTheCatalog(t *testing.T) {
 	w := newWorld(t, nil)
 	w.mustUpload(7, "", potIndex("pot.go"))
@@ -260,8 +261,8 @@ func TestSweepWaitsForTheCatalog(t *testing.T) {
 	}
 }
 
-// TestDelete answers without an upload once it is deleted, keeps the later one of the same
-// commit, and leaves the object to a sweep.
+// TestDelete checks that answers do not use a deleted upload, that a later upload of the
+// same commit remains, and that a sweep deletes the object.
 func TestDelete(t *testing.T) {
 	w := newWorld(t, nil)
 	r := &code.Repository{ID: 7, Name: "r7"}
@@ -296,7 +297,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestBounds refuses uploads beyond the space and beyond the number at once.
+// TestBounds checks that uploads beyond the space or the number of concurrent uploads
+// fail.
 func TestBounds(t *testing.T) {
 	w := newWorld(t, func(o *precise.Options) { o.MaxTotalBytes, o.MaxUploadBytes = 1, 2000 })
 	if err := w.upload(7, "", bytes.NewReader(append(potIndex("pot.go"), bytes.Repeat(sciptest.Message{}.Number(15, 1), 1000)...))); !errors.Is(err, scip.ErrTooLarge) {
@@ -323,7 +325,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// slowReader says when it is read, and ends when it is released.
+// slowReader signals its first read, and ends when it is released.
 type slowReader struct{ started, release chan bool }
 
 func (r *slowReader) Read([]byte) (int, error) {
@@ -332,8 +334,8 @@ func (r *slowReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestRepositories finds uses in other repositories and versions, among those that the
-// caller names.
+// TestRepositories finds uses in other repositories and versions, limited to the
+// repositories that the caller names.
 func TestRepositories(t *testing.T) {
 	w := newWorld(t, nil)
 	w.files["cmd/use.go"] = "package use\n\nvar _ = Boil\n"
@@ -375,7 +377,7 @@ func TestRepositories(t *testing.T) {
 	}
 }
 
-// TestDamagedObject counts as no index.
+// TestDamagedObject checks that a damaged object counts as a missing index.
 func TestDamagedObject(t *testing.T) {
 	w := newWorld(t, nil)
 	w.mustUpload(7, "", potIndex("pot.go"))
