@@ -98,7 +98,7 @@ func newCorpus(t *testing.T) *corpus {
 	return c
 }
 
-// symbolsOf places the names one after the other in the text.
+// symbolsOf finds the names in the text, one after the other.
 func symbolsOf(s source) []code.Symbol {
 	var out []code.Symbol
 	at := 0
@@ -110,7 +110,7 @@ func symbolsOf(s source) []code.Symbol {
 	return out
 }
 
-// TestEngine uses the real engine: the results are what the tree means.
+// TestEngine checks the results of the query tree with the real engine.
 func TestEngine(t *testing.T) {
 	c := newCorpus(t)
 	n := navigate.New(search.New(search.Options{}), analyze.Outline{})

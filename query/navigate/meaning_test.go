@@ -49,7 +49,7 @@ func TestMeaning(t *testing.T) {
 	})
 }
 
-// scripted is a corpus that a script makes.
+// scripted is a corpus built by a script.
 type scripted struct {
 	files  []scriptedFile
 	corpus *corpus
@@ -101,7 +101,7 @@ func (c *scripted) view(t *testing.T) *corpus {
 	return c.corpus
 }
 
-// ask answers a line of a script.
+// ask answers one line of a script.
 func (c *scripted) ask(t *testing.T, command, question string, r navigate.Request) string {
 	parts := strings.Split(question, ":")
 	if len(parts) != 3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// recorder is a Searcher that keeps its requests and answers as configured.
+// recorder is a Searcher that records its requests and returns a configured answer.
 type recorder struct {
 	view    search.View
 	request search.Request
@@ -27,7 +27,7 @@ func (s *recorder) Search(_ context.Context, v search.View, r search.Request) (*
 	return &s.result, s.err
 }
 
-// refs is a View of which only Revisions is used.
+// refs is a View that implements only Revisions.
 type refs struct {
 	search.View
 	names []code.Ref
@@ -77,8 +77,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestNotices checks that an answer without matches says which conditions select nothing: the relatives of a language
-// are one condition.
+// TestNotices checks that an answer without matches names the conditions that select
+// nothing: the relatives of a language are one condition.
 func TestNotices(t *testing.T) {
 	notice := func(filter string) syntax.Notice {
 		return syntax.Notice{Code: syntax.FilterSelectsNothing, Filter: filter, Message: filter + " selects nothing."}
@@ -112,7 +112,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A revision is requested by a substring, and the response is exact.
+// The request selects refs by a substring, but the response is exact.
 func TestRevisionIsExact(t *testing.T) {
 	names := []code.Ref{"refs/heads/main", "refs/heads/mainline", "refs/heads/x/main", "refs/tags/main"}
 	all := func(*search.Repository, code.Ref) bool { return true }
@@ -158,7 +158,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// chunkOf makes the chunk of all matches of pattern in content.
+// chunkOf returns the chunk of all matches of pattern in content.
 func chunkOf(content, pattern string, at int) search.Chunk {
 	c := search.Chunk{Content: []byte(content), Start: search.Location{ByteOffset: at, LineNumber: 1, Column: 1}}
 	for _, m := range regexp.MustCompile(pattern).FindAllStringIndex(content, -1) {
@@ -179,7 +179,7 @@ func TestMatches(t *testing.T) {
 		{"(foo) .foo, «foo»\n", "foo", "foo", []string{"(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n"}},
 		{"étéx été x\n", "été", "été", []string{"étéx été x\n"}},
 		{"x==y a == b\n", "==", "==", []string{"x==y a == b\n", "x==y a == b\n"}},
-		// The ranges of definitions are whole symbols.
+		// The range of a definition is the whole symbol.
 		{"Pot::foo x\nfooé foo2 foofoo\n", "foo", `[a-zA-Z:é2]+`, []string{"Pot::foo x\n"}},
 		{"fooé::foo\n", "foo", `.+`, []string{"fooé::foo\n"}},
 	} {

@@ -10,7 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// TestSymbolsOfParent lists the symbols of a parent behind more symbols than are listed.
+// TestSymbolsOfParent lists the symbols of a parent that follow more symbols than the
+// limit.
 func TestSymbolsOfParent(t *testing.T) {
 	var c scripted
 	var b strings.Builder
