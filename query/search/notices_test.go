@@ -68,7 +68,7 @@ func (s *Searcher) describeNotices(t *testing.T, view View, text string, o synta
 	return out
 }
 
-// corpus makes the corpus of a script.
+// corpus builds the corpus of a script.
 func (m *model) corpus(t *testing.T, input string) {
 	for line := range strings.SplitSeq(input, "\n") {
 		fields := strings.SplitN(line, " ", 5)
@@ -88,7 +88,7 @@ func (m *model) corpus(t *testing.T, input string) {
 			}
 		}
 		if len(fields) < 5 {
-			continue // nothing of it is indexed
+			continue // none of it is indexed
 		}
 		ref := code.Ref(fields[1])
 		if !slices.Contains(m.refs, ref) {

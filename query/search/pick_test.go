@@ -36,7 +36,7 @@ func TestAllot(t *testing.T) {
 	}
 }
 
-// What is pruned early would not have been shown, and what is left is bounded.
+// Early pruning drops only matches that would not be shown, and bounds the rest.
 func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
@@ -77,7 +77,7 @@ func allottedMatches(hits []hit, room int) (out []string) {
 	return out
 }
 
-// The best files are displayed, not the first, whatever is dropped on the way; and
+// The best files are shown, not the first ones, no matter what is dropped on the way, and
 // a hit whose matches were dropped gets them back.
 func TestDisplayShowsTheWorthiest(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(9, 9)))
@@ -109,9 +109,11 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 	}
 }
 
-// A limit never changes what is best, as far as files are scored in full before they are chosen: the files of a small limit
-// are the first ones of a larger one, with the same best line. Files with more matches than their first share are scored by
-// those on their best lines, and only the maxRescored likeliest files: such answers are not compared.
+// A limit does not change which files are best if all files are scored in full before
+// they are chosen: the files of a small limit are the first ones of a larger limit, with
+// the same best line. The test does not compare answers that score files with more
+// matches than their first share by the matches on their best lines, and only the
+// maxRescored likeliest files.
 func TestALimitNeverChangesWhatIsBest(t *testing.T) {
 	compared := 0
 	for seed := range uint64(40) {

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestRelated runs testdata/related: what comes with an answer, apart from it. Commands:
+// TestRelated runs testdata/related: the files shown in addition to an answer. Commands:
 //
 //	segment            as in testdata/ranking
 //	search [hide=name] each line is a query; hide leaves out the repositories with name in their name
@@ -78,7 +78,8 @@ func describeLines(f *FileMatch) (out string) {
 	return out
 }
 
-// checkLiteralCounts checks an answer with related files against the one without: nothing else of it differs.
+// checkLiteralCounts checks that an answer with related files otherwise equals the answer
+// without them.
 func (s *Searcher) checkLiteralCounts(t *testing.T, view View, text string, r *Result) {
 	t.Helper()
 	plain, err := s.Search(t.Context(), view, Request{Query: parse(t, text), Matches: 100})
@@ -96,8 +97,9 @@ func (s *Searcher) checkLiteralCounts(t *testing.T, view View, text string, r *R
 	}
 }
 
-// TestDocumentedRelatedFiles holds docs/query-language.md: each line of a block that begins with ```related REASON has a
-// group of that reason, and those of ```related nothing have none.
+// TestDocumentedRelatedFiles checks docs/query-language.md: each line of a block that
+// begins with ```related REASON has a group with that reason, and each line of ```related
+// nothing has none.
 func TestDocumentedRelatedFiles(t *testing.T) {
 	page, err := os.ReadFile("../../docs/query-language.md")
 	if err != nil {

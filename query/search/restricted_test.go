@@ -17,14 +17,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// hiding is a corpus of which some repositories are hidden, and the same without
-// them: the documents that are only there are nowhere in it.
+// hiding is a corpus with some hidden repositories, and the same corpus without them: it
+// contains no document that is only in hidden repositories.
 type hiding struct {
 	whole, rest *model
 	visible     func(*code.Repository) bool
 }
 
-// newHiding hides each repository of a model by chance, but one.
+// newHiding hides repositories of a model at random, but leaves at least one visible.
 func newHiding(t testing.TB, rng *rand.Rand, m *model) *hiding {
 	h := &hiding{whole: m}
 	shown := []int{}
@@ -57,9 +57,9 @@ func newHiding(t testing.TB, rng *rand.Rand, m *model) *hiding {
 
 func allowAll(*code.Repository) bool { return true }
 
-// TestHiddenRepositoriesDoNotExist compares the answers to a caller who may not see
-// some repositories with a plain scan of the visible ones, and with the answers to
-// an equally restricted caller of an index that has only the visible ones.
+// TestHiddenRepositoriesDoNotExist compares the answers to a caller who cannot see some
+// repositories with a plain scan of the visible ones, and with the answers to an equally
+// restricted caller of an index that contains only the visible ones.
 func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 	s, screen := New(Options{}), NewScreen(ScreenOptions{})
 	for round := range *roundsFlag {
@@ -69,7 +69,7 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 		hidden := screen.Hide(h.whole, seed*2, h.visible)
 		rest := screen.Hide(h.rest, seed*2+1, allowAll)
 		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
-		ask := asker{rng, h.whole} // with words of what is hidden, too
+		ask := asker{rng, h.whole} // also uses words of hidden text
 		for range 25 {
 			judge.q = ask.query()
 			parsed, err := syntax.Parse(judge.q.String(), syntax.Options{})
@@ -91,8 +91,8 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 	}
 }
 
-// TestHiddenRepositoriesWithLongLists is the same for a few queries on texts so long
-// that the files are put in order before they are looked at.
+// TestHiddenRepositoriesWithLongLists does the same for a few queries on texts so long
+// that the files are ordered before they are read.
 func TestHiddenRepositoriesWithLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(firstSeed(t), 81))
 	s, screen := New(Options{}), NewScreen(ScreenOptions{})
@@ -132,8 +132,8 @@ func visibleFacts(t *testing.T, r *Result) string {
 	return string(b)
 }
 
-// TestHiddenTextIsNotCounted searches for a word that only a hidden repository has,
-// next to visible text in one segment, and for a word that no repository has.
+// TestHiddenTextIsNotCounted searches for a word that is only in a hidden repository,
+// next to visible text in one segment, and for a word that is in no repository.
 func TestHiddenTextIsNotCounted(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
@@ -169,7 +169,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestContextOfHiddenRepositories has to look like an unknown one.
+// TestContextOfHiddenRepositories checks that such a context looks like an unknown one.
 func TestContextOfHiddenRepositories(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
 	s := New(Options{Contexts: map[string]Context{"secret": func(name string) bool { return name == m.repos[0].Name }}})
@@ -194,7 +194,7 @@ func TestContextOfHiddenRepositories(t *testing.T) {
 // repositories are public.
 func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
-	public := func(r *code.Repository) bool { return r.ID == 1 } // Private says the contrary
+	public := func(r *code.Repository) bool { return r.ID == 1 } // contradicts Private
 	for query, want := range map[string]int{"visibility:public type:repo": 1, "visibility:private type:repo": len(m.repos) - 1, "visibility:any type:repo": len(m.repos)} {
 		r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10, Public: public})
 		if err != nil || len(r.Repositories) != want {
@@ -203,8 +203,8 @@ func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	}
 }
 
-// TestScreenKeepsWhatItKnows counts how often it checks visibility, and checks that
-// a changed state, and a changed decision under another key, are seen at once.
+// TestScreenKeepsWhatItKnows counts visibility checks, and checks that a changed state
+// and a changed decision under another key take effect immediately.
 func TestScreenKeepsWhatItKnows(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
 	for len(m.repos) < 3 {
@@ -238,15 +238,15 @@ func TestScreenKeepsWhatItKnows(t *testing.T) {
 	}
 }
 
-// TestTablesAreTakenOver checks that the tables reused from the previous state
-// equal those computed from scratch.
+// TestTablesAreTakenOver checks that tables reused from the previous state equal tables
+// computed from scratch.
 func TestTablesAreTakenOver(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 80))
 		m := newModel(t, rng)
 		screen := NewScreen(ScreenOptions{})
 		for step := range 6 {
-			if step == 3 { // a repository more
+			if step == 3 { // one more repository
 				m.repos = append(slices.Clone(m.repos), &Repository{Repository: code.Repository{ID: 90, Name: "host/more", DefaultBranch: "main"}})
 			}
 			if rng.IntN(2) == 0 { // a new copy of a segment
@@ -272,8 +272,8 @@ func rebuildPlaces(s Segment) *segment.Places {
 	return b.Build()
 }
 
-// TestHiddenNamesUseUpNoBound has a name in more blocks of symbols than are looked
-// through, all of them hidden, before the file that defines it; which is found first.
+// TestHiddenNamesUseUpNoBound puts a name in more hidden blocks of symbols than a search
+// examines, before the file that defines it. The search still finds that file first.
 func TestHiddenNamesUseUpNoBound(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
@@ -308,7 +308,7 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 	}
 }
 
-// TestScreenIsSafe has many people look at two states at once.
+// TestScreenIsSafe uses two states from many goroutines at the same time.
 func TestScreenIsSafe(t *testing.T) {
 	screen := NewScreen(ScreenOptions{MaxScreens: 3})
 	var states []*model
@@ -333,9 +333,9 @@ func TestScreenIsSafe(t *testing.T) {
 	group.Wait()
 }
 
-// TestHiddenRepositoriesDoNotOrder compares answers with fewer files than there are:
-// which files these are, and the order in which a stream has them, must not depend on
-// documents that are hidden, however these and the others lie in segments.
+// TestHiddenRepositoriesDoNotOrder compares answers with fewer files than there are. The
+// choice of files, and their order in a stream, must not depend on hidden documents,
+// however documents are distributed over segments.
 func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 	for round := range *roundsFlag {
 		seed := firstSeed(t) + uint64(round)
@@ -376,7 +376,7 @@ func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 	}
 }
 
-// firstDifference returns where two texts differ first, with the line.
+// firstDifference returns the first difference between two texts, with its line.
 func firstDifference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(x), len(y)) {
@@ -387,8 +387,8 @@ func firstDifference(a, b string) string {
 	return fmt.Sprintf("%d lines, without it %d", len(x), len(y))
 }
 
-// TestExistingContextsAreBounded has contexts without a repository among many: the search
-// for the names that exist ends.
+// TestExistingContextsAreBounded checks that the search for names ends if many contexts
+// have no repository.
 func TestExistingContextsAreBounded(t *testing.T) {
 	checks := 0
 	contexts := map[string]Context{"a": func(string) bool { checks++; return true }}
