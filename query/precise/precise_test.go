@@ -325,7 +325,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// slowReader signals its first read, and ends when it is released.
+// slowReader signals each read, and returns EOF once it is released.
 type slowReader struct{ started, release chan bool }
 
 func (r *slowReader) Read([]byte) (int, error) {
