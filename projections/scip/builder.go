@@ -16,12 +16,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Header is what an object says about itself.
+// Header describes an object.
 type Header struct {
 	Repository code.RepositoryID `json:"repository"`
 	Commit     code.CommitID     `json:"commit"`
-	// UploadedAt makes an object unique, so that a deletion of one never meets a later
-	// upload of the same index. In nanoseconds since 1970.
+	// UploadedAt is in nanoseconds since 1970. It makes an object unique, so that deleting
+	// one never affects a later upload of the same index.
 	UploadedAt  int64  `json:"uploadedAt"`
 	Tool        string `json:"tool,omitempty"`
 	ToolVersion string `json:"toolVersion,omitempty"`
@@ -30,8 +30,8 @@ type Header struct {
 	Symbols     int    `json:"symbols"`
 }
 
-// Builder writes an object: document by document, and at the end its tables. It has the
-// symbols that are not local in memory, within Limits.
+// Builder writes an object: document by document, then its tables. It keeps the symbols
+// that are not local in memory, within Limits.
 type Builder struct {
 	w           io.Writer
 	hash        *xxh3.Hasher
@@ -42,8 +42,8 @@ type Builder struct {
 	paths       map[string]bool
 	symbols     map[string]*symbolEntry
 	symbolBytes int64
-	// descriptions are the blocks that describe symbols, externals the descriptions that are not
-	// yet in one.
+	// descriptions refer to the blocks that describe symbols. externals are the descriptions
+	// of external symbols that are not yet written to a block.
 	descriptions []blockRef
 	externals    []Information
 }
@@ -52,14 +52,16 @@ type documentEntry struct {
 	path string
 	blob code.BlobID
 	ref  blockRef
-	// information is the number of the block that describes its symbols.
+	// information is the number of the block that describes the document's symbols.
 	information int
 }
 
 type symbolEntry struct {
-	// documents are their numbers, shifted by one bit that says whether it is defined there.
+	// documents are document numbers shifted left by one bit; the lowest bit is set if the
+	// document defines the symbol.
 	documents []uint64
-	// information is the number of a block, plus 1.
+	// information is the number of the block that describes the symbol, plus 1; 0 if none
+	// does.
 	information  int
 	implementers []string
 	ordinal      int
@@ -70,11 +72,11 @@ func NewBuilder(w io.Writer, h Header, l Limits) *Builder {
 	return &Builder{w: w, hash: xxh3.New(), header: h, limits: l.withDefaults(), paths: map[string]bool{}, symbols: map[string]*symbolEntry{}}
 }
 
-// SetTool notes the indexer.
+// SetTool records the indexer in the header.
 func (b *Builder) SetTool(m *Metadata) { b.header.Tool, b.header.ToolVersion = m.Tool, m.ToolVersion }
 
-// AddDocument adds what an index says about the file at path, whose content is the blob,
-// read as text. It returns ErrInvalid if the text has no such positions.
+// AddDocument adds the document of the file at path, which has the given blob and text. It
+// returns ErrInvalid if a position of the document does not exist in the text.
 func (b *Builder) AddDocument(d *Document, path string, blob code.BlobID, text []byte) error {
 	if b.paths[path] {
 		return invalidf("%q is in the index twice", path)
@@ -109,7 +111,7 @@ func (b *Builder) AddDocument(d *Document, path string, blob code.BlobID, text [
 	return b.addDescriptions(d.Symbols, number)
 }
 
-// AddExternal adds what an index says about a symbol that is defined elsewhere.
+// AddExternal adds the description of a symbol that is defined outside of the index.
 func (b *Builder) AddExternal(i *Information) error {
 	if b.externals = append(b.externals, *i); len(b.externals) < descriptionsPerBlock {
 		return nil
@@ -126,10 +128,10 @@ func (b *Builder) flushExternals() error {
 	return b.addDescriptions(all, noDocument)
 }
 
-// noDocument is the number of the document of an external symbol.
+// noDocument stands for the document of an external symbol.
 const noDocument = 1<<63 - 1
 
-// symbol returns the entry of a symbol, a new one if it has none.
+// symbol returns the entry of a symbol and adds one if there is none.
 func (b *Builder) symbol(name string) (*symbolEntry, error) {
 	if e := b.symbols[name]; e != nil {
 		return e, nil
@@ -145,8 +147,8 @@ func (b *Builder) symbol(name string) (*symbolEntry, error) {
 	return e, nil
 }
 
-// addDescriptions writes a block that describes symbols, and notes it for those
-// that are not local.
+// addDescriptions writes a block that describes symbols, and records the block in the
+// entries of those that are not local.
 func (b *Builder) addDescriptions(all []Information, document uint64) error {
 	block := binary.AppendUvarint(nil, uint64(len(all)))
 	for i := range all {
@@ -185,7 +187,7 @@ func (b *Builder) addDescriptions(all []Information, document uint64) error {
 	return nil
 }
 
-// inBytes returns the occurrences in order, with columns in bytes.
+// inBytes returns the occurrences sorted by position, with columns in bytes.
 func (d *Document) inBytes(text []byte) ([]Occurrence, error) {
 	lines := bytes.SplitAfter(text, []byte{'\n'})
 	convert := func(p *Point) error {
@@ -209,8 +211,8 @@ func (d *Document) inBytes(text []byte) ([]Occurrence, error) {
 	return out, nil
 }
 
-// encodeContents encodes a document, and returns its symbols: true for those that are
-// defined in it.
+// encodeContents encodes a document. It also returns the document's symbols, each mapped
+// to whether the document defines it.
 func encodeContents(blob code.BlobID, lines []uint64, occurrences []Occurrence) (b []byte, defined map[string]bool) {
 	b = appendText(nil, blob.String())
 	b = binary.AppendUvarint(b, uint64(len(lines)))

@@ -1,9 +1,9 @@
-// Package scip reads indexes in the SCIP format, and keeps each as one object from which a
-// query reads a few blocks.
+// Package scip reads indexes in the SCIP format and converts each to one object, of which a
+// query reads only a few blocks.
 //
 // It answers the question "what did a compiler find out about these files?". The main
-// types are Visitor (takes the parts of an index that ReadIndex decodes), Builder (writes
-// the object) and Reader (reads from it).
+// types are Visitor (receives the parts of an index that ReadIndex decodes), Builder (writes
+// the object) and Reader (reads it).
 //
 //	upload ──► ReadIndex ──► Builder.AddDocument ──► object ──► Reader
 //	           protobuf,     positions in bytes,     segment    document by path,
@@ -11,18 +11,19 @@
 //
 // # Format
 //
-// docs/format/scip.md draws the object. A document has the hash of each of its lines, so
-// that MapLines finds its unchanged lines in a later version without the earlier one.
+// docs/format/scip.md specifies the object. A document contains the hash of each of its
+// lines, so that MapLines can find the unchanged lines in a later version of the file
+// without the text of the earlier one.
 //
 // # Invariants
 //
-//  1. Decoders take hostile bytes: they return ErrInvalid, ErrTooLarge or ErrCorrupt, and
-//     allocate in proportion to what they have read, within Limits.
-//  2. A position of a Reader is a line from 0 and a column in bytes of UTF-8, whatever the
-//     encoding of the index.
-//  3. A Reader checks the checksum of each block that it reads.
-//  4. The same index of the same files at the same time gives the same object.
+//  1. Decoders accept hostile input: they return ErrInvalid, ErrTooLarge or ErrCorrupt, and
+//     allocate in proportion to the bytes they have read, within Limits.
+//  2. Positions that a Reader returns are a zero-based line and a column in bytes of UTF-8,
+//     regardless of the encoding of the index.
+//  3. A Reader verifies the checksum of each block that it reads.
+//  4. The same index of the same files with the same upload time produces the same object.
 //
-// A Reader is safe for concurrent use; a Builder is not. The package knows no repository
-// and decides nothing about who may read what.
+// A Reader is safe for concurrent use; a Builder is not. The package knows nothing about
+// repositories and does not check permissions.
 package scip

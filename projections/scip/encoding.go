@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding is the unit of columns, with the numbers of SCIP.
+// Encoding is the unit of columns. The values are those of SCIP.
 type Encoding uint8
 
-// The units.
+// Units of columns.
 const (
 	UTF8  Encoding = 1 // bytes
-	UTF16 Encoding = 2 // units of UTF-16
-	UTF32 Encoding = 3 // characters
+	UTF16 Encoding = 2 // UTF-16 code units
+	UTF32 Encoding = 3 // code points
 )
 
-// defaultEncoding returns the unit of an index whose documents do not name one: that of
-// the strings of the language in which its tool is written.
+// defaultEncoding returns the unit of columns in documents that do not name one: that of
+// strings in the language in which the indexer is written.
 func defaultEncoding(tool string) Encoding {
 	switch {
 	case strings.Contains(tool, "typescript"), strings.Contains(tool, "python"), strings.Contains(tool, "java"), strings.Contains(tool, "dotnet"), strings.Contains(tool, "dart"):
@@ -27,8 +27,8 @@ func defaultEncoding(tool string) Encoding {
 	return UTF8
 }
 
-// byteColumn returns the byte of a line at which a column begins; ok is false if the line
-// has no such column.
+// byteColumn converts a column of a line to a byte offset; ok is false if the line has no
+// such column.
 func (e Encoding) byteColumn(line []byte, column int) (offset int, ok bool) {
 	if e == UTF8 {
 		return column, column <= len(line)

@@ -10,24 +10,24 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// FormatVersion is the version of an object.
+// FormatVersion is the version of the object format.
 const FormatVersion = 1
 
 const (
 	magic = "QI" + string(rune(FormatVersion))
-	// footerBytes are those of the references to the three tables, and the magic.
+	// footerBytes is the size of the footer: references to the three tables, and the magic.
 	footerBytes = 3*blockRefBytes + len(magic)
-	// blockRefBytes are those of a blockRef: offset, length, checksum.
+	// blockRefBytes is the size of a blockRef: offset, length, checksum.
 	blockRefBytes = 24
 	// maxBlockBytes bounds a decoded block.
 	maxBlockBytes = 1 << 30
-	// symbolsPerBlock are the symbols of a block of the symbol table, descriptionsPerBlock
-	// the external symbols that are described in one.
+	// symbolsPerBlock is the number of symbols in a block of the symbol table,
+	// descriptionsPerBlock the number of external symbols that one block describes.
 	symbolsPerBlock      = 128
 	descriptionsPerBlock = 512
 )
 
-// blockRef says where a block is, and what its bytes hash to.
+// blockRef locates a block and holds the checksum of its bytes.
 type blockRef struct {
 	offset, size, sum uint64
 }
@@ -38,7 +38,6 @@ func (r blockRef) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, r.sum)
 }
 
-// encodeBlock compresses a block.
 func encodeBlock(b []byte) ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(len(b)))
 	for len(b) > 0 {
@@ -53,7 +52,7 @@ func encodeBlock(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// decodeBlock is the reverse of encodeBlock, for bytes with the right checksum.
+// decodeBlock reverses encodeBlock. The caller must have verified the checksum of b.
 func decodeBlock(b []byte) ([]byte, error) {
 	d := decoder{b: b}
 	size := d.number()
@@ -76,7 +75,7 @@ func decodeBlock(b []byte) ([]byte, error) {
 	return out, d.err
 }
 
-// decoder reads numbers and texts; after the first error it returns zero values.
+// decoder reads numbers and texts. After the first error, it returns zero values.
 type decoder struct {
 	b   []byte
 	err error
@@ -94,7 +93,7 @@ func (d *decoder) number() uint64 {
 	return n
 }
 
-// count returns a number of entries, each of which takes at least a byte.
+// count returns a number of entries. It fails if they cannot fit: each takes at least a byte.
 func (d *decoder) count() int {
 	n := d.number()
 	if n > uint64(len(d.b)) {
@@ -104,7 +103,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// coordinate returns a line, a column, or a difference of two.
+// coordinate returns a line, a column, or a difference of two of them.
 func (d *decoder) coordinate() int {
 	n := d.number()
 	if n > maxCoordinate {
@@ -141,8 +140,8 @@ func appendText(b []byte, s string) []byte {
 
 func checksum(b []byte) uint64 { return xxh3.Hash(b) }
 
-// symbolKey orders symbols so that those that differ in the version of their package alone
-// are next to each other. A symbol of another form is its own family.
+// symbolKey orders symbols so that those that differ only in the version of their package
+// are adjacent. A symbol that does not have this form is its own family:
 //
 //	scheme ' ' manager ' ' package ' ' version ' ' descriptors, a blank in a part doubled
 type symbolKey struct {

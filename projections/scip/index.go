@@ -6,9 +6,9 @@ type Metadata struct {
 	Tool, ToolVersion string
 }
 
-// Document is what an index says about a file.
+// Document is the part of an index about one file.
 type Document struct {
-	// Path is relative to the root of the index, with slashes.
+	// Path is slash-separated and relative to the root of the index.
 	Path string
 	// Encoding is the unit of the columns of Occurrences.
 	Encoding    Encoding
@@ -16,19 +16,19 @@ type Document struct {
 	Symbols     []Information
 }
 
-// Occurrence is a place where a symbol is written.
+// Occurrence is a range of text that names a symbol.
 type Occurrence struct {
 	Start, End Point
-	// Symbol is its name, one of SCIP; see IsLocal.
+	// Symbol is a SCIP symbol name; see IsLocal.
 	Symbol string
 	Roles  Roles
 }
 
-// Point is a place in a text: a line from 0, and a column from 0 in the unit of a
-// Document, bytes in what a Reader returns.
+// Point is a position in a text: a zero-based line and a zero-based column. The column is in
+// the unit of the Document, or in bytes if a Reader returns it.
 type Point struct{ Line, Column int }
 
-// Compare orders points.
+// Compare orders points by line, then by column.
 func (p Point) Compare(q Point) int {
 	if p.Line != q.Line {
 		return p.Line - q.Line
@@ -36,10 +36,10 @@ func (p Point) Compare(q Point) int {
 	return p.Column - q.Column
 }
 
-// Roles are what an occurrence does, in the bits of SCIP.
+// Roles are the roles of an occurrence, with the bits of SCIP.
 type Roles uint16
 
-// The roles.
+// Roles of an occurrence.
 const (
 	RoleDefinition Roles = 1 << iota
 	RoleImport
@@ -51,23 +51,23 @@ const (
 	allRoles = 1<<iota - 1
 )
 
-// Information is what an index says about a symbol.
+// Information describes a symbol.
 type Information struct {
 	Symbol      string
 	DisplayName string
-	// Signature is the declaration without its body, Documentation text in Markdown. Each
-	// has at most MaxTextBytes.
+	// Signature is the declaration without its body. Documentation is Markdown. Each has at
+	// most MaxTextBytes.
 	Signature     string
 	Documentation string
 	// Implements are the symbols that this one implements or overrides.
 	Implements []string
 }
 
-// IsLocal reports whether a symbol is that of one document.
+// IsLocal reports whether a symbol is local to one document.
 func IsLocal(symbol string) bool { return len(symbol) > 6 && symbol[:6] == "local " }
 
-// IsSame reports whether two names are those of one symbol, in whichever versions of its
-// package.
+// IsSame reports whether two names denote the same symbol, regardless of the version of
+// its package.
 func IsSame(a, b string) bool {
 	return a == b || !IsLocal(a) && !IsLocal(b) && newSymbolKey(a).family == newSymbolKey(b).family
 }

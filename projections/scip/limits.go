@@ -7,42 +7,42 @@ import (
 
 // Errors of the package.
 var (
-	// ErrInvalid says that bytes are no SCIP index, or that it contradicts itself or the
-	// files that it is about.
+	// ErrInvalid means that the bytes are not a SCIP index, or that the index contradicts
+	// itself or the files that it describes.
 	ErrInvalid = errors.New("invalid SCIP index")
-	// ErrTooLarge says that an index exceeds a limit.
+	// ErrTooLarge means that an index exceeds a limit.
 	ErrTooLarge = errors.New("SCIP index is too large")
-	// ErrCorrupt says that an object is not what a Builder wrote.
+	// ErrCorrupt means that an object differs from the one that a Builder wrote.
 	ErrCorrupt = errors.New("corrupt precise index")
 )
 
-// Limits bound an index. A zero value of a field is its default.
+// Limits bound an index. The zero value of a field means its default.
 type Limits struct {
-	// MaxBytes bounds the encoded index, as the setting scip.maxUploadBytes. Default: 1 GiB.
+	// MaxBytes bounds the encoded index: the setting scip.maxUploadBytes. Default: 1 GiB.
 	MaxBytes int64
-	// MaxDocuments bounds its documents. Default: 200,000.
+	// MaxDocuments bounds the number of documents. Default: 200,000.
 	MaxDocuments int
 	// MaxDocumentBytes bounds an encoded document. Default: 64 MiB.
 	MaxDocumentBytes int
 	// MaxOccurrences bounds the occurrences of a document. Default: 1,000,000.
 	MaxOccurrences int
-	// MaxSymbols bounds the different symbols that are not local to a document. Default:
+	// MaxSymbols bounds the distinct symbols that are not local to a document. Default:
 	// 4,000,000.
 	MaxSymbols int
-	// MaxSymbolBytes bounds all of their names together, which a Builder has in memory.
+	// MaxSymbolBytes bounds the total size of their names, which a Builder keeps in memory.
 	// Default: 512 MiB.
 	MaxSymbolBytes int64
 }
 
-// Bounds that are no settings.
+// Bounds that cannot be configured.
 const (
 	// MaxNameBytes bounds the name of a symbol.
 	MaxNameBytes = 8 << 10
-	// MaxTextBytes bounds the signature and the documentation of a symbol; what is longer is
-	// cut.
+	// MaxTextBytes bounds the signature and the documentation of a symbol. Longer texts are
+	// truncated.
 	MaxTextBytes = 16 << 10
-	// maxRelationships bounds those of a symbol, and maxSymbolsOf the symbols that a document
-	// describes.
+	// maxRelationships bounds the relationships of a symbol, maxSymbolsOf the symbols that a
+	// document describes.
 	maxRelationships = 10_000
 	maxSymbolsOf     = 1_000_000
 )

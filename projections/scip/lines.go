@@ -7,8 +7,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// HashLines returns a hash of each line of a text, without line ends. A text that ends in
-// a line end has no empty line after it.
+// HashLines returns a hash of each line of a text, without the line ending. A line ending
+// at the end of the text does not begin another line.
 func HashLines(text []byte) []uint64 {
 	out := make([]uint64, 0, bytes.Count(text, []byte{'\n'})+1)
 	for line := range bytes.Lines(text) {
@@ -21,9 +21,10 @@ func trimLineEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 }
 
-// MapLines returns for each line of old its line in later, or -1 if it is not there any
-// more. Lines keep their order. It takes time in proportion to the lines, but for a sort:
-// lines that each text has once are the anchors, and equal lines next to one follow it.
+// MapLines returns, for each line of old, its line in later, or -1 if it is gone. The lines
+// keep their order. Lines that occur exactly once in each text are anchors; equal lines
+// next to an anchor are mapped along with it. The time is linear in the number of lines,
+// apart from a sort of the anchors.
 func MapLines(old, later []uint64) []int {
 	out := make([]int, len(old))
 	for i := range out {
@@ -56,8 +57,8 @@ type lineMapper struct {
 
 type linePair struct{ old, later int }
 
-// findAnchors returns pairs of equal lines, in order in both texts, that are unique in
-// each between first and the ends.
+// findAnchors returns pairs of equal lines that are in order in both texts. Each line is
+// unique in its text between first and the end.
 func (m *lineMapper) findAnchors(first, end, laterEnd int) []linePair {
 	type places struct{ oldCount, laterCount, later int }
 	lines := make(map[uint64]places, end-first)
@@ -82,10 +83,10 @@ func (m *lineMapper) findAnchors(first, end, laterEnd int) []linePair {
 	return longestAscending(pairs)
 }
 
-// longestAscending returns a longest subsequence of the pairs, which are ordered by old,
-// that is ordered by later too.
+// longestAscending returns a longest subsequence that is also ordered by later. The pairs
+// must be ordered by old.
 func longestAscending(pairs []linePair) []linePair {
-	var tails []int // indexes of pairs: the last of the best sequence of each length
+	var tails []int // indexes of pairs: the last pair of the best sequence of each length
 	before := make([]int, len(pairs))
 	for i, p := range pairs {
 		n, _ := slices.BinarySearchFunc(tails, p.later, func(k, later int) int { return pairs[k].later - later })

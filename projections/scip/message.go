@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// eachField calls visit with the fields of a message that are bytes, as bytes, and those
-// that are numbers, as n. It skips fixed-size fields, and refuses groups: SCIP has neither.
+// eachField calls visit for each field of a message: with field for bytes, and with n for a
+// number. It skips fixed-size fields and rejects groups; SCIP uses neither.
 func eachField(b []byte, visit func(number protowire.Number, field []byte, n uint64) error) error {
 	for len(b) > 0 {
 		number, kind, size := protowire.ConsumeTag(b)
@@ -89,7 +89,7 @@ func cutText(s string, max int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// interner gives equal names one string.
+// interner makes equal names share one string.
 type interner map[string]string
 
 func (in interner) symbolName(b []byte) (string, error) {
@@ -146,7 +146,7 @@ func (d *documentDecoder) decodeField(number protowire.Number, field []byte, n u
 		if err != nil {
 			return err
 		}
-		if o.Symbol != "" { // one without a symbol is about syntax or diagnostics
+		if o.Symbol != "" { // an occurrence without a symbol is about syntax or diagnostics
 			d.out.Occurrences = append(d.out.Occurrences, o)
 		}
 	case 3:
@@ -220,7 +220,7 @@ func (d *documentDecoder) decodeOccurrence(b []byte) (o Occurrence, err error) {
 // maxCoordinate bounds lines and columns.
 const maxCoordinate = 1<<31 - 1
 
-// decodeRange decodes a message of numbers; an absent one is 0.
+// decodeRange decodes a message of numbers. An absent number is 0.
 func decodeRange(b []byte, numbers []uint64) error {
 	clear(numbers)
 	return eachField(b, func(number protowire.Number, _ []byte, n uint64) error {
@@ -231,8 +231,8 @@ func decodeRange(b []byte, numbers []uint64) error {
 	})
 }
 
-// decodeInformation decodes what an index says about a symbol. The first paragraph of its
-// documentation is its signature if it has no other and is a block of code.
+// decodeInformation decodes the description of a symbol. If the symbol has no signature and
+// the first paragraph of its documentation is a block of code, that block is the signature.
 func decodeInformation(b []byte) (i Information, err error) {
 	var paragraphs []string
 	room := MaxTextBytes
@@ -287,7 +287,7 @@ func fencedCode(paragraph string) (string, bool) {
 	return strings.TrimSpace(text), ok && found && !strings.Contains(text, "```")
 }
 
-// decodeRelationship returns the symbol that is implemented; empty for another relationship.
+// decodeRelationship returns the implemented symbol; empty for other relationships.
 func decodeRelationship(b []byte) (string, error) {
 	target, implements := "", false
 	err := eachField(b, func(number protowire.Number, field []byte, n uint64) (err error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Reader reads from an object. It has the paths of its documents and one symbol in 128 in
+// Reader reads an object. It keeps the paths of the documents and one symbol in 128 in
 // memory.
 type Reader struct {
 	r           io.ReaderAt
@@ -28,8 +28,8 @@ type symbolBlock struct {
 	ref   blockRef
 }
 
-// Open reads the tables of an object of the given size. It returns ErrCorrupt for what no
-// Builder wrote, or an error of r.
+// Open reads the tables of an object of the given size. It returns ErrCorrupt if no Builder
+// wrote the object, or an error of r.
 func Open(r io.ReaderAt, size int64) (*Reader, error) {
 	out := &Reader{r: r, size: uint64(size), byPath: map[string]int{}}
 	if size < int64(footerBytes) {
@@ -96,7 +96,7 @@ func (r *Reader) loadSymbols(ref blockRef) error {
 	return d.err
 }
 
-// readBlock returns a decoded block.
+// readBlock reads a block, verifies its checksum and decodes it.
 func (r *Reader) readBlock(ref blockRef) ([]byte, error) {
 	if ref.offset > r.size || ref.size > r.size-ref.offset {
 		return nil, fmt.Errorf("%w: a block is beyond its end", ErrCorrupt)
@@ -111,31 +111,31 @@ func (r *Reader) readBlock(ref blockRef) ([]byte, error) {
 	return decodeBlock(b)
 }
 
-// Header returns what the object says about itself.
+// Header returns the header of the object.
 func (r *Reader) Header() Header { return r.header }
 
-// MemoryBytes estimates what the Reader takes.
+// MemoryBytes returns an estimate of the memory that the Reader uses.
 func (r *Reader) MemoryBytes() int64 { return r.memory }
 
-// FindDocument returns the number of the document of a path.
+// FindDocument returns the number of the document at a path.
 func (r *Reader) FindDocument(path string) (number int, ok bool) {
 	number, ok = r.byPath[path]
 	return number, ok
 }
 
-// DocumentPath returns the path of a document, by its number.
+// DocumentPath returns the path of the document with the given number.
 func (r *Reader) DocumentPath(number int) string { return r.documents[number].path }
 
-// Contents are the occurrences of a document.
+// Contents holds the lines and occurrences of a document.
 type Contents struct {
 	Blob code.BlobID
-	// Lines are the hashes of its lines; see MapLines.
+	// Lines are the hashes of the lines; see MapLines.
 	Lines []uint64
-	// Occurrences are in the order of their positions; columns are in bytes.
+	// Occurrences are sorted by position; columns are in bytes.
 	Occurrences []Occurrence
 }
 
-// ReadContents returns the contents of a document, by its number.
+// ReadContents returns the contents of the document with the given number.
 func (r *Reader) ReadContents(number int) (*Contents, error) {
 	b, err := r.readBlock(r.documents[number].ref)
 	if err != nil {
@@ -172,9 +172,9 @@ func (r *Reader) ReadContents(number int) (*Contents, error) {
 // Symbol is an entry of the symbol table.
 type Symbol struct {
 	Name string
-	// Documents are where it occurs.
+	// Documents are the documents in which the symbol occurs.
 	Documents []DocumentUse
-	// Described says whether ReadInformation finds something.
+	// Described reports whether ReadInformation returns a description.
 	Described    bool
 	information  int
 	implementers []int
@@ -183,12 +183,12 @@ type Symbol struct {
 // DocumentUse is a document in which a symbol occurs.
 type DocumentUse struct {
 	Number int
-	// Defined says that it is defined there.
+	// Defined reports whether the document defines the symbol.
 	Defined bool
 }
 
-// FindSymbols returns the entries of a symbol that is not local: of exactly that name, or,
-// if anyVersion is set, of all versions of its package, at most max.
+// FindSymbols returns at most max entries of a symbol that is not local: the entry of
+// exactly that name or, if anyVersion is set, those of all versions of its package.
 func (r *Reader) FindSymbols(name string, anyVersion bool, max int) ([]Symbol, error) {
 	wanted := newSymbolKey(name)
 	from := wanted
@@ -218,7 +218,7 @@ func (r *Reader) FindSymbols(name string, anyVersion bool, max int) ([]Symbol, e
 	return out, nil
 }
 
-// Implementers returns the symbols that implement s, at most max.
+// Implementers returns at most max symbols that implement s.
 func (r *Reader) Implementers(s *Symbol, max int) ([]Symbol, error) {
 	var out []Symbol
 	loaded, block := -1, []Symbol(nil)
@@ -240,7 +240,7 @@ func (r *Reader) Implementers(s *Symbol, max int) ([]Symbol, error) {
 	return out, nil
 }
 
-// readSymbols returns a block of the symbol table.
+// readSymbols reads a block of the symbol table.
 func (r *Reader) readSymbols(i int) ([]Symbol, error) {
 	b, err := r.readBlock(r.symbols[i].ref)
 	if err != nil {
@@ -276,7 +276,7 @@ func (r *Reader) readSymbols(i int) ([]Symbol, error) {
 	return out, d.err
 }
 
-// ReadInformation returns what the index says about a symbol; nil if it says nothing.
+// ReadInformation returns the description of a symbol, or nil if there is none.
 func (r *Reader) ReadInformation(s *Symbol) (*Information, error) {
 	if !s.Described {
 		return nil, nil
@@ -284,8 +284,8 @@ func (r *Reader) ReadInformation(s *Symbol) (*Information, error) {
 	return r.findInformation(s.information-1, s.Name)
 }
 
-// ReadLocalInformation returns what the index says about a local symbol of a document, by
-// its number; nil if it says nothing.
+// ReadLocalInformation returns the description of a local symbol of the document with the
+// given number, or nil if there is none.
 func (r *Reader) ReadLocalInformation(number int, symbol string) (*Information, error) {
 	return r.findInformation(r.documents[number].information, symbol)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// message is the short name of sciptest.Message here.
 type message = sciptest.Message
 
 const (
@@ -44,7 +43,7 @@ func potIndex() message {
 		Part(3, message{}.Text(1, kettle).Part(7, message{}.Text(5, "type Kettle struct")))
 }
 
-// builder adds each document with one text.
+// builder is a Visitor that adds every document with the same text.
 type builder struct {
 	*scip.Builder
 	text string
@@ -60,7 +59,7 @@ func (b builder) VisitDocument(d *scip.Document) error {
 }
 func (b builder) VisitExternal(i *scip.Information) error { return b.AddExternal(i) }
 
-// build returns the object of an index.
+// build converts an index to an object.
 func build(r io.Reader, text string, l scip.Limits) ([]byte, scip.Header, error) {
 	var object bytes.Buffer
 	b := builder{scip.NewBuilder(&object, scip.Header{Repository: 7, Commit: "c0"}, l), text}
@@ -138,7 +137,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEncodings checks that columns come out in bytes whatever the unit of an index.
+// TestEncodings checks that columns are returned in bytes, regardless of the unit of the
+// index.
 func TestEncodings(t *testing.T) {
 	const text = "é𝄞 Boil\n"
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts an index at each byte: nothing but a whole number of its parts is one.
+// TestTruncated cuts an index at each byte: it is valid only if cut between two parts.
 func TestTruncated(t *testing.T) {
 	index := potIndex()
 	ends := map[int]bool{}
@@ -232,8 +232,8 @@ func TestHostileIndexes(t *testing.T) {
 	}
 }
 
-// TestDamagedObject flips each byte of an object: what is read is what was written, or
-// ErrCorrupt.
+// TestDamagedObject flips each byte of an object: reads return either the written contents
+// or ErrCorrupt.
 func TestDamagedObject(t *testing.T) {
 	object, _, err := build(bytes.NewReader(potIndex()), potText, scip.Limits{})
 	if err != nil {
@@ -255,7 +255,7 @@ func TestDamagedObject(t *testing.T) {
 	}
 }
 
-// TestManySymbols finds each of thousands of symbols, by exact name and in any version.
+// TestManySymbols finds each of thousands of symbols by exact name and in any version.
 func TestManySymbols(t *testing.T) {
 	name := func(i int, version string) string {
 		return fmt.Sprintf("scip-go gomod example.com/m  w %s `p`/F%05d().", version, i)
@@ -310,7 +310,7 @@ func TestMapLines(t *testing.T) {
 	}
 }
 
-// lines puts each byte of s on a line.
+// lines puts each byte of s on its own line.
 func lines(s string) []byte {
 	var b []byte
 	for i := range len(s) {
@@ -319,8 +319,8 @@ func lines(s string) []byte {
 	return b
 }
 
-// hostileMessages are indexes with messages in one another to a depth that no index has,
-// and with lengths that are not those of what follows.
+// hostileMessages returns indexes whose messages are nested too deeply or have lengths that
+// do not match the bytes that follow.
 func hostileMessages() map[string]message {
 	head := sciptest.NewIndex("scip-go")
 	lie := func(field protowire.Number, size uint64, b message) message {
@@ -351,8 +351,8 @@ func hostileMessages() map[string]message {
 	return out
 }
 
-// TestHostileMessages reads each of them in proportion to its bytes, and refuses those that
-// lie.
+// TestHostileMessages checks that hostile messages take memory only in proportion to their
+// size, and that those with wrong lengths are rejected.
 func TestHostileMessages(t *testing.T) {
 	for name, m := range hostileMessages() {
 		var before, after runtime.MemStats

@@ -11,12 +11,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Visitor takes the parts of an index in their order: the metadata is the first. It does
-// not keep them. An error ends the reading.
+// Visitor receives the parts of an index in order, the metadata first. It must not retain
+// them. ReadIndex stops at the first error.
 type Visitor interface {
 	VisitMetadata(m *Metadata) error
 	VisitDocument(d *Document) error
-	// VisitExternal takes a symbol that is defined elsewhere.
+	// VisitExternal receives a symbol that is defined outside of the index.
 	VisitExternal(i *Information) error
 }
 
@@ -27,8 +27,8 @@ const (
 	fieldExternals = 3
 )
 
-// ReadIndex decodes the index of r part by part; it holds one document at a time. Its
-// errors wrap ErrInvalid, ErrTooLarge, or are those of r or v.
+// ReadIndex decodes an index from r part by part, with one document in memory at a time.
+// Its errors wrap ErrInvalid, ErrTooLarge, or an error of r or v.
 func ReadIndex(r io.Reader, l Limits, v Visitor) error {
 	l = l.withDefaults()
 	bounded := &boundedReader{r: r, left: l.MaxBytes, max: l.MaxBytes}
@@ -142,8 +142,8 @@ func (s *stream) readVarint() (uint64, error) {
 	return 0, invalidf("a number of it does not end")
 }
 
-// readBytes returns the next bytes, valid until the next call. Memory is used for what has
-// come, not for what was announced.
+// readBytes returns the next bytes, which are valid until the next call. It allocates for
+// the bytes that arrive, not for the size that the index claims.
 func (s *stream) readBytes(size uint64) ([]byte, error) {
 	if size > uint64(s.limits.MaxDocumentBytes) {
 		return nil, tooLargef("a part has %d bytes, at most %d", size, s.limits.MaxDocumentBytes)
@@ -173,8 +173,8 @@ func truncation(err error) error {
 	return fmt.Errorf("read the index: %w", err)
 }
 
-// boundedReader fails with ErrTooLarge instead of reading more than max bytes. It marks
-// the errors of r.
+// boundedReader fails with ErrTooLarge instead of reading more than max bytes. It wraps
+// errors in readError.
 type boundedReader struct {
 	r         io.Reader
 	left, max int64
@@ -194,7 +194,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, markReadError(err)
 }
 
-// readError is an error of the reader, not of the bytes.
+// readError marks an error of the reader, as opposed to one in the bytes.
 type readError struct{ error }
 
 // Unwrap returns the error of the reader.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// encodeDocuments returns the table of documents, in the order of their numbers, and that
+// encodeDocuments returns the table of documents, ordered by number, followed by the table
 // of the blocks that describe symbols.
 func (b *Builder) encodeDocuments() []byte {
 	out := binary.AppendUvarint(nil, uint64(len(b.documents)))
@@ -23,8 +23,8 @@ func (b *Builder) encodeDocuments() []byte {
 	return out
 }
 
-// writeSymbols writes the blocks of the symbol table, and the table of the first symbol of
-// each.
+// writeSymbols writes the blocks of the symbol table, then a table of the first symbol of
+// each block.
 func (b *Builder) writeSymbols() (blockRef, error) {
 	names := slices.SortedFunc(maps.Keys(b.symbols), compareSymbols)
 	for i, name := range names {
@@ -41,8 +41,8 @@ func (b *Builder) writeSymbols() (blockRef, error) {
 	return b.writeBlock(table)
 }
 
-// encodeSymbols encodes a block of symbols: each name as the length of what it shares with
-// the one before, and the rest.
+// encodeSymbols encodes a block of symbols: each name as the length of the prefix that it
+// shares with the previous name, and the rest.
 func (b *Builder) encodeSymbols(names []string) []byte {
 	out := binary.AppendUvarint(nil, uint64(len(names)))
 	before := ""
