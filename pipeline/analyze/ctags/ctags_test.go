@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// requireCtags returns the path of a universal-ctags with a sandbox.
+// requireCtags returns the path of a universal-ctags that has a sandbox.
 func requireCtags(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("ctags")
@@ -52,7 +52,7 @@ func openPool(t testing.TB, program string, change func(*Options)) *Pool {
 	return p
 }
 
-// describe writes symbols as lines of kind, name, parent and lines.
+// describe formats symbols, one per line: kind, name, parent and line range.
 func describe(t *testing.T, text string, symbols []code.Symbol) string {
 	var b strings.Builder
 	for _, s := range symbols {
@@ -90,7 +90,8 @@ func TestFindSymbols(t *testing.T) {
 	}
 }
 
-// TestEveryLanguageIsRead: a name that ctags does not know would be left out silently.
+// TestEveryLanguageIsRead checks that ctags knows every name: an unknown one would be
+// omitted silently.
 func TestEveryLanguageIsRead(t *testing.T) {
 	p := openPool(t, requireCtags(t), nil)
 	for language := range ctagsNames {
@@ -129,7 +130,7 @@ func TestKilledProcessIsReplaced(t *testing.T) {
 	}
 }
 
-// writeProgram writes a stand-in of ctags that answers a request by the given commands.
+// writeProgram writes a fake ctags that answers requests with the given shell commands.
 func writeProgram(t *testing.T, features, answer string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ctags")
@@ -153,8 +154,8 @@ const (
 	completed   = `echo '{"_type":"completed"}'` + "\n"
 )
 
-// TestBadPrograms: whatever a process does, the file goes on, with the symbols that were
-// found in time.
+// TestBadPrograms checks that FindSymbols returns whatever a process does, with the symbols
+// that were found in time.
 func TestBadPrograms(t *testing.T) {
 	const read, deaf = "read -r request\n", "exec sleep 60"
 	for _, c := range []struct {
@@ -182,7 +183,7 @@ func TestBadPrograms(t *testing.T) {
 			})
 			text := "proc x {}\n"
 			if c.answer == deaf {
-				text += strings.Repeat("#\n", 1<<20) // more than a pipe holds
+				text += strings.Repeat("#\n", 1<<20) // more than fits into a pipe
 			}
 			symbols, err := p.FindSymbols("Tcl", []byte(text))
 			if !errors.Is(err, c.want) || len(symbols) > c.symbols || c.want == nil && len(symbols) < c.symbols {
@@ -199,7 +200,8 @@ func TestBadPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramGoesAway: files go on without symbols, the next ones without waiting.
+// TestProgramGoesAway checks that files are read without symbols once the program is
+// missing, and that later files do not wait.
 func TestProgramGoesAway(t *testing.T) {
 	program := writeProgram(t, allFeatures, "exit 1")
 	p := openPool(t, program, nil)

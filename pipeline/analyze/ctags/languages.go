@@ -2,7 +2,7 @@ package ctags
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// ctagsNames are the languages that only ctags reads, with their names there.
+// ctagsNames maps the languages that only ctags reads to their ctags names.
 var ctagsNames = map[code.Language]string{
 	"ActionScript":     "Flex",
 	"Ada":              "Ada",
@@ -38,7 +38,7 @@ var ctagsNames = map[code.Language]string{
 	"reStructuredText": "ReStructuredText",
 }
 
-// kindNames are our words for kinds that ctags calls differently in some languages.
+// kindNames maps ctags kinds to our names for them where the two differ.
 var kindNames = map[string]code.SymbolKind{
 	"augroup":          "group",
 	"component":        "field",
@@ -68,11 +68,10 @@ var kindNames = map[string]code.SymbolKind{
 	"var":              "variable",
 }
 
-// kindSet has our word for each kind that the program lists. A tag of another kind is left
-// out, so that what a text makes ctags say cannot fill the table of kinds of a segment.
+// kindSet maps each kind that the program lists to our name for it. Tags of other kinds are
+// dropped, so that a hostile text cannot make ctags fill a segment's table of kinds.
 type kindSet map[string]code.SymbolKind
 
-// newKindSet returns the set of the kinds with those names.
 func newKindSet(names []string) kindSet {
 	kinds := make(kindSet, len(names))
 	for _, name := range names {

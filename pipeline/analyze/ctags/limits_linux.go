@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a process. The processor time is that of its whole life: it also ends a process
-// that loops after Quarry was killed. A process that reaches it is replaced.
+// Bounds of a process. The processor time counts over the lifetime of the process, so that
+// the limit also ends a process that loops after Quarry was killed. A process that reaches
+// it is replaced.
 const (
 	maxMemoryBytes      = 1 << 30
 	maxProcessorSeconds = 600
 )
 
-// limitProcess bounds what a process may use.
+// limitProcess limits the memory and processor time of a process and disables core dumps.
 func limitProcess(pid int) error {
 	for resource, limit := range map[int]uint64{unix.RLIMIT_AS: maxMemoryBytes, unix.RLIMIT_CPU: maxProcessorSeconds, unix.RLIMIT_CORE: 0} {
 		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {

@@ -2,5 +2,5 @@
 
 package ctags
 
-// limitProcess does nothing: the limits of another process can be set on Linux only.
+// limitProcess does nothing: only Linux can set the limits of another process.
 func limitProcess(int) error { return nil }

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What became of a file, and why a process was replaced.
+// Results of files, and reasons why processes were replaced.
 const (
 	resultComplete = "complete"
 	resultTimeout  = "timeout"
@@ -21,7 +21,7 @@ type Metrics struct {
 	restarts *prometheus.CounterVec
 }
 
-// NewMetrics returns metrics that are registered at reg, unless that is nil.
+// NewMetrics returns metrics and registers them with reg unless it is nil.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		files: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -51,8 +51,8 @@ func (m *Metrics) countRestart(err error) {
 	m.restarts.WithLabelValues(resultOf(err, reasonCrash)).Inc()
 }
 
-// resultOf names an error; other is the name of those that are neither ErrTimeout nor
-// ErrLimit.
+// resultOf returns the label for an error, or other for errors that are neither ErrTimeout
+// nor ErrLimit.
 func resultOf(err error, other string) string {
 	switch {
 	case err == nil:

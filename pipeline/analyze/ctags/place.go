@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// maxSearchBytes bounds the part of a line in which names are looked for.
+	// maxSearchBytes bounds the part of a line that is searched for names.
 	maxSearchBytes = 16 << 10
-	// maxScopeBytes and maxScopeNames bound the scope of a tag that is read.
+	// maxScopeBytes and maxScopeNames bound the scope of a tag. Larger ones are ignored.
 	maxScopeBytes = 1 << 10
 	maxScopeNames = 64
 )
 
-// placeTags returns the tags as symbols. ctags names the line of a definition, not its
-// column: a name that does not occur on its line is left out, and so is a further tag of
-// the same occurrence.
+// placeTags converts tags to symbols. ctags reports the line of a definition but not its
+// column, so placeTags searches the line for the name. It drops tags whose name does not
+// occur on the line, and tags for an occurrence that already has one.
 func placeTags(text []byte, tags []tag, kinds kindSet) []code.Symbol {
 	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.Line, b.Line) })
 	defined := definedNames(tags)
 	symbols := make([]code.Symbol, 0, len(tags))
 	lines := uint32(bytes.Count(text, []byte("\n"))) + 1
 	number, start := uint32(1), 0
-	searched := map[string]int{} // of names on this line, where the search goes on
+	searched := map[string]int{} // by name, the offset at which the search of this line continues
 	for i := range tags {
 		t := &tags[i]
 		if t.Line == 0 || t.Line > lines {
@@ -44,7 +44,7 @@ func placeTags(text []byte, tags []tag, kinds kindSet) []code.Symbol {
 		at := findName(line, t.Name, searched[t.Name])
 		kind := kinds[t.Kind]
 		if at < 0 {
-			searched[t.Name] = len(line) + 1 // it is not looked for again
+			searched[t.Name] = len(line) + 1 // not searched for again on this line
 			continue
 		}
 		if kind == "" {
@@ -62,8 +62,8 @@ func placeTags(text []byte, tags []tag, kinds kindSet) []code.Symbol {
 	return symbols
 }
 
-// findName returns where a line has a name as a whole word, from an offset on; -1 if it
-// has not.
+// findName returns the offset of the first whole-word occurrence of name in line at or
+// after from, or -1 if there is none.
 func findName(line []byte, name string, from int) int {
 	for from <= len(line) {
 		at := bytes.Index(line[from:], []byte(name))
@@ -84,7 +84,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf
 }
 
-// definition is a name of a kind, as ctags says it.
+// definition is a name and its kind as ctags reports them.
 type definition struct{ kind, name string }
 
 func definedNames(tags []tag) map[definition]bool {
@@ -95,11 +95,12 @@ func definedNames(tags []tag) map[definition]bool {
 	return defined
 }
 
-// scopeSeparators are what ctags puts between the names of a scope, by language.
+// scopeSeparators are the separators that ctags puts between the names of a scope. They
+// depend on the language.
 var scopeSeparators = []string{`""`, "::", ".", "/", `\`}
 
-// findParent returns the innermost name of a tag's scope. Names may contain what separates
-// them elsewhere, so that the longest end of the scope wins which the file defines.
+// findParent returns the innermost name of a tag's scope. A name may contain the separator
+// of another language, so the longest suffix of the scope that the file defines wins.
 func findParent(defined map[definition]bool, t *tag, kinds kindSet) (string, code.SymbolKind) {
 	kind := kinds[t.ScopeKind]
 	if kind == "" || t.Scope == "" || len(t.Scope) > maxScopeBytes {

@@ -13,28 +13,30 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrTimeout says that the time for a file passed; the symbols are those found until then.
+// ErrTimeout means that the time for a file expired. The symbols found until then are
+// returned.
 var ErrTimeout = errors.New("ctags: the time for symbols is used up")
 
-// ErrLimit says that a file or what ctags says of it is too large; the symbols are those
-// found until then.
+// ErrLimit means that a file or the output of ctags for it is too large. The symbols found
+// until then are returned.
 var ErrLimit = errors.New("ctags: the text or its symbols exceed a limit")
 
-// ErrFailed says that ctags died while reading a file, or cannot be started.
+// ErrFailed means that ctags died while reading a file or cannot be started.
 var ErrFailed = errors.New("ctags failed")
 
-// errClosed says that the Pool is closed.
+// errClosed means that the Pool is closed.
 var errClosed = errors.New("the server stops")
 
-// Bounds of one file, besides its time.
+// Bounds for one file, in addition to its time.
 const (
 	maxTextBytes = 8 << 20
-	// maxCrashes is how many processes may die of one file.
+	// maxCrashes is the number of processes that may die while reading one file.
 	maxCrashes = 2
 )
 
-// A process that does not start is tried again after 50 ms, 100 ms and so on. Then files
-// go on without symbols for a while, so that a broken program does not stall indexing.
+// If a process does not start, another attempt follows after 50 ms, 100 ms and so on. After
+// startAttempts, files are indexed without symbols for startPause, so that a broken program
+// does not stall indexing.
 const (
 	startAttempts   = 5
 	firstStartPause = 50 * time.Millisecond
@@ -44,13 +46,14 @@ const (
 // DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = 5 * time.Second
 
-// Options configure a Pool. Program, Metrics and Logger are required.
+// Options configures a Pool. Program, Metrics and Logger are required.
 type Options struct {
 	// Program is the absolute path of universal-ctags.
 	Program string
-	// TempDir is where the empty working directory is made. Default: that of the system.
+	// TempDir is the parent of the empty working directory. Default: the system's directory
+	// for temporary files.
 	TempDir string
-	// Processes bounds the processes. Default: one per processor that Go uses.
+	// Processes bounds the number of processes. Default: GOMAXPROCS.
 	Processes int
 	// Timeout bounds the time for one file.
 	Timeout time.Duration
@@ -68,7 +71,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Pool reads files with processes of ctags. Close stops them.
+// Pool reads files with ctags processes. The caller must close it.
 type Pool struct {
 	o         Options
 	directory string
@@ -79,15 +82,16 @@ type Pool struct {
 	cancel    context.CancelFunc
 }
 
-// slot is the place of one process.
+// slot holds at most one process.
 type slot struct {
 	process *process // nil while there is none
-	// pausedUntil is when a process is started again after startAttempts failed.
+	// pausedUntil is the time of the next attempt to start a process after startAttempts
+	// failed.
 	pausedUntil time.Time
 }
 
-// Open returns a Pool if the program can do what the Pool needs. It starts a process to
-// see that the sandbox works on this machine.
+// Open checks the program and returns a Pool. It starts a process to verify that the sandbox
+// works on this machine.
 func Open(ctx context.Context, o Options) (*Pool, error) {
 	o = o.withDefaults()
 	languages, kinds, err := examineProgram(ctx, o.Program)
@@ -111,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Close stops the processes once the files that they read are done.
+// Close waits for the files being read, then stops the processes.
 func (p *Pool) Close() error {
 	p.cancel()
 	for range cap(p.slots) {
@@ -128,8 +132,8 @@ func (p *Pool) Supports(language code.Language) bool {
 	return ok
 }
 
-// FindSymbols returns the symbols that text defines, in order of Offset. The error wraps
-// ErrTimeout or ErrLimit, and then there are some; or ErrFailed, and then there are none.
+// FindSymbols returns the symbols that text defines, ordered by Offset. With an error that
+// wraps ErrTimeout or ErrLimit, it returns the symbols found so far; with ErrFailed, none.
 func (p *Pool) FindSymbols(language code.Language, text []byte) ([]code.Symbol, error) {
 	if len(text) == 0 || !p.Supports(language) {
 		return nil, nil
@@ -139,7 +143,7 @@ func (p *Pool) FindSymbols(language code.Language, text []byte) ([]code.Symbol, 
 	return placeTags(text, tags, p.kinds), err
 }
 
-// readTags has a process read the text.
+// readTags passes the text to a process, after waiting for a free one.
 func (p *Pool) readTags(ctagsLanguage string, text []byte) ([]tag, error) {
 	if len(text) > maxTextBytes {
 		return nil, ErrLimit
@@ -172,7 +176,7 @@ func (p *Pool) readTags(ctagsLanguage string, text []byte) ([]tag, error) {
 	}
 }
 
-// ensureProcess starts the process of the slot unless it runs.
+// ensureProcess starts the process of the slot unless it is running.
 func (p *Pool) ensureProcess(s *slot) error {
 	if s.process != nil {
 		return nil
@@ -202,8 +206,8 @@ func (p *Pool) ensureProcess(s *slot) error {
 	}
 }
 
-// startProcess starts a process in the empty directory, which is made again if it was
-// removed with the temporary files.
+// startProcess starts a process in the empty directory. It recreates the directory if a
+// cleanup of temporary files removed it.
 func (p *Pool) startProcess() (*process, error) {
 	if err := os.MkdirAll(p.directory, 0o700); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what a process says of one file.
+// Bounds of the output for one file and of the start of a process.
 const (
 	maxOutputBytes = 32 << 20
 	maxLineBytes   = 16 << 10
@@ -27,7 +27,7 @@ type process struct {
 	out   *bufio.Reader
 }
 
-// tag is what ctags says of a definition, and other lines of its output.
+// tag is a line of output: a definition or, by Type, another message.
 type tag struct {
 	Type      string `json:"_type"`
 	Name      string `json:"name"`
@@ -39,7 +39,8 @@ type tag struct {
 	Message   string `json:"message"`
 }
 
-// newCommand returns a command of ctags that sees neither options nor the environment.
+// newCommand returns a ctags command that reads no option files and does not inherit the
+// environment.
 func newCommand(program, directory string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(program, append([]string{"--options=NONE"}, arguments...)...)
 	cmd.Dir, cmd.Env = directory, []string{"PATH=/usr/bin:/bin"}
@@ -82,8 +83,8 @@ func startProcess(program, directory string, languages languageSet) (*process, e
 	return p, nil
 }
 
-// runBounded calls f and kills the process if that takes longer than timeout, which
-// makes f fail. Then the error is ErrTimeout.
+// runBounded calls f. If f takes longer than timeout, runBounded kills the process, which
+// makes f fail, and returns ErrTimeout.
 func (p *process) runBounded(timeout time.Duration, f func() error) error {
 	timer := time.AfterFunc(timeout, func() { _ = p.cmd.Process.Kill() })
 	err := f()
@@ -93,14 +94,14 @@ func (p *process) runBounded(timeout time.Duration, f func() error) error {
 	return err
 }
 
-// kill ends the process, if it still runs, and frees what it has.
+// kill ends the process if it is still running and releases its resources.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
-	_ = p.cmd.Wait()         // which closes the pipes; it was killed
+	_ = p.cmd.Process.Kill() // it may have exited
+	_ = p.cmd.Wait()         // closes the pipes; the error only reports the kill
 }
 
-// readTags sends a file and returns its tags. After an error, which may come with some of
-// the tags, the process is of no further use.
+// readTags sends a file and returns its tags. After an error, it may still return some tags,
+// and the process must not be used again.
 func (p *process) readTags(name string, text []byte, timeout time.Duration) (tags []tag, err error) {
 	err = p.runBounded(timeout, func() error {
 		if err := p.sendFile(name, text); err != nil {
@@ -112,7 +113,7 @@ func (p *process) readTags(name string, text []byte, timeout time.Duration) (tag
 	return tags, err
 }
 
-// sendFile writes a request. ctags reads all of it before it answers.
+// sendFile writes a request. ctags reads the whole request before it answers.
 func (p *process) sendFile(name string, text []byte) error {
 	request, err := json.Marshal(map[string]any{"command": "generate-tags", "filename": name, "size": len(text)})
 	if err != nil {
@@ -150,8 +151,8 @@ func (p *process) receiveTags() (tags []tag, err error) {
 	}
 }
 
-// readLine reads a line of output and its length; nil for one that is too long, which
-// only a tag without use has.
+// readLine reads a line of output and returns it with its length. It returns nil for a line
+// that is too long, which can only be an unusable tag.
 func (p *process) readLine() (*tag, int, error) {
 	line, err := p.out.ReadSlice('\n')
 	n := len(line)

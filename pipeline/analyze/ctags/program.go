@@ -13,13 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrUnusable says that the program is not the ctags that is needed.
+// ErrUnusable means that the program is not a suitable ctags.
 var ErrUnusable = errors.New("unusable ctags")
 
-// neededFeatures are what the program must be built with.
+// neededFeatures are the features with which the program must be built.
 var neededFeatures = []string{"interactive", "sandbox", "json"}
 
-// examineProgram returns the languages that the program reads, and its kinds.
+// examineProgram checks the program and returns its languages and kinds.
 func examineProgram(ctx context.Context, program string) (languageSet, kindSet, error) {
 	const remedy = "give the absolute path of a universal-ctags that is built with libseccomp and libjansson, as the package universal-ctags of Debian is, or leave the setting empty"
 	if !filepath.IsAbs(program) {
@@ -51,8 +51,8 @@ func examineProgram(ctx context.Context, program string) (languageSet, kindSet, 
 	return languages, newKindSet(kinds), nil
 }
 
-// listWords returns one column of the table that the program prints, without languages that
-// are disabled.
+// listWords returns one column of the table that the program prints for argument, without
+// disabled entries.
 func listWords(ctx context.Context, program, argument string, column int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -71,11 +71,11 @@ func listWords(ctx context.Context, program, argument string, column int) ([]str
 	return words, nil
 }
 
-// languageSet has the name at ctags of each language that it reads.
+// languageSet maps each language that the program reads to its ctags name.
 type languageSet map[code.Language]string
 
-// mapArguments maps a file extension to each language that no other has, so that neither
-// names nor contents of files choose the parser.
+// mapArguments returns arguments that map a unique file extension to each language, so that
+// neither the name nor the content of a file selects the parser.
 func (l languageSet) mapArguments() []string {
 	arguments := make([]string, 0, len(l))
 	for _, name := range l {
@@ -87,5 +87,5 @@ func (l languageSet) mapArguments() []string {
 
 func makeExtension(ctagsName string) string { return "quarry" + strings.ToLower(ctagsName) }
 
-// fileName is what a process takes for the name of a file.
+// fileName returns the made-up file name that selects the parser.
 func fileName(ctagsName string) string { return "text." + makeExtension(ctagsName) }
