@@ -6,8 +6,8 @@ var (
 	less = newCSS("SCSS, Less", []comment{slashStar, slashSlash})
 )
 
-// newCSS returns the table of a language of style sheets. What a selector names is
-// found by readStyles: it may name several things.
+// newCSS returns the table of a style sheet language. It has no rules: readStyles finds
+// the names, because a selector may contain several.
 func newCSS(languages string, comments []comment) table {
 	return table{
 		languages: languages,
@@ -22,8 +22,8 @@ func newCSS(languages string, comments []comment) table {
 	}
 }
 
-// readStyles records the classes and ids that a selector names, and what at-rules
-// and declarations define.
+// readStyles records the classes, IDs and placeholders in a selector, and the definitions in
+// at-rules and declarations.
 func readStyles(p *tableParser, end byte) {
 	s := p.stmt
 	switch {

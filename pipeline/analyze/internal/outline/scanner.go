@@ -197,7 +197,7 @@ func (s *scanner) irregularWord(start, pos int) token {
 // maxEscapeDigits bounds the digits of an escape in a style sheet.
 const maxEscapeDigits = 6
 
-// escapedEnd returns the end of the word with escapes that begins at start.
+// escapedEnd returns the end of the word at start, which may contain escapes.
 func (s *scanner) escapedEnd(start int) int {
 	src, class, pos := s.src, &s.lex.class, start
 	for pos < len(src) && class[src[pos]] >= classWord {
@@ -217,8 +217,8 @@ func (s *scanner) escapedEnd(start int) int {
 				pos++
 			}
 		case pos < len(src) && src[pos] != '\n' && src[pos] != '\r':
-			pos++ // what follows it of a character beyond ASCII is of the word, too
-		default: // it escapes nothing
+			pos++ // further bytes of a non-ASCII character continue the word
+		default: // a backslash that escapes nothing
 			return max(pos-1, start+1)
 		}
 	}

@@ -25,11 +25,11 @@ type table struct {
 	endNames bool
 	// labels means that ":" and a name may follow the terminator of a statement.
 	labels bool
-	// selectors says that a statement which begins with "." or "#" may end at a comma once it
-	// is long: a list of selectors, which has no bound.
+	// selectors means that a long statement that begins with "." or "#" may end at a comma:
+	// it is a list of selectors, which can have any length.
 	selectors bool
-	// attributes are words of which, with names after "@" and groups, a statement consists
-	// that a colon ends: "public:", "extern (C):".
+	// attributes are words that form a label: a statement that ends with a colon and consists
+	// only of these words, names after "@" and groups, such as "public:" or "extern (C):".
 	attributes string
 	// terminators are words that end a statement.
 	terminators string
