@@ -1,7 +1,7 @@
-// Package openapitest gives tests the OpenAPI document as an independent library reads
-// it: it is for tests.
+// Package openapitest loads the OpenAPI document with an independent library. It is for
+// tests.
 //
-// It answers the question "what does another reader of our document see?".
+// It answers the question "how does another OpenAPI implementation read our document?".
 package openapitest
 
 import (
@@ -28,7 +28,7 @@ func Load(t testing.TB) *openapi3.T {
 	return Parse(t, b)
 }
 
-// Parse returns the document that b is.
+// Parse parses an OpenAPI document.
 func Parse(t testing.TB, b []byte) *openapi3.T {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(b)
@@ -38,7 +38,7 @@ func Parse(t testing.TB, b []byte) *openapi3.T {
 	return document
 }
 
-// NewRouter returns what finds the operation of a request in a document.
+// NewRouter returns a router that finds the operation of a request in a document.
 func NewRouter(t testing.TB, document *openapi3.T) routers.Router {
 	t.Helper()
 	router, err := gorillamux.NewRouter(document)
