@@ -1,4 +1,4 @@
-// Package storetest keeps the files of a store in memory: it is for tests.
+// Package storetest keeps the files of a store in memory. It is for tests.
 //
 // It answers the question "what is left of a store after a power failure?".
 package storetest
@@ -23,12 +23,12 @@ func NewMemory() *Memory { return newMemory(vfs.NewCrashableMem()) }
 
 func newMemory(fs *vfs.MemFS) *Memory { return &Memory{fs, fs} }
 
-// FileSystem returns m as a store.Options.FileSystem.
+// FileSystem returns the file system for store.Options.FileSystem.
 func (m *Memory) FileSystem() vfs.FS { return m.hooked }
 
 // BeforeWrites sets a function that is called before every operation that changes the
-// file system, including syncs, of stores that are opened from now on. It is called on
-// the goroutine of the operation, possibly concurrently. f may call Crash.
+// file system, including syncs. It affects only stores that are opened afterward. f is
+// called on the goroutine of the operation, possibly concurrently. It may call Crash.
 func (m *Memory) BeforeWrites(f func()) {
 	m.hooked = errorfs.Wrap(m.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
