@@ -91,8 +91,8 @@ func CheckDelivery(t *testing.T, d ingest.Delivery, err error) {
 	}
 }
 
-// Fuzz passes mutations of the payloads, with a header that names the event, to a
-// translator.
+// Fuzz passes mutations of the seeds, which map event names to payloads, to a translator.
+// Unless header is empty, the request carries the event name in it.
 func Fuzz(f *testing.F, header string, translator ingest.Translator, seeds map[string]string) {
 	for name, payload := range seeds {
 		f.Add(name, []byte(payload))
