@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// connectionsPath is the address of the page of connections.
+// connectionsPath is the path of the connections page.
 const connectionsPath = "/admin/connections"
 
 func (s *Server) connectionsPage(w http.ResponseWriter, v *pageRequest) error {
@@ -23,7 +23,7 @@ func (s *Server) showConnections(w http.ResponseWriter, v *pageRequest, f form, 
 	return s.renderPage(w, v, view{template: "connections", title: s.texts.mustFormat("connections"), status: status, form: f, data: list})
 }
 
-// syncConnection has the connection that the form names synced now.
+// syncConnection requests an immediate sync of the connection that the form names.
 func (s *Server) syncConnection(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
