@@ -263,7 +263,7 @@ func TestTablesAreTakenOver(t *testing.T) {
 	}
 }
 
-// rebuildPlaces returns an equal copy of places.
+// rebuildPlaces returns a copy of the places of a segment.
 func rebuildPlaces(s Segment) *segment.Places {
 	b := segment.NewPlacesBuilder(s.Reader.Documents())
 	for i := range s.Places.Len() {
