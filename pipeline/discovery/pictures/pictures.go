@@ -114,7 +114,7 @@ func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, con
 	}
 	p := l.fetchPicture(ctx, key)
 	if err := ctx.Err(); err != nil {
-		return nil, "", err // the caller canceled, which is no result for the picture
+		return nil, "", err // the caller canceled, which says nothing about the picture
 	}
 	l.keepPicture(key, p)
 	return p.body, p.kind, p.err
@@ -133,7 +133,7 @@ func (l *Loader) keepPicture(key pictureKey, p picture) {
 	l.mu.kept.Put(key, p, int64(len(p.body)+entryBytes))
 }
 
-// fetchPicture fetches a picture or returns why there is none.
+// fetchPicture fetches a picture. If that fails, the picture holds the error.
 func (l *Loader) fetchPicture(ctx context.Context, key pictureKey) picture {
 	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()

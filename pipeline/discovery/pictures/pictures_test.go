@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 		if len(r.Cookies()) > 0 || r.Header.Get("Authorization") != "" || r.Header.Get("Private-Token") != "" {
 			t.Errorf("%s has a credential: %v", r.URL, r.Header)
 		}
-		w.Header().Set("Content-Type", "image/svg+xml") // the host's header does not count
+		w.Header().Set("Content-Type", "image/svg+xml") // the host's header is ignored
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1"})
 		switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 		case "moved":
@@ -113,8 +113,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestAddressesAreGuarded checks that no address that the guard refuses is dialed,
-// neither for a picture nor for a redirect.
+// TestAddressesAreGuarded checks that addresses that the guard refuses are not dialed,
+// for a picture or for a redirect.
 func TestAddressesAreGuarded(t *testing.T) {
 	var reached atomic.Int32
 	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -205,7 +205,7 @@ func TestPicturesAreKept(t *testing.T) {
 	now = now.Add(6 * time.Hour)
 	load("image/png", 1)
 
-	// A canceled request is no result for a picture.
+	// A canceled request is not cached.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := l.Load(ctx, &code.Repository{ImageURL: host.URL + "/image/gif"}); !errors.Is(err, context.Canceled) {
