@@ -71,7 +71,7 @@ func TestStandardKnownAnswer(t *testing.T) {
 	}
 }
 
-// readStandard returns what the headers of a delivery say.
+// readStandard returns the Standard Webhooks headers of a delivery.
 func readStandard(h http.Header) signature.Standard {
 	return signature.Standard{ID: h.Get(signature.HeaderID), Timestamp: h.Get(signature.HeaderTimestamp), Signature: h.Get(signature.HeaderSignature)}
 }
