@@ -186,7 +186,7 @@ func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*a
 	pace := min(minPace, f.c.Interval/time.Duration(max(1, len(f.repositories))))
 	for _, s := range fresh {
 		s.next = readAt(known, s, f.c.Name).Add(f.c.Interval)
-		if s.next.Before(now) || s.next.After(now.Add(f.c.Interval)) { // the latter was read by a clock ahead
+		if s.next.Before(now) || s.next.After(now.Add(f.c.Interval)) { // in the latter case, a clock that was ahead set the time
 			if f.slot.Before(now) {
 				f.slot = now
 			}
@@ -196,7 +196,7 @@ func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*a
 	}
 }
 
-// readAt returns when the connection last read a repository, or zero.
+// readAt returns the time at which the connection last read a repository, or the zero time.
 func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connection string) time.Time {
 	if a := known[s.repository.ID]; a != nil && a.Connection == connection {
 		return a.ReadAt
@@ -204,7 +204,7 @@ func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connec
 	return time.Time{}
 }
 
-// scheduleDoubted makes repositories due that were doubted since the last step. The first
+// scheduleDoubted makes repositories due if they were doubted since the last step. The first
 // step omits those that were read after the doubt.
 func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 	doubts := f.r.o.Known.HostDoubts()
@@ -251,8 +251,8 @@ type doubtWindowCount struct {
 	n     int
 }
 
-// admitDoubt returns when a doubt takes effect: now, or at the end of the window if it
-// already had most.
+// admitDoubt returns the time at which a doubt takes effect: now, or the end of the window
+// if the window has already admitted the maximum, most.
 func (c *doubtWindowCount) admitDoubt(now time.Time, most int) time.Time {
 	if end := c.begun.Add(doubtWindow); now.Before(c.begun) || !now.Before(end) {
 		c.begun, c.n = now, 0
@@ -318,8 +318,9 @@ func (f *follower) openReader() error {
 	return nil
 }
 
-// recordMembers appends a reading. If the rows already equal it and include every event
-// of this process, it queues a confirmation instead.
+// recordMembers appends a reading. If the stored permissions already equal it and include
+// every event that this process appended for the repository, it queues a confirmation
+// instead.
 func (f *follower) recordMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
 	known, _ := f.r.o.Known.HostAccess()
 	a := known[s.repository.ID]

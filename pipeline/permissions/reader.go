@@ -104,7 +104,7 @@ type State struct {
 	MoreIssues int
 }
 
-// New returns a Reader without connections.
+// New returns a Reader without connections; see SetConnections.
 func New(o Options) (*Reader, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -148,15 +148,16 @@ func (r *Reader) clearStates() {
 	clear(r.mu.states)
 }
 
-// group is the consumer group of the processes that read permissions. groupTopic has one
-// partition: the process that is assigned it reads.
+// group is the consumer group of the processes that read permissions. Only the process that
+// is assigned partition 0 of groupTopic reads.
 const (
 	group      = "quarry-permissions"
 	groupTopic = event.TopicAccounts
 	rejoinWait = time.Second
 )
 
-// Run reads while the group assigns the partition to this process, until ctx ends.
+// Run reads permissions while the group assigns the partition to this process, until ctx
+// ends.
 func (r *Reader) Run(ctx context.Context) error {
 	for {
 		err := r.o.Log.Join(ctx, group, groupTopic, r.readAssigned)
@@ -173,7 +174,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	}
 }
 
-// readAssigned reads while the partition is assigned to this process.
+// readAssigned reads permissions while the partition is assigned to this process.
 func (r *Reader) readAssigned(ctx context.Context, a eventlog.Assignment) error {
 	if a.Partition() != 0 {
 		<-ctx.Done()
