@@ -327,8 +327,8 @@ func (d *describer) docString(stop int) string {
 	return ""
 }
 
-// cutDoc bounds a line of documentation. A carriage return inside of it, which ends no line
-// here, becomes a blank.
+// cutDoc bounds a line of documentation. It replaces carriage returns inside the line with
+// blanks.
 func cutDoc(s string) string {
 	s = strings.ReplaceAll(s, "\r", " ")
 	for len(s) > code.MaxDocBytes {
