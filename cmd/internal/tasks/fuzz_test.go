@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,5 +29,14 @@ func TestFuzzGivesEachTargetItsTurn(t *testing.T) {
 	}
 	if _, err := os.Stat(reached); err != nil {
 		t.Errorf("the second target had no turn after the first failed: %v", err)
+	}
+}
+
+// TestFuzzEndsWithItsContext checks that no target is fuzzed after the context has ended.
+func TestFuzzEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := (&fuzzTask{Time: time.Hour}).Run(ctx); err == nil {
+		t.Error("fuzzing succeeded without a target, want the end of the context")
 	}
 }
