@@ -71,7 +71,7 @@ func TestConformance(t *testing.T) {
 		for _, id := range slices.Sorted(maps.Keys(r.world.Repositories))[:min(1, len(r.world.Repositories))] {
 			partition := r.world.Repositories[id].Partition
 			last, next := upload(id, "", len(records)), upload(id, "", len(records)+1)
-			records = append(records, r.world.Append(partition, last), r.world.Append(partition, deletion(id, last.Object)), r.world.Append(partition, next))
+			records = append(records, r.world.Append(partition, last), r.world.Append(partition, newScipDeletion(id, last.Object)), r.world.Append(partition, next))
 		}
 	}
 	projectiontest.Conform(t, records, r.world.Objects, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
@@ -240,7 +240,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func deletion(id code.RepositoryID, object string) *event.ScipDeleted {
+func newScipDeletion(id code.RepositoryID, object string) *event.ScipDeleted {
 	return &event.ScipDeleted{Repository: id, Object: object, At: time.Unix(8, 0)}
 }
 
@@ -283,12 +283,12 @@ func TestUploadsAreKept(t *testing.T) {
 	apply(upload(7, "", 4), "scip-4", "scip-3", "scip-2")
 	apply(again, "scip-again", "scip-4", "scip-3")
 	apply(registered, "scip-again", "scip-4", "scip-3")
-	apply(deletion(7, "scip-4"), "scip-again", "scip-3")
-	apply(deletion(7, "scip-4"), "scip-again", "scip-3")
-	apply(deletion(7, "scip-2"), "scip-again", "scip-3") // replaced before
-	apply(deletion(8, "scip-3"), "scip-again", "scip-3") // of another repository
+	apply(newScipDeletion(7, "scip-4"), "scip-again", "scip-3")
+	apply(newScipDeletion(7, "scip-4"), "scip-again", "scip-3")
+	apply(newScipDeletion(7, "scip-2"), "scip-again", "scip-3") // replaced before
+	apply(newScipDeletion(8, "scip-3"), "scip-again", "scip-3") // of another repository
 	apply(upload(7, "", 4), "scip-4", "scip-again", "scip-3")
-	apply(deletion(7, "scip-again"), "scip-4", "scip-3")
+	apply(newScipDeletion(7, "scip-again"), "scip-4", "scip-3")
 	apply(&event.ErasureRequested{Repository: 7, Path: "secret", At: time.Unix(9, 0)})
 	apply(upload(7, "", 5), "scip-5")
 	for n := range event.MaxScipUploads + 5 {

@@ -21,7 +21,7 @@ const (
 	StepLoad    Step = "load"    // throughput
 	StepStable  Step = "stable"  // whether the same request returns the same list
 	StepStream  Step = "stream"  // first part of a streamed answer
-	StepScans   Step = "scans"   // exact counts for which an index is of little help
+	StepScans   Step = "scans"   // exact counts that an index hardly speeds up
 	StepPushes  Step = "pushes"  // freshness
 
 	// These steps create their own indexes and are run last.

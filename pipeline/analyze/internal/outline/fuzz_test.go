@@ -77,8 +77,8 @@ func extractChecked(t testing.TB, language code.Language, text []byte) {
 	checkInvariants(t, text, symbols)
 }
 
-// fuzzed are the languages that are fuzzed: all, or the one that QUARRY_FUZZ_LANGUAGE names.
-func fuzzed(t testing.TB) []code.Language {
+// fuzzedLanguages are the languages that are fuzzed: all, or the one that QUARRY_FUZZ_LANGUAGE names.
+func fuzzedLanguages(t testing.TB) []code.Language {
 	only := code.Language(os.Getenv("QUARRY_FUZZ_LANGUAGE"))
 	switch {
 	case only == "":
@@ -91,7 +91,7 @@ func fuzzed(t testing.TB) []code.Language {
 
 // FuzzExtract checks every grammar against the invariants on any text.
 func FuzzExtract(f *testing.F) {
-	languages := fuzzed(f)
+	languages := fuzzedLanguages(f)
 	for _, source := range scripts(f) {
 		for i := range languages {
 			f.Add(uint8(i), source)

@@ -73,7 +73,7 @@ func TestTokensOfBrokenSource(t *testing.T) {
 
 // FuzzTokens checks the invariants of the tokens and descriptions of any text.
 func FuzzTokens(f *testing.F) {
-	languages := fuzzed(f)
+	languages := fuzzedLanguages(f)
 	for i, language := range languages {
 		for _, source := range scriptsByLanguage(f)[code.Language(strings.ReplaceAll(string(language), " ", "_"))] {
 			f.Add(uint8(i), source)
