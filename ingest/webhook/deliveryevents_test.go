@@ -113,7 +113,7 @@ func (x *teller) sendRefused(id string) {
 	}
 }
 
-func TestTold(t *testing.T) {
+func TestDeliveryEventsAreAppended(t *testing.T) {
 	x := newTeller(t)
 	postDelivery(x, "d-1", push)
 	postDelivery(x, "d-1", push)

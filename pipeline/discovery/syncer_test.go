@@ -214,7 +214,7 @@ func (w *world) run(f func()) {
 
 var errDown = &hostapi.Error{Code: hostapi.Unreachable}
 
-func TestWhatTheHostHasIsRegistered(t *testing.T) {
+func TestListedRepositoriesAreRegistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.setHost("a", nil, found(1, "o/one"), found(2, "o/two"))
@@ -333,7 +333,7 @@ func namesOf(what, by string, repos []Found) (out []string) {
 	return out
 }
 
-func TestARemovedConnectionGivesItsRepositoriesUp(t *testing.T) {
+func TestRemovedConnectionReleasesItsRepositories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.setHost("a", nil, found(1, "o/one"), found(2, "o/two"))
@@ -352,9 +352,9 @@ func TestARemovedConnectionGivesItsRepositoriesUp(t *testing.T) {
 	})
 }
 
-// TestAHeldRepositoryGoesOver checks that a repository that one connection no longer
-// lists moves to another that does, and stays while that is unknown.
-func TestAHeldRepositoryGoesOver(t *testing.T) {
+// TestRepositoryMovesToAnotherConnection checks that a repository that one connection no
+// longer lists moves to another that does, and stays while that is unknown.
+func TestRepositoryMovesToAnotherConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.mu.registered[1] = code.Repository{ID: 1, Kind: code.GitHub, Name: "host/o/one", CloneURL: "https://host/o/one.git", DefaultBranch: "main", Connection: "a"}
@@ -370,7 +370,7 @@ func TestAHeldRepositoryGoesOver(t *testing.T) {
 	})
 }
 
-func TestWhatIsRegisteredByHandStays(t *testing.T) {
+func TestManualRegistrationIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.mu.registered[9] = code.Repository{ID: 9, Kind: code.GenericGitHost, Name: "mine", CloneURL: "https://host/o/one.git"}
@@ -420,7 +420,7 @@ func TestTooManyRepositories(t *testing.T) {
 	})
 }
 
-func TestALogThatIsDown(t *testing.T) {
+func TestUnavailableLogIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.mu.down = true

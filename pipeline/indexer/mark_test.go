@@ -72,9 +72,9 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 	}
 }
 
-// TestAProcessWithoutMirrorsReadsNothingOld takes over a partition without any mirror of
+// TestProcessWithoutMirrorsReadsNoOldRecords takes over a partition without any mirror of
 // it: only records that may have overtaken the next one are read.
-func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
+func TestProcessWithoutMirrorsReadsNoOldRecords(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "0\n")
 	b.registerRepository()

@@ -363,9 +363,9 @@ func TestPendingEventsAreNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestWhatLeavesIsTakenBack checks that permissions are revoked for repositories that
+// TestPermissionsAreRevoked checks that permissions are revoked for repositories that
 // were removed, became public or moved to another connection.
-func TestWhatLeavesIsTakenBack(t *testing.T) {
+func TestPermissionsAreRevoked(t *testing.T) {
 	w := newWorld(t, 4)
 	f := w.follower()
 	w.runFor(f, 10*time.Second)

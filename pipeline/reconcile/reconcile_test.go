@@ -21,7 +21,7 @@ func letTimePass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestALostPushIsToldOnce(t *testing.T) {
+func TestLostPushIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
@@ -53,7 +53,7 @@ func TestALostPushIsToldOnce(t *testing.T) {
 }
 
 // A branch that moved on the host before its webhook arrives is not drift.
-func TestAPushUnderWayIsNoDrift(t *testing.T) {
+func TestUnfinishedPushIsNotDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
@@ -79,7 +79,7 @@ func TestAPushUnderWayIsNoDrift(t *testing.T) {
 }
 
 // A backlog of any length is not drift, and neither is a push that is stuck in it.
-func TestWhatWaitsInTheLogIsNoDrift(t *testing.T) {
+func TestPendingPushIsNotDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")
@@ -148,7 +148,7 @@ func TestManyDifferencesAreOne(t *testing.T) {
 }
 
 // A difference that indexing does not resolve is announced with backoff and counted once.
-func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
+func TestPersistentDriftIsReportedWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
@@ -172,7 +172,7 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 
 // A push that was given up, and an import that was, are announced again, and do not count
 // as lost deliveries.
-func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
+func TestFailedPushIsReportedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")

@@ -150,9 +150,9 @@ func TestRemovalEndsWhatItsLaneDoes(t *testing.T) {
 	}
 }
 
-// TestAHandlerThatIgnoresItsContextIsLeftBehind runs a handler that returns only when the
+// TestHandlerThatIgnoresItsContextIsAbandoned runs a handler that returns only when the
 // test lets it. Options.Name hangs as well, as on a disk that does not respond.
-func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
+func TestHandlerThatIgnoresItsContextIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, seen, let := newLiveLog(), new(values), make(chan struct{})
 		name := func(event.Record) string { <-let; return "a" }

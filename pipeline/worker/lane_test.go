@@ -98,7 +98,7 @@ func (l *memoryLog) committed() event.Offset {
 	return l.next
 }
 
-func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
+func TestSlowKeyDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("a slow b -- a slow c b")
 		let := make(chan struct{})
@@ -187,9 +187,9 @@ func TestTheWindowHoldsSoManyRecordsAndBytes(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsHandledAsOne blocks a key: the records that arrive in the meantime form
-// one batch, up to the bound.
-func TestWhatWaitsIsHandledAsOne(t *testing.T) {
+// TestWaitingRecordsFormOneBatch blocks a key: the records that arrive in the meantime
+// form one batch, up to the bound.
+func TestWaitingRecordsFormOneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("a a b a a a a a")
 		var sizes []int
@@ -243,8 +243,8 @@ func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 	}
 }
 
-// TestAWaitTakesNoPlace runs with one slot and a key whose attempts all fail.
-func TestAWaitTakesNoPlace(t *testing.T) {
+// TestBackoffReleasesTheSlot runs with one slot and a key whose attempts all fail.
+func TestBackoffReleasesTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("bad a b a")
 		begun := time.Now()
@@ -264,8 +264,8 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 	})
 }
 
-// TestLongOnesHaveHalfOfThePlaces starts with imports that do not end.
-func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
+// TestLongTasksUseHalfOfTheSlots starts with imports that do not end.
+func TestLongTasksUseHalfOfTheSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("long1 long2 long3 a b long1 a")
 		let := make(chan struct{})

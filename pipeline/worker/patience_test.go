@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// TestAHostThatIsAwayHoldsUpItsOwn runs with a host that does not answer. The records
+// TestUnreachableHostDelaysOnlyItsKeys runs with a host that does not answer. The records
 // that need it wait, together with later ones of the same key; other keys continue; and
 // finally its records are given up together, within the patience.
-func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
+func TestUnreachableHostDelaysOnlyItsKeys(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		back    time.Duration // when the host is back
@@ -57,7 +57,7 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 
 // Records that failed together for another reason, and then find the host down one by
 // one, are also given up together: the patience does not start again for each record.
-func TestThePatienceIsHadOnce(t *testing.T) {
+func TestPatienceDoesNotRestartPerRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("away away away away")
 		_, stop := start(t, Options{Log: l, Lanes: 1, Attempts: 2, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {

@@ -372,9 +372,9 @@ func TestSessionsRotate(t *testing.T) {
 	}
 }
 
-// TestExpiredThingsGo checks that expired rows are removed a day later, and that this
-// does not depend on the clock of this machine.
-func TestExpiredThingsGo(t *testing.T) {
+// TestExpiredRowsAreRemoved checks that expired rows are removed a day later, and that
+// this does not depend on the clock of this machine.
+func TestExpiredRowsAreRemoved(t *testing.T) {
 	r := newRig(t)
 	r.addOneOfEach()
 	r.expectRefusal("", r.invitation("i", ""))

@@ -143,8 +143,8 @@ func TestEntriesHaveTheirIDs(t *testing.T) {
 	}
 }
 
-// TestARepeatedGroupIsOne appends a group twice, as after a lost acknowledgment.
-func TestARepeatedGroupIsOne(t *testing.T) {
+// TestRepeatedGroupCountsOnce appends a group twice, as after a lost acknowledgment.
+func TestRepeatedGroupCountsOnce(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	ev := &event.AuditRecorded{Records: []words.Record{w.randomRecord(), w.randomRecord()}}
 	w.write("a/1", ev)

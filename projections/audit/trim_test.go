@@ -117,8 +117,8 @@ func mustBeProven(t *testing.T, w *world) {
 	}
 }
 
-// TestWhatIsNotTrimmed covers the cases in which nothing is trimmed.
-func TestWhatIsNotTrimmed(t *testing.T) {
+// TestTrimKeepsUnverifiedRecords covers the cases in which nothing is trimmed.
+func TestTrimKeepsUnverifiedRecords(t *testing.T) {
 	for name, test := range map[string]struct {
 		retention time.Duration
 		change    func(w *world)
@@ -153,9 +153,9 @@ func TestWhatIsNotTrimmed(t *testing.T) {
 	}
 }
 
-// TestASealThatComesLate seals a record that is not directly before the seal: a store
+// TestLateSealDoesNotTrim seals a record that is not directly before the seal: a store
 // rebuilt from there would contain records that it cannot verify.
-func TestASealThatComesLate(t *testing.T) {
+func TestLateSealDoesNotTrim(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	w.writeHistory(20)
 	want := w.log.next(event.TopicAudit) - 1 // the seal of the last record

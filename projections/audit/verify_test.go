@@ -188,10 +188,10 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestWhoRewritesEverything changes a record and rewrites the log and the store from
+// TestRewrittenHistoryIsDetected changes a record and rewrites the log and the store from
 // there, including the chain: only the seals, and heads that were recorded elsewhere,
 // reveal it.
-func TestWhoRewritesEverything(t *testing.T) {
+func TestRewrittenHistoryIsDetected(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)
 	heads := w.heads()
@@ -268,8 +268,8 @@ func TestARebuildFromACutLog(t *testing.T) {
 	}
 }
 
-// TestAForgedBeginning trims the log before a seal made by the attacker.
-func TestAForgedBeginning(t *testing.T) {
+// TestForgedBeginningIsDetected trims the log before a seal made by the attacker.
+func TestForgedBeginningIsDetected(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(12)
 	forger := newWorld(t, nil, audit.Options{})
@@ -319,8 +319,8 @@ func TestSealsAreDue(t *testing.T) {
 	mustBeSound(t, w.verify())
 }
 
-// TestALogThatDoesNotGiveARecord tests a log with an unreadable record in the middle.
-func TestALogThatDoesNotGiveARecord(t *testing.T) {
+// TestUnreadableRecordIsFound tests a log with an unreadable record in the middle.
+func TestUnreadableRecordIsFound(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)
 	w.log.damaged = map[event.Offset]bool{9: true}

@@ -31,11 +31,11 @@ func (s successor) targetTopic() event.Topic {
 // chooseSuccessor chooses the event by the rules in the package documentation.
 func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (successor, error) {
 	if given.Position.Topic == event.TopicAccounts {
-		return successor{}, fmt.Errorf("%w: what came after it in the accounts would be undone; do it again by hand if it is still wanted, and drop the letter", ErrNoReplay)
+		return successor{}, fmt.Errorf("%w: a replay would undo later changes of accounts; if the change is still wanted, make it by hand, and drop the dead letter", ErrNoReplay)
 	}
 	_, ev, err := event.Decode(given)
 	if err != nil {
-		return successor{}, fmt.Errorf("%w: this version cannot read the record; if a newer one wrote it, upgrade, else drop the letter: %w", ErrNoReplay, err)
+		return successor{}, fmt.Errorf("%w: this version cannot read the record; if a newer one wrote it, upgrade, else drop the dead letter: %w", ErrNoReplay, err)
 	}
 	switch e := ev.(type) {
 	case *event.Push:
@@ -55,7 +55,7 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
 	}
-	return successor{}, fmt.Errorf("%w: a merge that was not applied loses nothing, the compactor makes another; drop the letter", ErrNoReplay)
+	return successor{}, fmt.Errorf("%w: a merge that was not applied loses nothing, and the compactor merges again; drop the dead letter", ErrNoReplay)
 }
 
 // repeatPush repeats a push. The new receipt time is now, because the time in the dead
@@ -88,13 +88,13 @@ func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, 
 	refresh := successor{r.newRefresh(ev.Key(), "", given.Position), anyPartition}
 	switch {
 	case later == event.TypeRepositoryRemoved:
-		return successor{}, fmt.Errorf("%w: repository %s was removed after it; drop the letter", ErrOvertaken, ev.Key())
+		return successor{}, fmt.Errorf("%w: repository %s was removed after it; drop the dead letter", ErrOvertaken, ev.Key())
 	case later != "":
 		return refresh, nil
 	case registered && catalogShows(known, says):
 		return refresh, nil
 	case !registered && ev.EventType() == event.TypeRepositoryChanged:
-		return successor{}, fmt.Errorf("%w: repository %s is not registered; drop the letter", ErrOvertaken, ev.Key())
+		return successor{}, fmt.Errorf("%w: repository %s is not registered; drop the dead letter", ErrOvertaken, ev.Key())
 	}
 	return successor{ev, anyPartition}, nil
 }
@@ -114,7 +114,7 @@ func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *e
 		return successor{}, err
 	}
 	if later != "" && later != event.TypeRepositoryRemoved {
-		return successor{}, fmt.Errorf("%w: repository %s was registered or changed after it; drop the letter, or remove the repository", ErrOvertaken, ev.Repository)
+		return successor{}, fmt.Errorf("%w: repository %s was registered or changed after it; drop the dead letter, or remove the repository", ErrOvertaken, ev.Repository)
 	}
 	return successor{ev, anyPartition}, nil
 }
@@ -132,10 +132,10 @@ func (r *Replayer) replaceScipUpload(ctx context.Context, given event.Record, ev
 		}
 		_, later, err := event.Decode(rec)
 		if err != nil {
-			return successor{}, fmt.Errorf("%w: an event after it cannot be read; upload the index again, and drop the letter: %w", ErrNoReplay, err)
+			return successor{}, fmt.Errorf("%w: an event after it cannot be read; upload the index again, and drop the dead letter: %w", ErrNoReplay, err)
 		}
 		if deleted, ok := later.(*event.ScipDeleted); !ok || deleted.Object == ev.Object {
-			return successor{}, fmt.Errorf("%w: the precise index was deleted or erased after it; drop the letter", ErrOvertaken)
+			return successor{}, fmt.Errorf("%w: the precise index was deleted or erased after it; drop the dead letter", ErrOvertaken)
 		}
 	}
 	return successor{ev, anyPartition}, nil

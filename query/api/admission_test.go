@@ -83,9 +83,9 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRouteHasToSayWhoMayAsk checks that the server does not start with a route without
-// an access rule.
-func TestRouteHasToSayWhoMayAsk(t *testing.T) {
+// TestRouteMustStateItsPermissions checks that the server does not start with a route
+// without an access rule.
+func TestRouteMustStateItsPermissions(t *testing.T) {
 	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOperator: true, api.AccessOperator + 1: false, -1: false} {
 		if err := api.CheckRoute(access); (err == nil) != fine {
 			t.Errorf("access %d: %v", access, err)
@@ -93,9 +93,9 @@ func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 	}
 }
 
-// TestUnknownRouteAsksNobody checks that the response for an unknown route does not
+// TestUnknownRouteIgnoresTheCaller checks that the response for an unknown route does not
 // depend on the caller.
-func TestUnknownRouteAsksNobody(t *testing.T) {
+func TestUnknownRouteIgnoresTheCaller(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
 	rec := sendRequest(newServer(t, w.serverOptions()), http.MethodGet, "/api/nothing", "", "wrong")

@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestListsAreThoseMadeAnew requests lists of changing catalogs as callers with different
-// permissions, and compares them with a plain sort and filter.
-func TestListsAreThoseMadeAnew(t *testing.T) {
+// TestListsEqualASortAndFilter requests lists of changing catalogs as callers with
+// different permissions, and compares them with a plain sort and filter.
+func TestListsEqualASortAndFilter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	var l listings
 	people := []auth.Visible{{}}

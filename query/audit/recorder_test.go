@@ -139,7 +139,7 @@ func TestNotesAreAppendedTogetherAndInOrder(t *testing.T) {
 	})
 }
 
-func TestAFullEventDoesNotWait(t *testing.T) {
+func TestFullEventIsFlushedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
 		err := runDuring(t, Options{Log: log, FlushEvery: time.Hour}, func(r *Recorder) {
@@ -247,7 +247,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 	})
 }
 
-func TestALossyRecorderTells(t *testing.T) {
+func TestLossyRecorderReportsLostRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader")}
 		err := runDuring(t, Options{Log: log, QueueBytes: 500, Lossy: true}, func(r *Recorder) {
@@ -395,7 +395,7 @@ func TestTheLargestRecordsFit(t *testing.T) {
 	})
 }
 
-func TestARecordThatBreaksARule(t *testing.T) {
+func TestInvalidRecordIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
 		err := runDuring(t, Options{Log: log}, func(r *Recorder) {

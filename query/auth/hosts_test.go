@@ -180,9 +180,9 @@ func TestHostEmails(t *testing.T) {
 	h.want("addresses do not count", eve, false, auth.AccessNotJoined)
 }
 
-// TestHostUserSignsNobodyIn checks that an identity at a code host cannot be used to sign
-// in.
-func TestHostUserSignsNobodyIn(t *testing.T) {
+// TestHostIdentityCannotSignIn checks that an identity at a code host cannot be used to
+// sign in.
+func TestHostIdentityCannotSignIn(t *testing.T) {
 	h := newHostWorld(t)
 	h.signIn("eve", "eve@example.org", "1042")
 	in, err := h.SignInIdentity(t.Context(), here, auth.Identified{Identity: account.Identity{Issuer: hostClaim, Subject: "1042"}})

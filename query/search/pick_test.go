@@ -114,7 +114,7 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 // the same best line. The test does not compare answers that score files with more
 // matches than their first share by the matches on their best lines, and only the
 // maxRescored likeliest files.
-func TestALimitNeverChangesWhatIsBest(t *testing.T) {
+func TestLimitKeepsTheBestFiles(t *testing.T) {
 	compared := 0
 	for seed := range uint64(40) {
 		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))

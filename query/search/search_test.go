@@ -135,9 +135,10 @@ func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
 	}
 }
 
-// TestASymbolIsOneMatch checks that a symbol counts once, however often its name contains
-// the pattern and wherever the scanned pieces of text begin, including inside a name.
-func TestASymbolIsOneMatch(t *testing.T) {
+// TestSymbolCountsAsOneMatch checks that a symbol counts once, however often its name
+// contains the pattern and wherever the scanned pieces of text begin, including inside a
+// name.
+func TestSymbolCountsAsOneMatch(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/r", DefaultBranch: "main"}}}}
 	const documents, symbols = 40, 90
 	for d := range documents {

@@ -388,9 +388,9 @@ func TestCallsEndWithTheRequest(t *testing.T) {
 	})
 }
 
-// TestWhoWaitedFindsTheBlame checks that only one of several concurrent requests for a
-// blame runs git.
-func TestWhoWaitedFindsTheBlame(t *testing.T) {
+// TestConcurrentRequestsShareABlame checks that only one of several concurrent requests
+// for a blame runs git.
+func TestConcurrentRequestsShareABlame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		git := &fakeGit{slow: time.Second}
 		b, _ := newBrowser(t, git, func(o *source.Options) { o.MaxWalks = 1 })

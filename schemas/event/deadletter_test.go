@@ -50,8 +50,9 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
-// TestLetterKeepsTheRecord checks the headers of a dead letter and its original record.
-func TestLetterKeepsTheRecord(t *testing.T) {
+// TestDeadLetterKeepsTheRecord checks the headers of a dead letter and its original
+// record.
+func TestDeadLetterKeepsTheRecord(t *testing.T) {
 	given := mustEncode(t, fullEvents()[0])
 	given.Position = Position{Topic: TopicEvents, Partition: 2, Offset: 9}
 	letter := DeadLetter(given, "worker", 3, errors.New("no route to host"))

@@ -219,9 +219,9 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 	return p
 }
 
-// TestProducerStartsAnew makes the brokers answer with each error that means a different
-// state of the producer.
-func TestProducerStartsAnew(t *testing.T) {
+// TestProducerResetsItsIdentity makes the brokers answer with each error that means a
+// different state of the producer.
+func TestProducerResetsItsIdentity(t *testing.T) {
 	for code, want := range map[kafka.Error]batchStamp{
 		kafka.OutOfOrderSequenceNumber: {producer: 1, epoch: 1},
 		kafka.UnknownProducerId:        {producer: 2},

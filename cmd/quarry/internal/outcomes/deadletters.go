@@ -79,7 +79,7 @@ func asAPIError(err error) error {
 	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
 	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
-		return fmt.Errorf("%w: the log no longer has the record; drop the letter: %w", api.ErrConflict, err)
+		return fmt.Errorf("%w: the log no longer has the record; drop the dead letter: %w", api.ErrConflict, err)
 	}
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }

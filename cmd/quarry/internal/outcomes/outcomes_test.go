@@ -11,18 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// TestALetterOfATrimmedRecord checks that a dead letter whose record was trimmed can only
-// be dropped.
-func TestALetterOfATrimmedRecord(t *testing.T) {
+// TestDeadLetterOfATrimmedRecord checks that a dead letter whose record was trimmed can
+// only be dropped.
+func TestDeadLetterOfATrimmedRecord(t *testing.T) {
 	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the dead letter") {
 		t.Errorf("refused with %v", err)
 	}
 }
 
-// TestFailedIsNoOutcomeOfTheLedger checks that waiting and failed pushes are
+// TestFailedPushesAreNotWaiting checks that waiting and failed pushes are
 // distinguished.
-func TestFailedIsNoOutcomeOfTheLedger(t *testing.T) {
+func TestFailedPushesAreNotWaiting(t *testing.T) {
 	d := &ledger.Delivery{Pushes: []ledger.Push{{Outcome: ledger.OutcomeIndexed}, {Outcome: ledger.OutcomeFailed}}}
 	for outcome, want := range map[string]bool{"": true, ledger.OutcomeIndexed: true, ledger.OutcomeFailed: true, ledger.OutcomeWaiting: false} {
 		if got := hasOutcome(d, outcome); got != want {

@@ -91,8 +91,8 @@ func TestAccountsStay(t *testing.T) {
 	}
 }
 
-// TestAccountsAreReadAnew starts with rows that another version wrote.
-func TestAccountsAreReadAnew(t *testing.T) {
+// TestAccountsAreRebuiltFromTheLog starts with rows that another version wrote.
+func TestAccountsAreRebuiltFromTheLog(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)

@@ -15,7 +15,7 @@ import (
 // requestStatus returns the status and body of a request. credential may be empty.
 func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	t.Helper()
-	response, err := asNobody(t, method, url, credential)
+	response, err := sendWithCredential(t, method, url, credential)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func TestDoorOnLoopback(t *testing.T) {
 	}
 }
 
-// TestDoorIsShut checks that a server without anonymous access serves only the probes and
-// its description of itself to callers without a credential.
-func TestDoorIsShut(t *testing.T) {
+// TestAnonymousRequestsAreRefused checks that a server without anonymous access serves
+// only the probes and its description of itself to callers without a credential.
+func TestAnonymousRequestsAreRefused(t *testing.T) {
 	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	for path, want := range map[string]int{"/api/repos": 401, "/api/source?repo=a&path=b": 401, "/healthz": 200, "/api/version": 200, "/api/none": 404} {
 		if status, body := requestStatus(t, "GET", s.URL()+path, ""); status != want {
@@ -86,9 +86,9 @@ func guardedOperations(t *testing.T) (out [][2]string) {
 	return out
 }
 
-// TestCredentialsThatAreNoGood checks that every route that checks credentials refuses an
-// invalid one, even where anonymous requests are allowed.
-func TestCredentialsThatAreNoGood(t *testing.T) {
+// TestInvalidCredentialsAreRefused checks that every route that checks credentials
+// refuses an invalid one, even where anonymous requests are allowed.
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	s := runServer(t, testConfig(t, "limits.anonymousPerSecond=0"))
 	token := operator.Token(s.o.Config.Data)
 	guarded := guardedOperations(t)

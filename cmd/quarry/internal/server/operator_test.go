@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// asNobody sends a request with the given credential, or without one.
-func asNobody(t *testing.T, method, url, credential string) (*http.Response, error) {
+// sendWithCredential sends a request with the given credential, or without one.
+func sendWithCredential(t *testing.T, method, url, credential string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)

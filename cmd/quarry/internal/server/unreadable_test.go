@@ -11,10 +11,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestWhatNobodyCanReadIsBuriedOnce appends records of later versions, of unknown types
-// and without a type to the log of a process with all roles. Each becomes one dead letter
-// of a named stage, and the later records of the partition are handled.
-func TestWhatNobodyCanReadIsBuriedOnce(t *testing.T) {
+// TestUnreadableRecordBecomesOneDeadLetter appends records of later versions, of unknown
+// types and without a type to the log of a process with all roles. Each becomes one dead
+// letter of a named stage, and the later records of the partition are handled.
+func TestUnreadableRecordBecomesOneDeadLetter(t *testing.T) {
 	t.Run("embedded log", func(t *testing.T) { buriedOnce(t, "log.partitions=1") })
 	t.Run("a Kafka broker", func(t *testing.T) {
 		broker := kafkatest.Start(t)

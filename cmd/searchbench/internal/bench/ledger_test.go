@@ -119,9 +119,9 @@ func TestParseSteps(t *testing.T) {
 	}
 }
 
-// TestImportAnewWhereTheKeptIndexDoesNotOpen checks that an index that this build cannot
+// TestUnopenableIndexIsImportedAgain checks that an index that this build cannot
 // open is not kept.
-func TestImportAnewWhereTheKeptIndexDoesNotOpen(t *testing.T) {
+func TestUnopenableIndexIsImportedAgain(t *testing.T) {
 	work := t.TempDir()
 	binary := filepath.Join(work, "quarry")
 	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho another format >&2\nexit 1\n"), 0o755); err != nil {
