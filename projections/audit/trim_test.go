@@ -117,8 +117,8 @@ func mustBeProven(t *testing.T, w *world) {
 	}
 }
 
-// TestTrimKeepsUnverifiedRecords covers the cases in which nothing is trimmed.
-func TestTrimKeepsUnverifiedRecords(t *testing.T) {
+// TestTrimKeepsEverything covers the cases in which nothing is trimmed.
+func TestTrimKeepsEverything(t *testing.T) {
 	for name, test := range map[string]struct {
 		retention time.Duration
 		change    func(w *world)
@@ -153,9 +153,9 @@ func TestTrimKeepsUnverifiedRecords(t *testing.T) {
 	}
 }
 
-// TestLateSealDoesNotTrim seals a record that is not directly before the seal: a store
+// TestTrimIgnoresLateSeals seals a record that is not directly before the seal: a store
 // rebuilt from there would contain records that it cannot verify.
-func TestLateSealDoesNotTrim(t *testing.T) {
+func TestTrimIgnoresLateSeals(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	w.writeHistory(20)
 	want := w.log.next(event.TopicAudit) - 1 // the seal of the last record

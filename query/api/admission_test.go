@@ -83,9 +83,9 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestRouteMustStateItsPermissions checks that the server does not start with a route
+// TestRouteMustHaveAnAccessRule checks that the server does not start with a route
 // without an access rule.
-func TestRouteMustStateItsPermissions(t *testing.T) {
+func TestRouteMustHaveAnAccessRule(t *testing.T) {
 	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOperator: true, api.AccessOperator + 1: false, -1: false} {
 		if err := api.CheckRoute(access); (err == nil) != fine {
 			t.Errorf("access %d: %v", access, err)

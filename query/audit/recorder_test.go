@@ -395,7 +395,7 @@ func TestTheLargestRecordsFit(t *testing.T) {
 	})
 }
 
-func TestInvalidRecordIsRejected(t *testing.T) {
+func TestInvalidRecordIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
 		err := runDuring(t, Options{Log: log}, func(r *Recorder) {

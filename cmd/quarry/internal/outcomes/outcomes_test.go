@@ -20,8 +20,7 @@ func TestDeadLetterOfATrimmedRecord(t *testing.T) {
 	}
 }
 
-// TestFailedPushesAreNotWaiting checks that waiting and failed pushes are
-// distinguished.
+// TestFailedPushesAreNotWaiting checks that waiting and failed pushes are distinguished.
 func TestFailedPushesAreNotWaiting(t *testing.T) {
 	d := &ledger.Delivery{Pushes: []ledger.Push{{Outcome: ledger.OutcomeIndexed}, {Outcome: ledger.OutcomeFailed}}}
 	for outcome, want := range map[string]bool{"": true, ledger.OutcomeIndexed: true, ledger.OutcomeFailed: true, ledger.OutcomeWaiting: false} {
