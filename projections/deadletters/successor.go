@@ -31,7 +31,7 @@ func (s successor) targetTopic() event.Topic {
 // chooseSuccessor chooses the event by the rules in the package documentation.
 func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (successor, error) {
 	if given.Position.Topic == event.TopicAccounts {
-		return successor{}, fmt.Errorf("%w: a replay would undo later changes of accounts; if the change is still wanted, make it by hand, and drop the dead letter", ErrNoReplay)
+		return successor{}, fmt.Errorf("%w: later changes of accounts would be undone; if the change is still wanted, make it by hand, and drop the dead letter", ErrNoReplay)
 	}
 	_, ev, err := event.Decode(given)
 	if err != nil {
