@@ -40,7 +40,7 @@ func TestWalksEndWithTheContext(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			program, told := slowGit(t, name)
+			program, pidPipe := slowGit(t, name)
 			r := repo.Code("r")
 			m := open(t, mirror.Options{Git: program}).Mirror(r.ID)
 			if _, err := m.Fetch(t.Context(), r); err != nil {
@@ -49,7 +49,7 @@ func TestWalksEndWithTheContext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- walk(ctx, m) }()
-			b, err := os.ReadFile(told) // waits for the process
+			b, err := os.ReadFile(pidPipe) // waits for the process
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,12 +70,12 @@ func TestWalksEndWithTheContext(t *testing.T) {
 
 // slowGit returns a git that never ends one of its commands, and a pipe that returns its
 // process ID.
-func slowGit(t *testing.T, name string) (program, told string) {
+func slowGit(t *testing.T, name string) (program, pidPipe string) {
 	t.Helper()
-	program, told = filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "pid")
-	script := fmt.Sprintf("#!/bin/sh\ncase \"$2\" in %s) echo $$ >%s; exec sleep 1000;; esac\nexec git \"$@\"\n", name, told)
-	if err := errors.Join(os.WriteFile(program, []byte(script), 0o755), syscall.Mkfifo(told, 0o600)); err != nil {
+	program, pidPipe = filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "pid")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$2\" in %s) echo $$ >%s; exec sleep 1000;; esac\nexec git \"$@\"\n", name, pidPipe)
+	if err := errors.Join(os.WriteFile(program, []byte(script), 0o755), syscall.Mkfifo(pidPipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return program, told
+	return program, pidPipe
 }

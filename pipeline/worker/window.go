@@ -196,9 +196,9 @@ func (w *window) finishEntries(done []*entry) {
 		}
 	}
 	w.mu.Unlock()
-	for _, told := range []chan struct{}{w.room, w.finished} {
+	for _, signal := range []chan struct{}{w.room, w.finished} {
 		select {
-		case told <- struct{}{}:
+		case signal <- struct{}{}:
 		default: // a signal is already pending
 		}
 	}

@@ -32,10 +32,10 @@ func (w *world) applyTrim() audit.Trimming {
 	return plan
 }
 
-// TestATrimmedLog verifies a trimmed log with a store that continues and with one rebuilt
+// TestVerifyTrimmedLog verifies a trimmed log with a store that continues and with one rebuilt
 // from the log, over several trims: both must have the same head and no unverified
 // record.
-func TestATrimmedLog(t *testing.T) {
+func TestVerifyTrimmedLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	trimmed := 0
 	for range 12 {

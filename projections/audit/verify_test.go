@@ -225,8 +225,8 @@ func TestRewrittenHistoryIsDetected(t *testing.T) {
 	}
 }
 
-// TestARebuildFromACutLog begins at the first seal.
-func TestARebuildFromACutLog(t *testing.T) {
+// TestRebuildFromShortenedLog begins at the first seal.
+func TestRebuildFromShortenedLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(40)
 	w.appendReads(2)

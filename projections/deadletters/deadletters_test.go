@@ -333,7 +333,7 @@ func TestReplayOfALargeRecord(t *testing.T) {
 	given := r.appendEvent(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
 	letter := r.appendLetter(given, "projections")
 	if rec, err := r.follower.Read(t.Context(), letter); err != nil || len(rec.Value) > 0 {
-		t.Fatalf("the letter has %d bytes: %v", len(rec.Value), err)
+		t.Fatalf("the dead letter has %d bytes: %v", len(rec.Value), err)
 	}
 	_, err := r.replayer.Replay(t.Context(), letter)
 	must(t, err)

@@ -16,9 +16,9 @@ import (
 var (
 	// ErrOvertaken reports that a later event supersedes the dead letter, which should be
 	// dropped.
-	ErrOvertaken = errors.New("a later event has overtaken the letter")
+	ErrOvertaken = errors.New("a later event supersedes the dead letter")
 	// ErrNoReplay reports that the dead letter cannot be replaced by an event.
-	ErrNoReplay = errors.New("the letter cannot be replayed")
+	ErrNoReplay = errors.New("the dead letter cannot be replayed")
 )
 
 // scanTimeout bounds the search for later events.

@@ -75,8 +75,8 @@ func TestAccess(t *testing.T) {
 				if got != status {
 					t.Errorf("%s %s as %q, closed %v: %d %s, want %d", rt.Method, rt.Path, credential, closed, rec.Code, rec.Body, status)
 				}
-				if told := rec.Header().Get("WWW-Authenticate"); (rec.Code == 401) != (told != "") {
-					t.Errorf("%s %s as %q: %d with WWW-Authenticate %q", rt.Method, rt.Path, credential, rec.Code, told)
+				if challenge := rec.Header().Get("WWW-Authenticate"); (rec.Code == 401) != (challenge != "") {
+					t.Errorf("%s %s as %q: %d with WWW-Authenticate %q", rt.Method, rt.Path, credential, rec.Code, challenge)
 				}
 			}
 		}

@@ -190,9 +190,9 @@ func TestRecordsShareAnAppend(t *testing.T) {
 	})
 }
 
-// TestALogThatFails checks that an append without an acknowledgement is retried with the
+// TestFailedAppendIsRetried checks that an append without an acknowledgement is retried with the
 // same ID, even if the log has accepted the event.
-func TestALogThatFails(t *testing.T) {
+func TestFailedAppendIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader"), lose: true}
 		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
@@ -214,7 +214,7 @@ func TestALogThatFails(t *testing.T) {
 	})
 }
 
-func TestAFullQueueRefuses(t *testing.T) {
+func TestFullQueueRejectsRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader")}
 		_ = runDuring(t, Options{Log: log, QueueBytes: 1000}, func(r *Recorder) {
@@ -417,7 +417,7 @@ func TestInvalidRecordIsReplaced(t *testing.T) {
 	})
 }
 
-func TestCleanCutsAndHides(t *testing.T) {
+func TestCleanBoundsAndRedacts(t *testing.T) {
 	secret := account.PrefixKey + strings.Repeat("0123456789abcdef", 4)
 	rec := audit.Record{
 		Action: audit.Searched, Target: strings.Repeat("é", audit.MaxTargetBytes), RequestID: "a\nb", Status: 7777,

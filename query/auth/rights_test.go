@@ -14,9 +14,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestWhoMayDoWhat checks the permissions of every kind of credential. Each attempt would
+// TestPermissionsOfCredentials checks the permissions of every kind of credential. Each attempt would
 // succeed for a permitted caller.
-func TestWhoMayDoWhat(t *testing.T) {
+func TestPermissionsOfCredentials(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	ownerIn := w.signInOwner()
 	owner := w.authenticateAs(ownerIn.Value)

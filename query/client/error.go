@@ -44,10 +44,10 @@ func (e *Error) Error() string {
 // newError parses an error response. If the body is not an error object, the status must
 // suffice.
 func newError(response *http.Response) *Error {
-	var told wire.Error
+	var body wire.Error
 	b, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
-	_ = json.Unmarshal(b, &told)
-	e := toError(&told, response)
+	_ = json.Unmarshal(b, &body)
+	e := toError(&body, response)
 	e.StatusCode = response.StatusCode
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
@@ -55,9 +55,9 @@ func newError(response *http.Response) *Error {
 	return e
 }
 
-func toError(told *wire.Error, response *http.Response) *Error {
+func toError(body *wire.Error, response *http.Response) *Error {
 	return &Error{
-		StatusCode: told.StatusCode, ErrorCode: told.ErrorCode, Message: told.Message, Query: told.Query,
+		StatusCode: body.StatusCode, ErrorCode: body.ErrorCode, Message: body.Message, Query: body.Query,
 		RequestID: response.Header.Get("X-Request-Id"),
 	}
 }

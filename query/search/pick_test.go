@@ -79,7 +79,7 @@ func allottedMatches(hits []hit, room int) (out []string) {
 
 // The best files are shown, not the first ones, no matter what is dropped on the way, and
 // a hit whose matches were dropped gets them back.
-func TestDisplayShowsTheWorthiest(t *testing.T) {
+func TestDisplayShowsBestFiles(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(9, 9)))
 	request := Request{Query: parse(t, "kmalloc"), Matches: 1 << 20}
 	all, err := New(Options{}).Search(t.Context(), m, request)

@@ -154,16 +154,16 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
 	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common"} {
 		for _, explain := range []bool{false, true} {
-			var told2 [2]string
+			var facts [2]string
 			for i, word := range []string{"hiddenword", "nobodyword"} {
 				r, err := s.Search(t.Context(), view, Request{Query: parse(t, fmt.Sprintf(query, word)), Matches: 10, Explain: explain})
 				if err != nil {
 					t.Fatal(err)
 				}
-				told2[i] = strings.ReplaceAll(visibleFacts(t, r), word, "WORD")
+				facts[i] = strings.ReplaceAll(visibleFacts(t, r), word, "WORD")
 			}
-			if told2[0] != told2[1] {
-				t.Errorf("%s tells of a hidden word:\n%s\nwithout:\n%s", query, told2[0], told2[1])
+			if facts[0] != facts[1] {
+				t.Errorf("%s reveals a hidden word:\n%s\nwithout:\n%s", query, facts[0], facts[1])
 			}
 		}
 	}

@@ -118,9 +118,9 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestRevisionsAreNamedByWhatIsSimplifiedAway checks that a filter names refs even if it
+// TestRedundantFilterSelectsRefs checks that a filter names refs even if it
 // does not decide the result.
-func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
+func TestRedundantFilterSelectsRefs(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
 	s := New(Options{})
 	files := func(query string) int {

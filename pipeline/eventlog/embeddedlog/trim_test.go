@@ -85,8 +85,8 @@ func wantKept(t *testing.T, l *Log, first, end event.Offset) {
 	}
 }
 
-// TestAFailedTrimDeletesNothing trims a log that was closed in the meantime.
-func TestAFailedTrimDeletesNothing(t *testing.T) {
+// TestFailedTrimDeletesNothing trims a log that was closed in the meantime.
+func TestFailedTrimDeletesNothing(t *testing.T) {
 	l := mustOpen(t, "log", Options{Partitions: 1, fs: vfs.NewMem()})
 	if _, err := l.Append(t.Context(), event.TopicAudit, 0, textRecord("a")); err != nil {
 		t.Fatal(err)

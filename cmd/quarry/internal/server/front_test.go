@@ -26,9 +26,9 @@ func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// TestDoorOnLoopback checks that on loopback any caller may read public data but change
+// TestLoopbackAccess checks that on loopback any caller may read public data but change
 // nothing, and that the operator may do everything.
-func TestDoorOnLoopback(t *testing.T) {
+func TestLoopbackAccess(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	token := operator.Token(s.o.Config.Data)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestACommitWithoutAHookBecomesSearchable covers the whole path: reconciliation finds a
+// TestReconciliationIndexesPushWithoutWebhook covers the whole path: reconciliation finds a
 // push without a webhook, and the push is indexed.
-func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
+func TestReconciliationIndexesPushWithoutWebhook(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "the first needle\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir,

@@ -144,7 +144,7 @@ func TestHiddenCharacters(t *testing.T) {
 		t.Errorf("a name: %q, want %q", got, want)
 	}
 	if !HasDirectionMarks([]byte("x\u2066")) || HasDirectionMarks([]byte("größe – \u200e")) {
-		t.Error("direction marks are not told apart")
+		t.Error("direction marks are not distinguished")
 	}
 }
 
