@@ -82,7 +82,7 @@ func (m *member) joinGroup() {
 	g := m.log.mu.groups[m.id]
 	if g == nil {
 		g = &group{}
-		g.mu.holders = make([]*member, m.log.partitions)
+		g.mu.holders = make([]*member, m.log.partitionsOf(m.id.topic))
 		g.mu.changed = make(chan struct{})
 		m.log.mu.groups[m.id] = g
 	}

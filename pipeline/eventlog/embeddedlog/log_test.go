@@ -85,6 +85,46 @@ func TestTopicsOfOnePartition(t *testing.T) {
 	}
 }
 
+// TestGroupOnTopicOfOnePartition joins a group on the topic accounts of a log with many
+// partitions, and consumes records as long as the test wants.
+func TestGroupOnTopicOfOnePartition(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Partitions: 4})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	consumed, joined := make(chan event.Offset), make(chan error, 1)
+	go func() {
+		joined <- l.Join(ctx, "leaders", event.TopicAccounts, func(ctx context.Context, a eventlog.Assignment) error {
+			for {
+				rec, err := a.Next(ctx)
+				if err != nil {
+					return err
+				}
+				if err := a.Commit(ctx, rec.Position.Offset+1); err != nil {
+					return err
+				}
+				consumed <- rec.Position.Offset
+			}
+		})
+	}()
+	for want := range event.Offset(20) {
+		if _, err := l.Append(t.Context(), event.TopicAccounts, 0, textRecord("a")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-consumed:
+			if got != want {
+				t.Fatalf("consumed the record at %d, want %d", got, want)
+			}
+		case err := <-joined:
+			t.Fatalf("Join returned before record %d was consumed: %v", want, err)
+		}
+	}
+	cancel()
+	if err := <-joined; !errors.Is(err, context.Canceled) {
+		t.Errorf("Join after cancellation: %v, want context.Canceled", err)
+	}
+}
+
 func TestPartitionsAreFixed(t *testing.T) {
 	fs := vfs.NewMem()
 	l, err := Open("log", Options{Partitions: 3, fs: fs})
