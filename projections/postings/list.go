@@ -323,11 +323,7 @@ func (l *List) intersectElias(candidates []uint32) []uint32 {
 // rest of a word if that contains too few zeros.
 func (l *List) skipZeros(position, zeros, target uint64) (uint64, uint64) {
 	word := ^binary.LittleEndian.Uint64(l.high[position/64*8:]) >> (position % 64)
-	here := uint64(bits.OnesCount64(word))
-	if position%64 != 0 {
-		// The shift adds zeros at the top of word, which stand for ones of the list.
-		here = uint64(bits.OnesCount64(word & (1<<(64-position%64) - 1)))
-	}
+	here := uint64(bits.OnesCount64(word)) // the shift adds no ones
 	if zeros+here < target {
 		return (position/64 + 1) * 64, zeros + here
 	}

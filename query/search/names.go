@@ -133,8 +133,8 @@ func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segme
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
 		}
-		n.addFiles(&names[i])
 	}
+	n.addFiles(names)
 	for d := n.any.next(0); d >= 0; d = n.any.next(d + 1) {
 		if v.seg.firstPlace(segment.DocID(d)) < 0 {
 			continue
@@ -153,13 +153,23 @@ func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segme
 	return tiers, n.exact, n.any, nil
 }
 
-// addFiles adds the documents of files that have this name.
-func (n *nameSearcher) addFiles(x *termName) {
+// addFiles adds the documents of files that have one of the names. It reads the stems of
+// all places once; a bit for each name, selected by its hash, excludes most of them.
+func (n *nameSearcher) addFiles(names []termName) {
 	places := n.v.seg.Places
-	stem := segment.StemHash(x.fold)
+	stems, bits := make([]uint32, len(names)), uint64(0)
+	for i := range names {
+		stems[i] = segment.StemHash(names[i].fold)
+		bits |= 1 << (stems[i] % 64)
+	}
 	for i, h := range places.Stem {
-		if h == stem && n.v.seg.isVisible(i) && isNameOf(x.fold, string(places.Path(i))) {
-			n.any.set(int(places.Doc[i]))
+		if bits>>(h%64)&1 == 0 {
+			continue
+		}
+		for j, stem := range stems {
+			if h == stem && n.v.seg.isVisible(i) && isNameOf(names[j].fold, string(places.Path(i))) {
+				n.any.set(int(places.Doc[i]))
+			}
 		}
 	}
 }
