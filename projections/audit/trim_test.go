@@ -32,8 +32,8 @@ func (w *world) applyTrim() audit.Trimming {
 	return plan
 }
 
-// TestVerifyTrimmedLog verifies a trimmed log with a store that continues and with one rebuilt
-// from the log, over several trims: both must have the same head and no unverified
+// TestVerifyTrimmedLog verifies a trimmed log with a store that continues and with one
+// rebuilt from the log, over several trims: both must have the same head and no unverified
 // record.
 func TestVerifyTrimmedLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})

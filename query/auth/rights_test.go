@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestPermissionsOfCredentials checks the permissions of every kind of credential. Each attempt would
-// succeed for a permitted caller.
+// TestPermissionsOfCredentials checks the permissions of every kind of credential. Each
+// attempt would succeed for a permitted caller.
 func TestPermissionsOfCredentials(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	ownerIn := w.signInOwner()

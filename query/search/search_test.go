@@ -118,8 +118,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestRedundantFilterSelectsRefs checks that a filter names refs even if it
-// does not decide the result.
+// TestRedundantFilterSelectsRefs checks that a filter selects refs even if it does not
+// decide the result.
 func TestRedundantFilterSelectsRefs(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
 	s := New(Options{})

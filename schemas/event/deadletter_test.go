@@ -85,8 +85,7 @@ func TestDeadLetterKeepsTheRecord(t *testing.T) {
 }
 
 // TestDeadLetterHoldsNoCredential checks the headers of a dead letter for a failure whose
-// text contains a credential, and the parsed headers of a dead letter from an old
-// version.
+// text contains a credential, and the parsed headers of a dead letter from an old version.
 func TestDeadLetterHoldsNoCredential(t *testing.T) {
 	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	reason := fmt.Errorf("fetch: %w: bad line qx_%s\x1b[2J", failure.New(failure.Vanished, "not there"), secret)

@@ -85,8 +85,8 @@ func TestTopicsOfOnePartition(t *testing.T) {
 	}
 }
 
-// TestGroupOnTopicOfOnePartition joins a group on the topic accounts of a log with many
-// partitions, and consumes records as long as the test wants.
+// TestGroupOnTopicOfOnePartition checks that a member of a group on the topic accounts
+// keeps its partition in a log with many: it consumes records until it is canceled.
 func TestGroupOnTopicOfOnePartition(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Partitions: 4})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReconciliationIndexesPushWithoutWebhook covers the whole path: reconciliation finds a
-// push without a webhook, and the push is indexed.
+// TestReconciliationIndexesPushWithoutWebhook covers the whole path: reconciliation finds
+// a push without a webhook, and the push is indexed.
 func TestReconciliationIndexesPushWithoutWebhook(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "the first needle\n")
