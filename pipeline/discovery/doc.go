@@ -15,7 +15,6 @@
 //
 // # Main types
 //
-//	Connection  what is looked for, and with which credentials
 //	Connection  what discovery looks for, and with which credentials
 //	Lister      lists the repositories of one connection; one per kind of host
 //	Listing     collects what a Lister finds and what failed
@@ -24,7 +23,6 @@
 //
 // # Invariants
 //
-//  1. Nothing is removed unless the whole listing succeeded, twice in a row: one failed
 //  1. A repository is removed only if two complete listings in a row lack it: a single
 //     failed target, page or limit keeps every repository of the connection. If a host
 //     lists far fewer repositories than before, none is removed (Issue removal_held).
@@ -40,9 +38,7 @@
 //
 // # Which process syncs
 //
-// The processes form a consumer group of the topic of the accounts, which has one
-// partition: the member that is assigned it syncs, the others wait. The group never
-// commits.
+// One process of a group syncs at a time (eventlog.Lead).
 //
 // # Bounds
 //

@@ -49,7 +49,7 @@ type Catalog interface {
 // Log is the part of an eventlog.Log that a Syncer uses.
 type Log interface {
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
-	Join(ctx context.Context, group string, topic event.Topic, handle func(ctx context.Context, a eventlog.Assignment) error) error
+	eventlog.Joiner
 }
 
 // Options configures a Syncer.
@@ -107,6 +107,3 @@ func (o *Options) ensureDefaults() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 }
-
-// groupTopic has one partition: the process that is assigned it syncs.
-const groupTopic = event.TopicAccounts

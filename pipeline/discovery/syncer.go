@@ -3,7 +3,6 @@ package discovery
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,37 +130,13 @@ func (c *connection) sameTargets(other *Connection) bool {
 	return c.Kind == other.Kind && c.URL == other.URL && reflect.DeepEqual(c.Targets, other.Targets) && reflect.DeepEqual(c.Exclude, other.Exclude)
 }
 
-// Delays before the group is rejoined.
-const (
-	minRejoin = time.Second
-	maxRejoin = time.Minute
-)
-
-// Run syncs until ctx ends, while the group assigns the partition to this process.
+// Run syncs until ctx ends, while this process leads the group.
 func (s *Syncer) Run(ctx context.Context) error {
-	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
-		err := s.o.Log.Join(ctx, s.o.Group, groupTopic, s.runLeader)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if errors.Is(err, eventlog.ErrClosed) {
-			return fmt.Errorf("discovery: %w", err)
-		}
-		s.o.Logger.Warn("left the discovery group; rejoining", "group", s.o.Group, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	return eventlog.Lead(ctx, s.o.Log, s.o.Group, s.o.Logger, s.runLeader)
 }
 
-// runLeader syncs while the partition is assigned to this process.
-func (s *Syncer) runLeader(ctx context.Context, a eventlog.Assignment) error {
-	if a.Partition() != 0 {
-		<-ctx.Done()
-		return ctx.Err()
-	}
+// runLeader syncs while this process leads the group.
+func (s *Syncer) runLeader(ctx context.Context) error {
 	s.setLeading(true)
 	defer s.setLeading(false)
 	var running sync.WaitGroup

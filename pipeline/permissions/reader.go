@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -16,9 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Connection is a connection whose permissions are read.
@@ -148,38 +145,16 @@ func (r *Reader) clearStates() {
 	clear(r.mu.states)
 }
 
-// group is the consumer group of the processes that read permissions. Only the process that
-// is assigned partition 0 of groupTopic reads.
-const (
-	group      = "quarry-permissions"
-	groupTopic = event.TopicAccounts
-	rejoinWait = time.Second
-)
+// group is the group of the processes of which one reads permissions.
+const group = "quarry-permissions"
 
-// Run reads permissions while the group assigns the partition to this process, until ctx
-// ends.
+// Run reads permissions until ctx ends, while this process leads the group.
 func (r *Reader) Run(ctx context.Context) error {
-	for {
-		err := r.o.Log.Join(ctx, group, groupTopic, r.readAssigned)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, eventlog.ErrClosed):
-			return fmt.Errorf("permissions: %w", err)
-		}
-		r.o.Logger.Warn("left the permissions group; rejoining", "group", group, "error", err)
-		if clock.Sleep(ctx, rejoinWait) != nil {
-			return nil
-		}
-	}
+	return eventlog.Lead(ctx, r.o.Log, group, r.o.Logger, r.readAssigned)
 }
 
-// readAssigned reads permissions while the partition is assigned to this process.
-func (r *Reader) readAssigned(ctx context.Context, a eventlog.Assignment) error {
-	if a.Partition() != 0 {
-		<-ctx.Done()
-		return ctx.Err()
-	}
+// readAssigned reads permissions while this process leads the group.
+func (r *Reader) readAssigned(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		connections, changed := r.mu.connections, r.mu.changed
