@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/gitmodules"
 )
 
 // Submodule is a reference to another repository in a tree.
@@ -67,7 +66,7 @@ func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, dire
 		return nil, err
 	}
 	for i := range out {
-		out[i].CloneURL = resolveModuleURL(r.CloneURL, urls[out[i].Path])
+		out[i].CloneURL = gitmodules.ResolveURL(r.CloneURL, urls[out[i].Path])
 	}
 	return out, nil
 }
@@ -77,7 +76,7 @@ func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, dire
 func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revision) (map[string]string, error) {
 	var text []byte
 	err := b.callGit(ctx, b.reads, operationContent, func(ctx context.Context) (err error) {
-		text, err = b.o.Git.Content(ctx, r.ID, rev.commit, ".gitmodules", maxModulesBytes)
+		text, err = b.o.Git.Content(ctx, r.ID, rev.commit, gitmodules.Path, gitmodules.MaxBytes)
 		return err
 	})
 	if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) {
@@ -86,78 +85,9 @@ func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revis
 	if err != nil {
 		return nil, fmt.Errorf(".gitmodules of %s: %w", r.Name, err)
 	}
-	urls, err := parseModules(string(text))
+	urls, err := gitmodules.Parse(string(text))
 	if err != nil {
 		return nil, nil // git would not read it either
 	}
-	spelled := make(map[string]string, len(urls))
-	for path, url := range urls {
-		spelled[code.SpellPath(path)] = url
-	}
-	return spelled, nil
-}
-
-// resolveModuleURL returns a clone URL for a URL of .gitmodules; empty for a URL that
-// Quarry would not pass to git. As in git, a URL that begins with ./ or ../ is relative
-// to the clone URL of the containing repository.
-func resolveModuleURL(base, text string) string {
-	if len(text) > code.MaxURLBytes {
-		return ""
-	}
-	if strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
-		return resolveRelativeURL(base, text)
-	}
-	if u, err := url.Parse(text); err == nil && u.User != nil && (u.Scheme == "https" || u.Scheme == "http") {
-		u.User = nil // a user is not part of the name, and a password must not be shown
-		text = u.String()
-	}
-	clone, err := code.ParseCloneURL(text)
-	if err != nil {
-		return ""
-	}
-	if host, path, ok := strings.Cut(text, ":"); ok && !strings.HasPrefix(text, "/") && !strings.HasPrefix(path, "//") {
-		// Convert user@host:path to a URL: otherwise it could contain script for a page.
-		text = "ssh://" + host + (&url.URL{Path: "/" + strings.TrimPrefix(path, "/")}).EscapedPath()
-		if same, err := code.ParseCloneURL(text); err != nil || !same.Same(clone) {
-			return ""
-		}
-	}
-	return text
-}
-
-// resolveRelativeURL resolves a URL that begins with ./ or ../ against the clone URL
-// base; empty if it leads above the root of the host.
-func resolveRelativeURL(base, text string) string {
-	clone, err := code.ParseCloneURL(base)
-	if err != nil {
-		return ""
-	}
-	elements := strings.Split(clone.Path, "/")
-	for {
-		if rest, ok := strings.CutPrefix(text, "./"); ok {
-			text = rest
-			continue
-		}
-		rest, ok := strings.CutPrefix(text, "../")
-		if !ok {
-			break
-		}
-		if len(elements) == 0 {
-			return "" // above the root of the host
-		}
-		text, elements = rest, elements[:len(elements)-1]
-	}
-	// The rest must not contain ".." again: git passes it on as it is, and a host may
-	// resolve it.
-	if text == "" || path.Clean("/"+text) != "/"+strings.TrimSuffix(text, "/") {
-		return ""
-	}
-	out := "/" + strings.Join(append(elements[:len(elements):len(elements)], text), "/")
-	if clone.Scheme != "file" {
-		out = clone.Scheme + "://" + clone.Host + (&url.URL{Path: out}).EscapedPath()
-	}
-	if _, err := code.ParseCloneURL(out); err != nil {
-		return ""
-	}
-	return out
+	return urls, nil
 }

@@ -1,4 +1,4 @@
-package source
+package gitmodules
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // gitModules returns what git reads from a .gitmodules file; false if git rejects it.
@@ -35,7 +37,7 @@ func gitModules(t *testing.T, text string) (map[string]string, bool) {
 	out2 := map[string]string{}
 	for name, path := range paths {
 		if url := urls[name]; path != "" && url != "" && path[0] != '-' && url[0] != '-' {
-			out2[path] = url
+			out2[code.SpellPath(path)] = url
 		}
 	}
 	return out2, true
@@ -69,7 +71,7 @@ var moduleFiles = []string{
 func TestModulesAsGitReadsThem(t *testing.T) {
 	for _, text := range moduleFiles {
 		want, readable := gitModules(t, text)
-		got, err := parseModules(text)
+		got, err := Parse(text)
 		if (err == nil) != readable || readable && !maps.Equal(got, want) {
 			t.Errorf("%q: %q, %v; git reads %q, %t", text, got, err, want, readable)
 		}
@@ -79,10 +81,10 @@ func TestModulesAsGitReadsThem(t *testing.T) {
 // TestModulesAreBounded checks that a file with too many submodules yields none.
 func TestModulesAreBounded(t *testing.T) {
 	var text strings.Builder
-	for i := range maxModules + 1 {
+	for i := range maxSubmodules + 1 {
 		text.WriteString("[submodule \"" + strings.Repeat("a", i%700) + string(rune('a'+i/700)) + "\"]\npath=p\nurl=u\n")
 	}
-	if got, err := parseModules(text.String()); err == nil {
+	if got, err := Parse(text.String()); err == nil {
 		t.Errorf("%d submodules", len(got))
 	}
 }
@@ -92,8 +94,8 @@ func FuzzParseModules(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		urls, err := parseModules(text)
-		if err != nil && urls != nil || len(urls) > maxModules {
+		urls, err := Parse(text)
+		if err != nil && urls != nil || len(urls) > maxSubmodules {
 			t.Fatalf("%d URLs, %v", len(urls), err)
 		}
 		for path, url := range urls {

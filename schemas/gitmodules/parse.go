@@ -1,24 +1,30 @@
-package source
+package gitmodules
 
 import (
 	"errors"
 	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of a .gitmodules file. The URLs of a larger file are ignored.
+// Path is the path of the file in a tree.
+const Path = ".gitmodules"
+
+// Bounds of a file.
 const (
-	maxModulesBytes = 1 << 20
-	maxModules      = 10_000
+	// MaxBytes is the size above which callers treat the file as missing.
+	MaxBytes      = 1 << 20
+	maxSubmodules = 10_000
 )
 
-// errModules is returned for a .gitmodules file that git would not read either.
-var errModules = errors.New("not a git configuration file")
+// ErrSyntax means that git would not read the file either, or that it has more than
+// 10,000 submodules.
+var ErrSyntax = errors.New("not a git configuration file, or too long")
 
-// parseModules returns the URLs of the submodules in a .gitmodules file by path. The last
-// value of a key counts. The file is untrusted, so git does not parse it here: git would
-// follow its includes. Paths and URLs that begin with a dash are left out, because git
-// refuses them.
-func parseModules(text string) (map[string]string, error) {
+// Parse returns the URLs of the submodules in a .gitmodules file, as written, by path in
+// the spelling of code.SpellPath. The last value of a key counts. Paths and URLs that
+// begin with a dash are left out, because git refuses them.
+func Parse(text string) (map[string]string, error) {
 	p := &configParser{rest: strings.TrimPrefix(text, "\ufeff")}
 	type module struct{ path, url string }
 	modules, names := map[string]*module{}, []string{}
@@ -28,8 +34,8 @@ func parseModules(text string) (map[string]string, error) {
 		}
 		m := modules[p.name]
 		if m == nil {
-			if len(modules) == maxModules {
-				return nil, errModules
+			if len(modules) == maxSubmodules {
+				return nil, ErrSyntax
 			}
 			m = &module{}
 			modules[p.name], names = m, append(names, p.name)
@@ -46,7 +52,7 @@ func parseModules(text string) (map[string]string, error) {
 	urls := make(map[string]string, len(names))
 	for _, name := range names {
 		if m := modules[name]; m.path != "" && m.url != "" && m.path[0] != '-' && m.url[0] != '-' {
-			urls[m.path] = m.url
+			urls[code.SpellPath(m.path)] = m.url
 		}
 	}
 	return urls, nil
@@ -98,14 +104,14 @@ func (p *configParser) readSection() {
 	p.rest = p.rest[n:]
 	if trimmed := strings.TrimLeft(p.rest, " \t\r"); len(trimmed) < len(p.rest) {
 		if p.rest = trimmed; !strings.HasPrefix(p.rest, `"`) {
-			p.err = errModules
+			p.err = ErrSyntax
 			return
 		}
 		p.readSubsection()
 		empty = false
 	}
 	if empty || p.err != nil || !strings.HasPrefix(p.rest, "]") {
-		p.err = errModules
+		p.err = ErrSyntax
 		return
 	}
 	p.rest = p.rest[1:]
@@ -120,11 +126,11 @@ func (p *configParser) readSubsection() {
 			p.name, p.rest = name.String(), p.rest[i+1:]
 			return
 		case c == '\n':
-			p.err = errModules
+			p.err = ErrSyntax
 			return
 		case c == '\\':
 			if i++; i == len(p.rest) || p.rest[i] == '\n' {
-				p.err = errModules
+				p.err = ErrSyntax
 				return
 			}
 			name.WriteByte(p.rest[i])
@@ -132,7 +138,7 @@ func (p *configParser) readSubsection() {
 			name.WriteByte(c)
 		}
 	}
-	p.err = errModules
+	p.err = ErrSyntax
 }
 
 // readVariable reads a key and, after an equals sign, its value.
@@ -142,7 +148,7 @@ func (p *configParser) readVariable() {
 		n++
 	}
 	if n == 0 || '0' <= p.rest[0] && p.rest[0] <= '9' || p.rest[0] == '-' {
-		p.err = errModules
+		p.err = ErrSyntax
 		return
 	}
 	p.key, p.value = strings.ToLower(p.rest[:n]), ""
@@ -154,7 +160,7 @@ func (p *configParser) readVariable() {
 		p.rest = p.rest[1:]
 		p.readValue()
 	default:
-		p.err = errModules
+		p.err = ErrSyntax
 	}
 }
 
@@ -208,7 +214,7 @@ func (p *configParser) readValue() {
 			case '\\', '"':
 				value.WriteByte(p.rest[i])
 			default:
-				p.err = errModules
+				p.err = ErrSyntax
 				return
 			}
 		default:
@@ -217,7 +223,7 @@ func (p *configParser) readValue() {
 		kept = value.Len()
 	}
 	if quoted {
-		p.err = errModules
+		p.err = ErrSyntax
 		return
 	}
 	p.value, p.rest = value.String()[:kept], p.rest[min(i, len(p.rest)):]
