@@ -60,6 +60,8 @@ type Connection struct {
 	Branches []string
 	// Tags are their tag globs.
 	Tags []string
+	// Submodules is that option of the repositories that it registers.
+	Submodules bool
 }
 
 // Open checks c and returns its translator.

@@ -73,7 +73,7 @@ func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate 
 func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Delivery) error {
 	b.repository = d.Repository
 	b.repository.Connection = b.connection.Name
-	b.repository.Branches, b.repository.Tags = b.connection.Branches, b.connection.Tags
+	b.repository.Branches, b.repository.Tags, b.repository.Submodules = b.connection.Branches, b.connection.Tags, b.connection.Submodules
 	if err := r.o.Admit(ctx, b.repository); err != nil {
 		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(b.repository), err)
 	}

@@ -33,6 +33,8 @@ type Connection struct {
 	Exclude    Filter
 	// Branches and Tags are the globs of registered repositories.
 	Branches, Tags []string
+	// Submodules is that option of registered repositories.
+	Submodules bool
 }
 
 // App is an installation of a GitHub App.
@@ -51,8 +53,8 @@ type Targets struct {
 
 // Found is a repository that a host listed.
 type Found struct {
-	// Repository has an ID derived from the host's identity of it. Connection, Branches
-	// and Tags are not set.
+	// Repository has an ID derived from the host's identity of it. Connection, Branches,
+	// Tags and Submodules are not set.
 	code.Repository
 	// Path is the name on the host. Globs match it.
 	Path   string

@@ -12,7 +12,7 @@ import (
 // description, or nil if it already is. known is nil if the repository is not registered;
 // owned means that it belongs to another configured connection.
 func planEvent(c *Connection, known *code.Repository, found code.Repository, owned bool) event.Event {
-	found.Connection, found.Branches, found.Tags = c.Name, c.Branches, c.Tags
+	c.adopt(&found)
 	if known == nil {
 		return &event.RepositoryRegistered{Repository: found}
 	}
@@ -23,7 +23,7 @@ func planEvent(c *Connection, known *code.Repository, found code.Repository, own
 	found.ID, found.Kind = known.ID, known.Kind
 	if known.Connection == "" {
 		// Registered manually: its settings are kept.
-		found.Connection, found.Branches, found.Tags = "", known.Branches, known.Tags
+		found.Connection, found.Branches, found.Tags, found.Submodules = "", known.Branches, known.Tags, known.Submodules
 		found.Name, found.DisplayName, found.CloneURL = known.Name, known.DisplayName, known.CloneURL
 	}
 	if found.DefaultBranch == "" {
@@ -33,6 +33,11 @@ func planEvent(c *Connection, known *code.Repository, found code.Repository, own
 		return nil
 	}
 	return &event.RepositoryChanged{Repository: found}
+}
+
+// adopt makes a repository one of the connection, with its settings.
+func (c *Connection) adopt(r *code.Repository) {
+	r.Connection, r.Branches, r.Tags, r.Submodules = c.Name, c.Branches, c.Tags, c.Submodules
 }
 
 func equalRepositories(a, b *code.Repository) bool {

@@ -235,9 +235,9 @@ func TestListedRepositoriesAreRegistered(t *testing.T) {
 			if r := w.mu.registered[1]; r.ImageURL != "" {
 				t.Errorf("the picture %q is gone on the host", r.ImageURL)
 			}
-			w.setConnections(Connection{Name: "a", Tags: []string{"v*"}})
+			w.setConnections(Connection{Name: "a", Tags: []string{"v*"}, Submodules: true})
 			w.wait(time.Second, "changed host/p/uno by a", "changed host/o/two by a")
-			if r := w.mu.registered[1]; !r.Archived || len(r.Branches) != 0 || !slices.Equal(r.Tags, []string{"v*"}) {
+			if r := w.mu.registered[1]; !r.Archived || len(r.Branches) != 0 || !slices.Equal(r.Tags, []string{"v*"}) || !r.Submodules {
 				t.Errorf("registered as %+v", r)
 			}
 		})

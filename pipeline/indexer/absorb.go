@@ -35,6 +35,8 @@ type announcedRefs struct {
 	heads map[code.RepositoryID]code.Ref
 	// removed are the repositories that were removed, including those registered again.
 	removed map[code.RepositoryID]bool
+	// pins are the pins of repositories whose pins changed.
+	pins map[code.RepositoryID][]code.CommitID
 	// causes holds the causes at or after the next record to handle.
 	causes map[refKey]event.Offset
 }
@@ -59,14 +61,29 @@ func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 		if ev.DefaultBranch != "" {
 			t.heads[ev.Repository] = code.BranchRef(ev.DefaultBranch)
 		}
+	case *event.PinsChanged:
+		t.pins[ev.Repository] = ev.Commits
 	case *event.RepositoryRemoved:
-		t.removed[ev.Repository] = true
+		t.removed[ev.Repository], t.pins[ev.Repository] = true, nil
 		for k := range t.last {
 			if k.repo == ev.Repository {
 				delete(t.last, k)
 			}
 		}
 	}
+}
+
+// savePins stores the pins of a repository if they changed and the mirror has its
+// registration.
+func (t *announcedRefs) savePins(m *mirror.Mirror, repo code.RepositoryID) error {
+	pins, changed := t.pins[repo]
+	if !changed {
+		return nil
+	}
+	if _, err := m.Repository(); err != nil {
+		return ignoreUnregistered(err)
+	}
+	return m.SavePins(pins)
 }
 
 // Assigned implements worker.Handler. It makes the mirrors of a partition catch up with
@@ -85,6 +102,11 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 	x.partitions.beginPartition(first.Partition, what.causes)
 	for _, repo := range slices.Sorted(maps.Keys(what.removed)) {
 		if err := x.forgetIndexed(ctx, repo); err != nil {
+			return fmt.Errorf("catch up with the log: %w", err)
+		}
+	}
+	for repo := range what.pins {
+		if err := what.savePins(x.o.Mirrors.Mirror(repo), repo); err != nil {
 			return fmt.Errorf("catch up with the log: %w", err)
 		}
 	}
@@ -137,6 +159,9 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 	if err != nil {
 		return err
 	}
+	if err := what.savePins(x.o.Mirrors.Mirror(repo), repo); err != nil {
+		return err
+	}
 	for _, k := range what.sortedRefs() {
 		if err := x.syncIndexedCommit(ctx, k, what.last[k], what.heads[repo]); err != nil {
 			return err
@@ -149,12 +174,12 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 // readAnnounced reads the announcements of a repository, or of all if repo is 0, from an
 // offset to the end of the log. at is the position of the record to handle.
 func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
-	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
+	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[code.RepositoryID][]code.CommitID{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err == nil {
 		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
 		err = x.scanEvents(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
-			event.TypeRevisionIndexed, event.TypeRepositoryRemoved)
+			event.TypeRevisionIndexed, event.TypeRepositoryRemoved, event.TypePinsChanged)
 	}
 	if err != nil {
 		return what, fmt.Errorf("catch up with the log: %w", err)

@@ -10,6 +10,8 @@
 //	Push without a ref               remove deleted refs
 //	Push of a selected ref           fetch that ref, index or remove it
 //	Push of another ref              nothing
+//	PinsChanged                      index the pins that a branch or tag leads to, remove
+//	                                 the others; fetch nothing
 //	RepositoryRemoved                remove the mirror; skip its records that
 //	                                 were not handled yet
 //
@@ -34,6 +36,7 @@
 //	units.go        read, analyze and seal the rest
 //	announce.go     RevisionIndexed in the log, then the indexed state of the mirror
 //	removedrefs.go  the same for deleted refs
+//	submodules.go   SubmodulesListed of this repository, pins for others
 //	outcomes.go     PushesHandled for the remaining pushes
 //
 // # Batches

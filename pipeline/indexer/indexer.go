@@ -183,6 +183,8 @@ func (x *Indexer) handleEvent(ctx context.Context, ev event.Event, at event.Posi
 		return x.handleRegistration(ctx, ev.Repository, indexRequest{cause: sameCause(cause{position: at, receivedAt: ev.At})}, job)
 	case *event.ErasureRequested:
 		return x.eraseText(ctx, ev, at, job)
+	case *event.PinsChanged:
+		return x.handlePins(ctx, ev, at, job)
 	}
 	return nil
 }

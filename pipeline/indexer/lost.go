@@ -23,23 +23,25 @@ func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at 
 	if err != nil {
 		return nil, err
 	}
+	return what.commits(), nil
+}
+
+// commits returns the last announced commit of each ref, without deleted refs. t holds
+// the refs of one repository.
+func (t *announcedRefs) commits() map[code.Ref]code.CommitID {
 	commits := map[code.Ref]code.CommitID{}
-	for k, commit := range what.last {
+	for k, commit := range t.last {
 		if commit != "" {
 			commits[k.ref] = commit
 		}
 	}
-	return commits, nil
+	return commits
 }
 
-// announceDeletions announces the deletion of announced refs that the fetched repository
-// no longer contains, and records them in l. It reports whether it covered all of them:
-// refs that a later cause has announced are left to that cause.
-func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v indexRequest, l repositoryOutcome) (all bool, err error) {
-	commits, err := x.lastAnnounced(ctx, repo, v.cause("").position)
-	if err != nil {
-		return false, err
-	}
+// announceDeletions announces the deletion of refs with these announced commits that the
+// fetched repository no longer contains, and records them in l. It reports whether it
+// covered all of them: refs that a later cause has announced are left to that cause.
+func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, commits map[code.Ref]code.CommitID, state mirror.State, v indexRequest, l repositoryOutcome) (all bool, err error) {
 	all = true
 	for _, rev := range state.Revisions {
 		delete(commits, rev.Ref)

@@ -46,7 +46,7 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	}
 	wanted := x.refsToFetch(ctx, m, r, g, head)
 	if len(wanted) == 0 {
-		return nil
+		return x.indexPinsOfPushes(ctx, m, r, g, head, job)
 	}
 	commits, err := x.fetchPushedRefs(ctx, m, r, g, wanted, head)
 	if errors.Is(err, errNeedsAllRefs) {
@@ -55,7 +55,28 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	if err != nil {
 		return err
 	}
-	return x.indexFetchedRefs(ctx, m, g, wanted, commits, head, job)
+	if err := x.indexFetchedRefs(ctx, m, g, wanted, commits, head, job); err != nil {
+		return err
+	}
+	if err := x.indexPinsOfPushes(ctx, m, r, g, head, job); err != nil {
+		return err
+	}
+	return x.announceSubmodules(ctx, m, r, head, g.causeOf(head))
+}
+
+// indexPinsOfPushes indexes the pins to which the pushed refs lead now, and removes those
+// to which none leads any more.
+func (x *Indexer) indexPinsOfPushes(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, head code.Ref, job *job) error {
+	if pins, err := m.Pins(); err == nil && len(pins) == 0 {
+		return nil
+	}
+	outcomes, err := x.indexPins(ctx, m, r, head, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
+	for ref, of := range g.byRef {
+		if outcome, ok := outcomes[ref]; ok {
+			of.setOutcome(outcome)
+		}
+	}
+	return err
 }
 
 // isIndexed reports whether the mirror has an indexed commit of the default branch. If

@@ -80,9 +80,10 @@ type refOutcome struct {
 	announced bool
 }
 
-// indexRepository fetches a repository and indexes its selected refs together. If the
-// mirror may lack announced refs, it first announces the deletion of refs that no longer
-// exist. It marks the mirror complete once it has every ref of the repository.
+// indexRepository fetches a repository and indexes its selected refs and its pins
+// together. If the mirror may lack announced refs, it first announces the deletion of
+// refs that no longer exist. It marks the mirror complete once it has every ref of the
+// repository.
 func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
@@ -94,20 +95,11 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	if err := x.noteSelection(m, r, &state.Selection); err != nil {
 		return l, err
 	}
-	before, err := m.IndexedRevisions(ctx)
-	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
-	if err == nil && !complete {
-		complete, err = x.announceDeletions(ctx, m, r.ID, state, v, l)
-	}
+	complete, err := x.addPins(ctx, m, r, &state, v, l)
 	if err != nil {
 		return l, err
 	}
-	revs := make([]revision, len(state.Revisions))
-	for i, rev := range state.Revisions {
-		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
-		revs[i] = revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}
-	}
-	announced, err := x.indexRefs(ctx, m, revs, v.cause, job)
+	announced, err := x.indexRefs(ctx, m, newRevisions(state.Revisions, r.ID, state.Default, v), v.cause, job)
 	if err != nil {
 		return l, err
 	}
@@ -130,10 +122,53 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 		}
 	}
 	removed, err := x.removeRefs(ctx, m, r.ID, state.Default, deleted, v.cause)
+	if err != nil {
+		return l, err
+	}
 	for _, ref := range deleted {
 		l.refs[ref] = refOutcome{"", removed[ref]}
 	}
-	return l, err
+	return l, x.announceSubmodules(ctx, m, r, state.Default, v.cause(state.Default))
+}
+
+// addPins adds the pins of the repository to a fetched state. If the mirror may lack
+// announced refs, it first reads the log for the pins and for refs that no longer exist,
+// and announces the deletion of the latter. It reports whether the mirror then has every
+// announced ref.
+func (x *Indexer) addPins(ctx context.Context, m *mirror.Mirror, r code.Repository, state *mirror.State, v indexRequest, l repositoryOutcome) (complete bool, err error) {
+	before, err := m.IndexedRevisions(ctx)
+	if err != nil {
+		return false, err
+	}
+	complete = v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
+	var last announcedRefs
+	if !complete {
+		if last, err = x.readAnnounced(ctx, 0, v.cause("").position, r.ID); err != nil {
+			return false, err
+		}
+		if err := last.savePins(m, r.ID); err != nil {
+			return false, err
+		}
+	}
+	pins, err := x.resolvePins(ctx, m, r)
+	if err != nil {
+		return false, err
+	}
+	state.Revisions = append(state.Revisions, pins...)
+	if !complete {
+		complete, err = x.announceDeletions(ctx, m, r.ID, last.commits(), *state, v, l)
+	}
+	return complete, err
+}
+
+// newRevisions returns the revisions of a repository to index.
+func newRevisions(list []code.Revision, repo code.RepositoryID, head code.Ref, v indexRequest) []revision {
+	revs := make([]revision, len(list))
+	for i, rev := range list {
+		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
+		revs[i] = revision{repo: repo, Revision: rev, head: head, refresh: refresh}
+	}
+	return revs
 }
 
 // containsRefs reports whether all contains every ref of some.
@@ -174,6 +209,14 @@ func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.
 		return r, err
 	}
 	return r, m.Save(r)
+}
+
+// ignoreUnregistered returns nil for the error of a repository that is not registered.
+func ignoreUnregistered(err error) error {
+	if errors.Is(err, code.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // findRegistration reads the partition up to a position for the last registration or

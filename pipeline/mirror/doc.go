@@ -18,10 +18,14 @@
 //	  quarry.json                the registration: code.Repository, and a checksum
 //	  unannounced                segments stored since the last announcement
 //	  readings, readings.tail    kept by the indexer: how it reads each blob
+//	  selection.json             how many refs the globs select, as of the last listing
+//	  pins.json                  commits to index for submodules of other repositories
+//	  submodules.json            the submodules last announced in the log
 //	  git/                       the bare repository
 //	    HEAD                     the default branch last announced in the log
 //	    refs/heads/…             the branches as last fetched
-//	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed
+//	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed; R may be
+//	                             a pin, refs/quarry/pins/COMMIT, which exists only here
 //	    indexed-complete         exists once indexed/ contains every ref in the log
 //	    former-tips              previous commits of branches that moved
 //	    copied-from              for a repository on disk: its path; the objects are copies

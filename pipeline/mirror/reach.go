@@ -30,7 +30,8 @@ const (
 	ReachIndexed
 )
 
-// Reach returns which refs reach a commit of the mirror. It takes one git process, plus
+// Reach returns which refs reach a commit of the mirror. Pins do not count: a commit would
+// otherwise make itself reachable. It takes one git process, plus
 // one more and a read from disk if a copy finds no ref. If the mirror has a commit graph,
 // the walk through history ends early.
 func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error) {
@@ -38,7 +39,7 @@ func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error)
 		return ReachNone, m.wrapError("read", err)
 	}
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
-		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", indexedPrefix, branchPrefix, tagPrefix}})
+		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", indexedPrefix + branchPrefix, indexedPrefix + tagPrefix, branchPrefix, tagPrefix}})
 	switch {
 	case err != nil:
 		return ReachNone, m.wrapError("look for the refs that lead to a commit of", err)

@@ -3,14 +3,11 @@ package mirror
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -330,25 +327,14 @@ const selectionName = "selection.json"
 
 // SaveSelection stores the selection of the last listing of all refs.
 func (m *Mirror) SaveSelection(s Selection) error {
-	b, err := json.Marshal(s)
-	if err == nil {
-		err = writeFile(filepath.Join(m.dir, selectionName), withChecksum(b))
-	}
-	if err != nil {
-		return m.wrapError("save", err)
-	}
-	return nil
+	return m.saveValue(selectionName, s)
 }
 
 // Selection returns the value stored by SaveSelection; false if nothing is stored.
 func (m *Mirror) Selection() (s Selection, ok bool) {
-	b, err := os.ReadFile(filepath.Join(m.dir, selectionName))
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			m.ms.o.Logger.Warn("cannot read which refs of a repository are selected", "repository_id", m.id, "error", err)
-		}
-		return s, false
+	err := m.loadValue(selectionName, &s)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.ms.o.Logger.Warn("cannot read which refs of a repository are selected", "repository_id", m.id, "error", err)
 	}
-	text, intact := checkedText(b)
-	return s, intact && json.Unmarshal(text, &s) == nil
+	return s, err == nil
 }

@@ -115,6 +115,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 			anvil := repositoryNamed("anvil", "v*")
 			w.registerIndexed(anvil)
 			w.appendIndexed(anvil, "refs/heads/v1", first, event.Position{Topic: event.TopicEvents})
+			w.appendIndexed(anvil, code.PinRef(third), third, event.Position{Topic: event.TopicEvents}) // the host has no such ref
 			w.setBranches(anvil, test.is...)
 			r := w.start(Options{})
 			letTimePass(time.Hour + time.Minute)

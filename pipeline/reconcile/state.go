@@ -98,8 +98,12 @@ func (k *repository) ensureRef(name code.Ref) *ref {
 	return r
 }
 
-// applyIndexed applies a RevisionIndexed, by the rules of the projections.
+// applyIndexed applies a RevisionIndexed, by the rules of the projections. It ignores
+// pins, which the code host does not know.
 func (k *repository) applyIndexed(ev *event.RevisionIndexed) {
+	if ev.Ref.IsPin() {
+		return
+	}
 	r := k.ensureRef(ev.Ref)
 	if ev.Cause.Offset < k.since || ev.Cause.Offset < r.cause {
 		return

@@ -122,6 +122,10 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 		return c.applyScipUpload(b, rec.Position, e)
 	case *event.ScipDeleted:
 		return c.applyScipDeletion(b, rec.Position, e)
+	case *event.SubmodulesListed:
+		return c.applySubmodules(b, rec.Position, e)
+	case *event.PinsChanged:
+		return c.applyPins(b, rec.Position, e)
 	case *event.ErasureRequested:
 		return c.dropScipUploads(b, rec.Position, e.Repository)
 	}

@@ -300,3 +300,36 @@ func TestUploadsAreKept(t *testing.T) {
 	apply(&event.RepositoryRemoved{Repository: 7, At: time.Unix(10, 0)})
 	apply(registered)
 }
+
+// TestSubmodulesAndPins checks that lists replace each other, survive a change of the
+// repository and a reopened store, and end with the repository.
+func TestSubmodulesAndPins(t *testing.T) {
+	r := newRig(t, 5)
+	anvil := repository(7, "anvil")
+	registered := r.world.Append(0, &event.RepositoryRegistered{Repository: anvil})
+	commits := []code.CommitID{code.CommitID(strings.Repeat("1", 40)), code.CommitID(strings.Repeat("2", 40))}
+	list := func(cause event.Position, modules ...code.Submodule) event.Record {
+		return r.world.Append(0, &event.SubmodulesListed{Repository: 7, Submodules: modules, Cause: cause})
+	}
+	check := func(what string, modules, pins int) {
+		t.Helper()
+		got, ok := r.catalog.Snapshot().ByID(7)
+		if !ok || len(got.Submodules) != modules || len(got.Pins) != pins {
+			t.Errorf("%s: %+v, want %d submodules and %d pins", what, got, modules, pins)
+		}
+	}
+	one, two := code.Submodule{CloneURL: "https://git.example/a", Commit: commits[0]}, code.Submodule{CloneURL: "https://git.example/b", Commit: commits[1]}
+	r.apply(registered, list(registered.Position, one, two), r.world.Append(0, &event.PinsChanged{Repository: 7, Commits: commits}))
+	check("lists", 2, 2)
+	anvil.Description = "changed"
+	r.apply(r.world.Append(0, &event.RepositoryChanged{Repository: anvil}), list(registered.Position, one))
+	check("a change", 1, 2)
+	r.apply(r.world.Append(0, &event.PinsChanged{Repository: 7, Commits: []code.CommitID{}}))
+	check("no pins", 1, 0)
+	r.apply(r.world.Append(0, &event.RepositoryRemoved{Repository: 7}), list(registered.Position, one), r.world.Append(0, &event.PinsChanged{Repository: 7, Commits: commits}))
+	if got, ok := r.catalog.Snapshot().ByID(7); ok {
+		t.Errorf("after its removal: %+v", got)
+	}
+	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: anvil}), list(registered.Position, one))
+	check("a list from before the removal", 0, 0)
+}

@@ -27,7 +27,9 @@ type repositoryRow struct {
 	PushedAt     time.Time      `json:"pushedAt,omitzero"`
 	Refs         int            `json:"refs"`
 	// ScipUploads are ordered newest first.
-	ScipUploads []ScipUpload `json:"scipUploads,omitempty"`
+	ScipUploads []ScipUpload     `json:"scipUploads,omitempty"`
+	Submodules  []code.Submodule `json:"submodules,omitempty"`
+	Pins        []code.CommitID  `json:"pins,omitempty"`
 }
 
 // refRow is the value of c f.

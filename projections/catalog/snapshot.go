@@ -22,6 +22,12 @@ type Repository struct {
 	Refs int
 	// ScipUploads are its precise indexes, newest first; at most event.MaxScipUploads.
 	ScipUploads []ScipUpload
+	// Submodules are those of its default branch, if its option Submodules is set; at
+	// most event.MaxSubmodules.
+	Submodules []code.Submodule
+	// Pins are the commits to index for submodules of other repositories; at most
+	// event.MaxPins. Those to which a selected branch or tag leads are indexed as refs.
+	Pins []code.CommitID
 }
 
 // Ref is an indexed ref.
@@ -38,6 +44,7 @@ func (row *repositoryRow) toRepository() *Repository {
 	return &Repository{
 		Repository: row.Repository, RegisteredAt: row.RegisteredAt, ChangedAt: row.ChangedAt,
 		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs, ScipUploads: row.ScipUploads,
+		Submodules: row.Submodules, Pins: row.Pins,
 	}
 }
 

@@ -200,6 +200,8 @@ func TestReplay(t *testing.T) {
 	handled := &event.PushesHandled{Repository: repository, Pushes: []event.HandledPush{{Offset: 3, Outcome: event.PushAbsent}}, At: now}
 	uploaded := &event.ScipUploaded{Repository: repository, Commit: code.CommitID(strings.Repeat("1", 40)), Object: "scip-1", Keep: 1, At: now}
 	deleted := &event.ScipDeleted{Repository: repository, Object: "scip-1", At: now}
+	submodules := &event.SubmodulesListed{Repository: repository, Submodules: []code.Submodule{}, Cause: event.Position{Topic: event.TopicEvents}, At: now}
+	pins := &event.PinsChanged{Repository: repository, Commits: []code.CommitID{}, At: now}
 	anvil, known := newRegistered("anvil"), newRegistered("anvil").Repository
 	const refresh = `push "" refresh  replay-of-P-0`
 	for _, test := range []struct {
@@ -235,6 +237,10 @@ func TestReplay(t *testing.T) {
 		{"precise index, then an erasure", uploaded, "projections", &known, []event.Event{&event.ErasureRequested{Repository: repository, Path: "x", At: now}}, "", deadletters.ErrOvertaken},
 		{"precise index, then a removal", uploaded, "projections", nil, []event.Event{removed}, "", deadletters.ErrOvertaken},
 		{"deletion of a precise index", deleted, "projections", &known, []event.Event{uploaded}, "dev.quarry.scip.deleted.v1", nil},
+		{"submodules", submodules, "projections", &known, []event.Event{pins}, "dev.quarry.submodules.listed.v1", nil},
+		{"pins", pins, "worker", &known, []event.Event{submodules}, "dev.quarry.pins.changed.v1", nil},
+		{"pins, then others", pins, "worker", &known, []event.Event{pins}, "", deadletters.ErrOvertaken},
+		{"pins, then a removal", pins, "worker", nil, []event.Event{removed}, "", deadletters.ErrOvertaken},
 		{"merge", merged, "projections", &known, nil, "", deadletters.ErrNoReplay},
 		{"delivery", delivery, "projections", nil, nil, "dev.quarry.delivery.v1", nil},
 		{"handled pushes", handled, "projections", nil, nil, "handled 3 absent", nil},

@@ -52,6 +52,8 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 		return r.replaceScipUpload(ctx, given, e)
 	case *event.ErasureRequested, *event.ScipDeleted:
 		return successor{ev, anyPartition}, nil
+	case *event.SubmodulesListed, *event.PinsChanged:
+		return r.replaceIfLatest(ctx, given, ev)
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
 	}
@@ -115,6 +117,20 @@ func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *e
 	}
 	if later != "" && later != event.TypeRepositoryRemoved {
 		return successor{}, fmt.Errorf("%w: repository %s was registered or changed after it; drop the dead letter, or remove the repository", ErrOvertaken, ev.Repository)
+	}
+	return successor{ev, anyPartition}, nil
+}
+
+// replaceIfLatest refuses an event that a later one of its type, or the removal of its
+// repository, has replaced.
+func (r *Replayer) replaceIfLatest(ctx context.Context, given event.Record, ev event.Event) (successor, error) {
+	for rec, err := range r.laterRecords(ctx, given) {
+		if err != nil {
+			return successor{}, err
+		}
+		if t := event.TypeOf(rec); t == ev.EventType() || t == event.TypeRepositoryRemoved {
+			return successor{}, fmt.Errorf("%w: a later event has replaced it; drop the dead letter", ErrOvertaken)
+		}
 	}
 	return successor{ev, anyPartition}, nil
 }

@@ -313,16 +313,31 @@ func languageNames(name string) (names map[string]bool, full string) {
 func refMatcher(pattern string) func(*Repository, code.Ref) bool {
 	switch pattern {
 	case syntax.AllRevisions:
-		return func(*Repository, code.Ref) bool { return true }
+		return func(_ *Repository, ref code.Ref) bool { return !ref.IsPin() }
 	case syntax.DefaultRevision:
 		return func(r *Repository, ref code.Ref) bool { return ref == r.DefaultRef() }
 	}
-	return func(_ *Repository, ref code.Ref) bool { return strings.Contains(string(ref), pattern) }
+	return func(_ *Repository, ref code.Ref) bool {
+		if ref.IsPin() {
+			return namesPin(pattern, ref)
+		}
+		return strings.Contains(string(ref), pattern)
+	}
+}
+
+// minPinPrefix is the length of the shortest abbreviated commit that selects a pin.
+const minPinPrefix = 7
+
+// namesPin reports whether a pattern is the full name of a pin, or its commit, perhaps
+// abbreviated. Other patterns select no pins: old versions would otherwise appear in
+// answers about branches.
+func namesPin(pattern string, pin code.Ref) bool {
+	return code.Ref(pattern) == pin || len(pattern) >= minPinPrefix && strings.HasPrefix(pin.Short(), strings.ToLower(pattern))
 }
 
 // anyRef reports whether places on a ref can affect the query.
 func (c *compiledQuery) anyRef(r *Repository, ref code.Ref) bool {
-	if c.everyRef {
+	if c.everyRef && !ref.IsPin() {
 		return true
 	}
 	return slices.ContainsFunc(c.refs, func(has func(*Repository, code.Ref) bool) bool { return has(r, ref) })

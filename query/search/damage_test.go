@@ -11,7 +11,7 @@ import (
 // answer must contain the matches of the other segments, and report that something is
 // missing.
 func TestDamagedSegment(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(7, 7)))
+	m := newModel(t, rand.New(rand.NewPCG(7, 8)))
 	m.build(t, 4)
 	s, request := New(Options{}), Request{Query: parse(t, "i"), Matches: 1 << 20}
 	all, err := s.Search(t.Context(), m, request)

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 var roundsFlag = flag.Int("rounds", 4, "corpora of the metamorphic test")
@@ -98,7 +99,7 @@ func (a asker) leaf() syntax.Query {
 	case 3:
 		return &syntax.Language{Name: a.pick("go", "C", "python", "rust", "pyhton")}
 	case 4, 5:
-		return &syntax.Revision{Pattern: a.pick("dev", "*", "HEAD", "refs/tags/", "e", "nowhere", "mian")}
+		return &syntax.Revision{Pattern: a.pick("dev", "*", "HEAD", "refs/tags/", "e", "nowhere", "mian", "abcdef", "abcdef0", string(code.PinRef(pinnedCommit)))}
 	case 6:
 		return &syntax.Archived{Want: syntax.Inclusion(a.IntN(3))}
 	case 7:

@@ -111,9 +111,12 @@ func fillerText(rng *rand.Rand, n int) []byte {
 	return b.Bytes()
 }
 
+// pinnedCommit is a commit that is indexed as a pin.
+var pinnedCommit = code.CommitID(strings.Repeat("abcdef0123", 4))
+
 // newModel generates a corpus and an index of two to four segments.
 func newModel(t testing.TB, rng *rand.Rand) *model {
-	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev", "refs/tags/v1"}}
+	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev", "refs/tags/v1", code.PinRef(pinnedCommit)}}
 	for i := range 1 + rng.IntN(3) {
 		m.repos = append(m.repos, &Repository{Repository: code.Repository{
 			ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main", Archived: i == 1, Fork: i == 2, Private: i == 0,

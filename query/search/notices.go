@@ -371,10 +371,13 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 		if !ofID[r.ID] {
 			return false
 		}
-		all[branch{r.ID, ref}] = true
 		for i, p := range filters {
 			found[i] = found[i] || p.ref(r, ref) && (exact == nil || exact.Admits(ref))
 		}
+		if ref.IsPin() {
+			return false
+		}
+		all[branch{r.ID, ref}] = true
 		if len(names) < maxSuggestedRefs {
 			names[ref.Short()] = true
 		}

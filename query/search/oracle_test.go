@@ -235,11 +235,14 @@ func (o *oracle) evalFilter(q syntax.Query, p *modelPlace) bool {
 }
 
 func namesRef(q *syntax.Revision, ref code.Ref) bool {
+	if ref.IsPin() {
+		return q.Pattern == string(ref) || len(q.Pattern) > 6 && strings.HasPrefix(ref.Short(), q.Pattern)
+	}
 	return q.Pattern == syntax.AllRevisions || q.Pattern == syntax.DefaultRevision && ref == "refs/heads/main" || strings.Contains(string(ref), q.Pattern)
 }
 
 // searchesRef reports whether the query searches a ref: the default branch, the refs that
-// some rev: names, or all refs if one is negated.
+// some rev: names, or all refs but pins if one is negated.
 func (o *oracle) searchesRef(ref code.Ref) bool {
 	if !syntax.HasRevision(o.q.Root) {
 		return ref == "refs/heads/main"
@@ -259,7 +262,7 @@ func (o *oracle) searchesRef(ref code.Ref) bool {
 		case *syntax.Not:
 			walk(q.Child, true)
 		case *syntax.Revision:
-			named = named || negated || namesRef(q, ref)
+			named = named || negated && !ref.IsPin() || namesRef(q, ref)
 		}
 	}
 	walk(o.q.Root, false)

@@ -109,7 +109,7 @@ func (b *Browser) IndexedRefs(ctx context.Context, r *code.Repository) ([]Branch
 	if err != nil {
 		return nil, fmt.Errorf("refs of %s: %w", r.Name, err)
 	}
-	refs, head := s.Branches(r.ID), s.Default(r.ID)
+	refs, head := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return b.Ref.IsPin() }), s.Default(r.ID)
 	s.Release()
 	for i := range refs {
 		refs[i].Indexed, refs[i].Default = true, refs[i].Ref == head

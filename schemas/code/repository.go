@@ -97,6 +97,9 @@ type Repository struct {
 	Branches []string `json:"branches,omitempty"`
 	// Tags are globs that select, by short name, the tags to index.
 	Tags []string `json:"tags,omitempty"`
+	// Submodules requests that the repositories of its submodules index the commits that
+	// its default branch refers to.
+	Submodules bool `json:"submodules,omitempty"`
 	// Connection is the configured connection through which it was registered; empty if
 	// it was registered manually.
 	Connection string `json:"connection,omitempty"`
@@ -150,6 +153,15 @@ func KeepDescription(s string) string {
 		end--
 	}
 	return strings.TrimRight(s[:end], " ") + more
+}
+
+// Submodule is a reference from a tree to a commit of another repository.
+type Submodule struct {
+	// CloneURL is the URL in .gitmodules, resolved against the clone URL of the
+	// repository that contains the submodule. It is untrusted: anyone who may push there
+	// chooses it.
+	CloneURL string   `json:"cloneUrl"`
+	Commit   CommitID `json:"commit"`
 }
 
 // DefaultRef returns the full name of the default branch, empty if unknown.

@@ -36,6 +36,7 @@ type Ref string
 const (
 	branchPrefix = "refs/heads/"
 	tagPrefix    = "refs/tags/"
+	pinPrefix    = "refs/quarry/pins/"
 )
 
 // MaxRefBytes bounds the length of a ref name.
@@ -44,10 +45,15 @@ const MaxRefBytes = 1024
 // BranchRef returns the full name of the branch with the given short name.
 func BranchRef(short string) Ref { return Ref(branchPrefix + short) }
 
-// Short returns the name without refs/heads/ or refs/tags/.
+// PinRef returns the ref of a pin: a commit that is indexed because a submodule of
+// another repository refers to it. The ref exists only in Quarry and never moves.
+func PinRef(commit CommitID) Ref { return Ref(pinPrefix + string(commit)) }
+
+// Short returns the name without refs/heads/ or refs/tags/, or the commit of a pin.
 func (r Ref) Short() string {
 	s := strings.TrimPrefix(string(r), branchPrefix)
-	return strings.TrimPrefix(s, tagPrefix)
+	s = strings.TrimPrefix(s, tagPrefix)
+	return strings.TrimPrefix(s, pinPrefix)
 }
 
 // IsBranch reports whether r is a branch.
@@ -55,6 +61,9 @@ func (r Ref) IsBranch() bool { return strings.HasPrefix(string(r), branchPrefix)
 
 // IsTag reports whether r is a tag.
 func (r Ref) IsTag() bool { return strings.HasPrefix(string(r), tagPrefix) }
+
+// IsPin reports whether r is the ref of a pin; see PinRef.
+func (r Ref) IsPin() bool { return strings.HasPrefix(string(r), pinPrefix) }
 
 // Validate checks the rules of git-check-ref-format that protect a command line and a
 // key: a full name, no control characters, no "..", no element that begins with a dot or

@@ -80,7 +80,7 @@ func ForWorkers(t Type) bool {
 
 // workTypes are the types of the events that request work, in the order of their
 // constants.
-var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
+var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested, TypePinsChanged}
 
 // WorkTypes returns the types of the events that request work from workers.
 func WorkTypes() []Type { return slices.Clone(workTypes) }

@@ -49,8 +49,8 @@ func TestDecodeUnknownType(t *testing.T) {
 // TestOneStageAnswersForEveryType lists the responsible stage of each type, so that a new
 // type gets one.
 func TestOneStageAnswersForEveryType(t *testing.T) {
-	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
-	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeScipUploaded, TypeScipDeleted, TypeAuditRecorded, TypeAuditSealed}
+	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested, TypePinsChanged}
+	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeScipUploaded, TypeScipDeleted, TypeSubmodulesListed, TypeAuditRecorded, TypeAuditSealed}
 	for _, ev := range fullAccountEvents() {
 		projections = append(projections, ev.EventType())
 	}

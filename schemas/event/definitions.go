@@ -26,6 +26,8 @@ var definitions = map[Type]definition{
 	TypeErasureRequested:     define((*checker).checkErasureRequested, nil),
 	TypeScipUploaded:         define((*checker).checkScipUploaded, nil),
 	TypeScipDeleted:          define((*checker).checkScipDeleted, nil),
+	TypeSubmodulesListed:     define((*checker).checkSubmodulesListed, nil),
+	TypePinsChanged:          define((*checker).checkPinsChanged, nil),
 	TypeUserCreated:          define((*checker).checkUserCreated, func(e *UserCreated) string { return "user/" + string(e.User) }),
 	TypeUserChanged:          define((*checker).checkUserChanged, func(e *UserChanged) string { return "user/" + string(e.User) }),
 	TypeUserRemoved:          define((*checker).checkUserRemoved, func(e *UserRemoved) string { return "user/" + string(e.User) }),

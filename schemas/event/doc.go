@@ -6,8 +6,8 @@
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
 // RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, ScipUploaded,
-// ScipDeleted, Delivery, PushesHandled; the account events, such as UserCreated; AuditRecorded,
-// AuditSealed), Envelope (the CloudEvents attributes), Record (an encoded event)
+// ScipDeleted, SubmodulesListed, PinsChanged, Delivery, PushesHandled; the account events,
+// such as UserCreated; AuditRecorded, AuditSealed), Envelope (the CloudEvents attributes), Record (an encoded event)
 // and Position (its place in the log).
 //
 // # Format

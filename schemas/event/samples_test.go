@@ -37,7 +37,7 @@ func fullRepository() code.Repository {
 		ID: 3141592653589793, Kind: code.GitHub, Name: "github.com/acme/anvil", DisplayName: "anvil",
 		CloneURL: "https://github.com/acme/anvil.git", WebURL: "https://github.com/acme/anvil",
 		ImageURL: "https://github.com/acme.png", Description: "Anvils, by mail.", DefaultBranch: "main", Branches: []string{"release/*"}, Tags: []string{"v1.*"},
-		Connection: "acme", Fork: true, Archived: true, Private: true,
+		Submodules: true, Connection: "acme", Fork: true, Archived: true, Private: true,
 	}
 }
 
@@ -85,6 +85,11 @@ func fullEvents() []Event {
 			SizeBytes: 70000, Documents: 12, Occurrences: 3400, Symbols: 560, Tool: "scip-go", ToolVersion: "v0.2.7", Keep: 3, At: parseTime("2026-11-21T10:00:00Z"),
 		},
 		&ScipDeleted{Repository: 3141592653589793, Object: "scip-000b2943e1e6ab21-0123456789abcdef0123456789abcdef", At: parseTime("2026-11-21T10:00:00Z")},
+		&SubmodulesListed{
+			Repository: 3141592653589793, Submodules: []code.Submodule{{CloneURL: "https://github.com/acme/spring.git", Commit: commitA}},
+			Cause: Position{Topic: TopicEvents, Partition: 2, Offset: 17}, At: parseTime("2026-11-21T10:00:00Z"),
+		},
+		&PinsChanged{Repository: 3141592653589793, Commits: []code.CommitID{commitB, commitA}, At: parseTime("2026-11-21T10:00:00Z")},
 	}
 	return append(events, fullAccountEvents()...)
 }
@@ -104,6 +109,8 @@ func minimalEvents() []Event {
 		&ErasureRequested{Repository: 1, Commit: commitA},
 		&ScipUploaded{Repository: 1, Commit: commitA, Object: "x", Keep: 1},
 		&ScipDeleted{Repository: 1, Object: "x"},
+		&SubmodulesListed{Repository: 1, Submodules: []code.Submodule{}, Cause: Position{Topic: "t"}},
+		&PinsChanged{Repository: 1, Commits: []code.CommitID{}},
 	}
 	return append(events, minimalAccountEvents()...)
 }

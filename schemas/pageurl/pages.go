@@ -72,6 +72,9 @@ func (p Pages) revisionOf(ref code.Ref) revision {
 	if ref.IsTag() {
 		return revision{ref.Short(), tag}
 	}
+	if ref.IsPin() {
+		return revision{ref.Short(), commit}
+	}
 	if id, err := code.ParseCommitID(string(ref)); err == nil && id != "" {
 		return revision{string(id), commit}
 	}

@@ -40,7 +40,7 @@ var directions = []direction{
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
 	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "pipeline/permissions", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
 	{"cmd/quarry/internal/registry", []string{
-		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "projections", "query/api", "query/search",
+		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/search",
 		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/outcomes", []string{

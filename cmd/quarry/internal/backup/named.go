@@ -50,7 +50,8 @@ func (n *objectScan) readPartition(ctx context.Context, log eventlog.Log, partit
 func (n *objectScan) applyRecord(rec event.Record) {
 	switch event.TypeOf(rec) {
 	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved, event.TypeScipUploaded, event.TypeScipDeleted:
-	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
+	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested,
+		event.TypeSubmodulesListed, event.TypePinsChanged:
 		return // most records name no object
 	}
 	_, ev, err := event.Decode(rec)

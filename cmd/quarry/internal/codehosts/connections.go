@@ -53,7 +53,7 @@ func readHooked(c *config.Config) ([]ingest.Connection, error) {
 		}
 		connections = append(connections, ingest.Connection{
 			Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, Secrets: secrets, Addresses: from.Networks(), AllowToken: from.AllowToken,
-			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches, Tags: from.Tags,
+			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches, Tags: from.Tags, Submodules: from.Submodules,
 		})
 	}
 	return connections, nil
@@ -72,7 +72,7 @@ func Kinds(c *config.Config) map[string]code.HostKind {
 func ReadDiscovered(from *config.Connection) (to discovery.Connection, err error) {
 	d, e := &from.Discover, &from.Exclude
 	to = discovery.Connection{
-		Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, User: from.User, Branches: from.Branches, Tags: from.Tags,
+		Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, User: from.User, Branches: from.Branches, Tags: from.Tags, Submodules: from.Submodules,
 		ReadMembers: from.Permissions.Read, ReadEmails: from.Permissions.Emails,
 		App: discovery.App{ID: int64(from.App.ID), Installation: int64(from.App.Installation)},
 		Targets: discovery.Targets{

@@ -7,10 +7,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
+	"github.com/quarrysearch/quarry/pipeline/pins"
 )
 
-// openDiscovery opens the syncer, which discovers the repositories of connections, and
-// the loader of their pictures.
+// openDiscovery opens the syncer, which discovers the repositories of connections, the
+// loader of their pictures, and the pinner, which serves their submodules.
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{
@@ -23,6 +24,12 @@ func (s *Server) openDiscovery() (err error) {
 	}
 	s.pictures, err = pictures.New(pictures.Options{
 		Dial: s.policy.Guard().DialContext, Connection: s.codeHosts.RenewConnection, Now: boot.Now, Registerer: s.o.Registerer,
+	})
+	if err != nil {
+		return err
+	}
+	s.pinner, err = pins.New(pins.Options{
+		Log: s.log, Catalog: s.repositories, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err

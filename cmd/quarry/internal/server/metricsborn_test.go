@@ -30,7 +30,7 @@ var unbornSeries = map[string]string{
 // order of docs/metrics.md.
 func wantedSeries() map[string][]string {
 	results := splitWords("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
-	asks := joinLabels(splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"), splitWords("handled dead skipped"))
+	asks := joinLabels(splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 dev.quarry.pins.changed.v1 unknown"), splitWords("handled dead skipped"))
 	codes := []string{}
 	for _, d := range failure.Codes() {
 		codes = append(codes, string(d.Code))
@@ -59,7 +59,7 @@ func wantedSeries() map[string][]string {
 		"quarry_kafkalog_retries_total":             splitWords("produce fetch request group"),
 		"quarry_kafkalog_producer_restarts_total":   {"given up", "out of order", "forgotten", "sequences used up"},
 		"quarry_worker_records_total":               asks,
-		"quarry_worker_handling_seconds":            splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"),
+		"quarry_worker_handling_seconds":            splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 dev.quarry.pins.changed.v1 unknown"),
 		"quarry_mirror_fetch_seconds":               splitWords("full ref"),
 		"quarry_mirror_fetch_failures_total":        codes,
 		"quarry_compactor_merges_total":             splitWords("number dead quiet purge lost"),

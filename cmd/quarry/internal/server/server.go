@@ -32,6 +32,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/permissions"
+	"github.com/quarrysearch/quarry/pipeline/pins"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
@@ -118,6 +119,8 @@ type Server struct {
 	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader
+	// pinner chooses the commits that submodules refer to.
+	pinner *pins.Pinner
 	// permissions reads the permissions of code hosts; hostRules defines how they count.
 	permissions  *permissions.Reader
 	hostRules    hostRules
@@ -298,6 +301,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.discovery != nil {
 		group.Add("discovery", s.discovery.Run)
+		group.Add("pins", s.pinner.Run)
 		group.Add("permissions of hosts", s.permissions.Run)
 	}
 	if s.compactor != nil {

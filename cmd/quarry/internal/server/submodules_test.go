@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // TestSubmodulesLeadToTheirCommits follows the submodule links of a tree to the recorded
@@ -52,4 +57,88 @@ func TestSubmodulesLeadToTheirCommits(t *testing.T) {
 			t.Errorf("%s: %d, want %q and no %q: %.4000s", c.path, status, c.want, c.refused, body)
 		}
 	}
+}
+
+// TestPinnedCommitsAreSearchable indexes the commit to which a submodule refers, finds it
+// only by its name, and removes it once no branch leads to it any more, and once nothing
+// refers to it.
+func TestPinnedCommitsAreSearchable(t *testing.T) {
+	root := t.TempDir()
+	tool, whole := newGitRepositoryIn(t, root, "tool"), newGitRepositoryIn(t, root, "whole")
+	pinned := tool.commitFiles("then.txt", "spoon\n")
+	tool.runGitCommand("rm", "--quiet", "then.txt")
+	tool.commitFiles("now.txt", "fork\n")
+	if err := os.MkdirAll(filepath.Join(whole.dir, "lib", "tool"), 0o755); err != nil { // or git would remove the entry
+		t.Fatal(err)
+	}
+	whole.runGitCommand("update-index", "--add", "--cacheinfo", "160000,"+string(pinned)+",lib/tool")
+	whole.commitFiles(".gitmodules", "[submodule \"a\"]\n\tpath = lib/tool\n\turl = ../tool\n")
+	file := connectionsFile(t, root, "  - {name: shelf, kind: genericGitHost, submodules: true, discover: {repos: [\"file://"+root+"/*\"]}}\n")
+	c, _, err := config.Loader{File: file, Set: []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.FitMemory(2<<30, 4)
+	s := runServer(t, &c)
+	search := func(query string) (files []string) {
+		var answer struct {
+			Files []struct{ FileName struct{ Text string } }
+		}
+		if status := postJSON(t, s.URL()+"/api/search", fmt.Sprintf(`{"query":%q,"matches":10}`, query), &answer); status != http.StatusOK {
+			t.Fatalf("search %s: %d", query, status)
+		}
+		for _, f := range answer.Files {
+			files = append(files, f.FileName.Text)
+		}
+		return files
+	}
+	byCommit := "spoon rev:" + string(pinned)
+	isFound := func() bool { return slices.Equal(search(byCommit), []string{"then.txt"}) }
+	waitUntil(t, isFound)
+	for query, want := range map[string]int{
+		"spoon rev:" + string(pinned[:9]):          1,
+		"spoon rev:" + string(code.PinRef(pinned)): 1,
+		"spoon":           0,
+		"spoon rev:*":     0,
+		"spoon rev:pins":  0,
+		"spoon -rev:main": 0,
+		"spoon (rev:main or rev:" + string(pinned) + ")": 1,
+		"fork": 1,
+	} {
+		if found := search(query); len(found) != want {
+			t.Errorf("%s: found %v, want %d files", query, found, want)
+		}
+	}
+	known, err := s.repositories.Find(t.Context(), code.Repository{CloneURL: tool.CloneURL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := source.Address{Repository: known.Name, Revision: string(pinned), Kind: source.PageTree}.String()
+	if status, body := getURL(t, s.URL()+page); status != http.StatusOK || !strings.Contains(body, "then.txt") || strings.Contains(body, "refs/quarry/pins") {
+		t.Errorf("page at the commit: %d %.2000s", status, body)
+	}
+	for _, remote := range []bool{false, true} {
+		if found := verifyNow(t, s, verification.Request{Remote: remote}); len(found.lines) != 0 {
+			t.Errorf("verify with remote %t: %q", remote, found.lines)
+		}
+	}
+
+	// The history is replaced: the commit must be gone with it, at once.
+	tool.runGitCommand("checkout", "--quiet", "--orphan", "fresh")
+	tool.commitFiles("now.txt", "knife\n")
+	tool.runGitCommand("branch", "--quiet", "--force", "main", "fresh")
+	tool.runGitCommand("checkout", "--quiet", "main")
+	if _, err := s.registrar.Refresh(t.Context(), known.ID); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, func() bool { return len(search("knife")) == 1 })
+	waitUntil(t, func() bool { return len(search(byCommit)) == 0 })
+
+	// A branch leads to it again.
+	tool.runGitCommand("reset", "--quiet", "--hard", string(pinned))
+	tool.commitFiles("now.txt", "ladle\n")
+	if _, err := s.registrar.Refresh(t.Context(), known.ID); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, isFound)
 }

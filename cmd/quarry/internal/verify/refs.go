@@ -151,6 +151,7 @@ func compareRefs(indexed *places.Repository, git gitState) []difference {
 		for _, rev := range git.remote.Revisions {
 			found[rev.Ref] = rev.Commit
 		}
+		maps.DeleteFunc(have, func(ref code.Ref, _ code.CommitID) bool { return ref.IsPin() }) // the host has no pins
 		out = append(out, compareCommits(have, found, map[bool]string{true: kindRemote, false: kindRemote}, kindRemote)...)
 	}
 	slices.SortStableFunc(out, func(a, b difference) int {

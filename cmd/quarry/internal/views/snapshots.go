@@ -75,12 +75,17 @@ func (s snapshot) RefAt(id code.RepositoryID, commit code.CommitID) code.Ref {
 	if r == nil {
 		return ""
 	}
+	var pin code.Ref
 	for _, ref := range r.Refs {
-		if ref.Commit == commit {
+		switch {
+		case ref.Commit != commit:
+		case ref.Ref.IsPin():
+			pin = ref.Ref
+		default:
 			return ref.Ref
 		}
 	}
-	return ""
+	return pin
 }
 
 // File implements source.Snapshot.

@@ -1,0 +1,189 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/gitmodules"
+)
+
+// maxSubmoduleLookups bounds the paths of a .gitmodules file that are looked up.
+const maxSubmoduleLookups = 200
+
+// ListSubmodules returns the first submodules of a commit in the order of their paths, at
+// most most. It leaves out those whose URL Quarry could not clone; see
+// gitmodules.ResolveURL. It looks at no more than maxSubmoduleLookups paths.
+func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit code.CommitID, most int) ([]code.Submodule, error) {
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	c, err := reader.commit(ctx, string(commit))
+	if err != nil {
+		return nil, err
+	}
+	urls, err := reader.moduleURLs(ctx, c.Tree)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, 0, len(urls))
+	for path := range urls {
+		if urls[path] = gitmodules.ResolveURL(r.CloneURL, urls[path]); urls[path] != "" {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	var out []code.Submodule
+	for _, path := range paths[:min(len(paths), maxSubmoduleLookups)] {
+		n, _, err := reader.Find(ctx, c.Tree, path)
+		if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n.Mode.IsSubmodule() && len(out) < most {
+			out = append(out, code.Submodule{CloneURL: urls[path], Commit: code.CommitID(n.ID.String())})
+		}
+	}
+	return out, nil
+}
+
+// moduleURLs returns the URLs in the .gitmodules file of a tree, as written, by path; none
+// if the file is missing, too large or not a valid configuration.
+func (r *Reader) moduleURLs(ctx context.Context, tree ObjectID) (map[string]string, error) {
+	n, _, err := r.Find(ctx, tree, gitmodules.Path)
+	if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) || err == nil && (!n.Mode.IsFile() || n.Mode.IsSymlink()) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := r.Blob(ctx, n.ID, gitmodules.MaxBytes)
+	if errors.Is(err, ErrTooLarge) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	urls, err := gitmodules.Parse(string(text))
+	if err != nil {
+		return nil, nil // git would not read it either
+	}
+	return urls, nil
+}
+
+// Names of files next to the mirror.
+const (
+	submodulesName = "submodules.json"
+	pinsName       = "pins.json"
+)
+
+// SaveSubmodules stores the submodules that were last announced.
+func (m *Mirror) SaveSubmodules(list []code.Submodule) error {
+	return m.saveList(submodulesName, list, len(list))
+}
+
+// Submodules returns the list stored by SaveSubmodules; empty if none is stored or the
+// file is damaged, because announcing the list again changes nothing.
+func (m *Mirror) Submodules() (list []code.Submodule) {
+	if m.loadValue(submodulesName, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// SavePins stores the pins of the repository.
+func (m *Mirror) SavePins(commits []code.CommitID) error {
+	return m.saveList(pinsName, commits, len(commits))
+}
+
+// Pins returns the commits stored by SavePins.
+func (m *Mirror) Pins() (commits []code.CommitID, err error) {
+	if err := m.loadValue(pinsName, &commits); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, m.wrapError("read", err)
+	}
+	return commits, nil
+}
+
+// saveList stores a list, or removes the file if the list is empty.
+func (m *Mirror) saveList(name string, list any, length int) error {
+	if length > 0 {
+		return m.saveValue(name, list)
+	}
+	if err := removeIfThere(filepath.Join(m.dir, name)); err != nil {
+		return m.wrapError("save", err)
+	}
+	return nil
+}
+
+// ResolvePins returns a revision for each of the commits that a branch or tag of the
+// mirror, as last fetched, leads to. Usually it takes one git process.
+func (m *Mirror) ResolvePins(ctx context.Context, commits []code.CommitID) ([]code.Revision, error) {
+	present, err := m.presentCommits(ctx, commits)
+	if err != nil || len(present) == 0 {
+		return nil, err
+	}
+	some, err := m.hasUnreachable(ctx, joinLines(present...), "--branches", "--tags")
+	if err != nil {
+		return nil, err
+	}
+	var revisions []code.Revision
+	for _, commit := range present {
+		if some {
+			dropped, err := m.hasUnreachable(ctx, joinLines(commit), "--branches", "--tags")
+			if err != nil {
+				return nil, err
+			}
+			if dropped {
+				continue
+			}
+		}
+		revisions = append(revisions, code.Revision{Ref: code.PinRef(commit), Commit: commit})
+	}
+	return revisions, nil
+}
+
+// presentCommits returns those of the commits that the mirror contains, without
+// duplicates.
+func (m *Mirror) presentCommits(ctx context.Context, commits []code.CommitID) ([]code.CommitID, error) {
+	if len(commits) == 0 || !m.hasRepository() {
+		return nil, nil
+	}
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	var present []code.CommitID
+	for _, commit := range slices.Compact(slices.Sorted(slices.Values(commits))) {
+		if validateCommit(commit) != nil {
+			continue
+		}
+		c, err := reader.commit(ctx, string(commit))
+		if errors.Is(err, ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c.ID == commit { // and not a tag of a commit
+			present = append(present, commit)
+		}
+	}
+	return present, nil
+}
+
+func joinLines(commits ...code.CommitID) []byte {
+	var b strings.Builder
+	for _, commit := range commits {
+		b.WriteString(string(commit) + "\n")
+	}
+	return []byte(b.String())
+}
