@@ -29,12 +29,21 @@ func (l *fileLinks) appendFile(b []byte, path string) []byte {
 
 // filesURL returns the prefix of the page addresses of files.
 func (s *Server) filesURL(repository string, ref code.Ref) string {
-	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob}.String()
+	return s.o.PublicURL + source.Address{Repository: repository, Revision: revisionOf(ref), Kind: source.PageBlob}.String()
 }
 
 // fileURL returns the address of the page of a file.
 func (s *Server) fileURL(repository string, ref code.Ref, path string) string {
-	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob, Path: path}.String()
+	return s.o.PublicURL + source.Address{Repository: repository, Revision: revisionOf(ref), Kind: source.PageBlob, Path: path}.String()
+}
+
+// revisionOf returns the revision in the address of a page at a ref: the commit of a pin,
+// otherwise the full name.
+func revisionOf(ref code.Ref) string {
+	if ref.IsPin() {
+		return ref.Short()
+	}
+	return string(ref)
 }
 
 // repositoryURL returns the address of the root page of a repository.

@@ -80,21 +80,28 @@ func TestPinnedCommitsAreSearchable(t *testing.T) {
 	}
 	c.FitMemory(2<<30, 4)
 	s := runServer(t, &c)
+	webURL := ""
 	search := func(query string) (files []string) {
 		var answer struct {
-			Files []struct{ FileName struct{ Text string } }
+			Files []struct {
+				FileName struct{ Text string }
+				WebURL   string
+			}
 		}
 		if status := postJSON(t, s.URL()+"/api/search", fmt.Sprintf(`{"query":%q,"matches":10}`, query), &answer); status != http.StatusOK {
 			t.Fatalf("search %s: %d", query, status)
 		}
 		for _, f := range answer.Files {
-			files = append(files, f.FileName.Text)
+			files, webURL = append(files, f.FileName.Text), f.WebURL
 		}
 		return files
 	}
 	byCommit := "spoon rev:" + string(pinned)
 	isFound := func() bool { return slices.Equal(search(byCommit), []string{"then.txt"}) }
 	waitUntil(t, isFound)
+	if status, body := getURL(t, webURL); status != http.StatusOK || !strings.Contains(webURL, "@"+string(pinned)+"/") || !strings.Contains(body, "spoon") {
+		t.Errorf("%s: %d %.2000s", webURL, status, body)
+	}
 	for query, want := range map[string]int{
 		"spoon rev:" + string(pinned[:9]):          1,
 		"spoon rev:" + string(code.PinRef(pinned)): 1,
