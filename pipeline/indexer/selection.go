@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -39,5 +40,6 @@ func (x *Indexer) exceedsLimit(ctx context.Context, m *mirror.Mirror, wanted []*
 		return false, nil
 	}
 	indexed, err := m.IndexedRevisions(ctx)
+	indexed = slices.DeleteFunc(indexed, func(rev code.Revision) bool { return rev.Ref.IsPin() }) // the limit does not count them
 	return len(indexed)+fresh > x.o.Mirrors.MaxRefs(), err
 }
