@@ -25,7 +25,8 @@
 // A parent has at most event.MaxSubmodules, a child at most event.MaxPins: if parents need
 // more, those that most parents need come first, then those that are pins already. The
 // metric quarry_pins_left_out counts the others. The pins of a child change at most once
-// per Options.ChildInterval, because anyone who may push to a parent can change them.
+// per Options.ChildInterval, because anyone who may push to a parent can change them. A
+// round takes memory for each commit that a parent needs, about 100 bytes.
 //
 // One process of a group runs the rounds (eventlog.Lead), every Options.Interval.
 package pins

@@ -189,24 +189,17 @@ func countParents(snapshot Snapshot) map[code.RepositoryID]map[code.CommitID]int
 
 // choosePins returns at most event.MaxPins of the commits in ascending order: those that
 // most parents need, and among equals those that are pins already.
-func choosePins(parents map[code.CommitID]int, pinned []code.CommitID) []code.CommitID {
+func choosePins(parents map[code.CommitID]int, pins []code.CommitID) []code.CommitID {
+	isPin := make(map[code.CommitID]int, len(pins))
+	for _, commit := range pins {
+		isPin[commit] = 1
+	}
 	chosen := slices.SortedFunc(maps.Keys(parents), func(a, b code.CommitID) int {
-		return cmp.Or(parents[b]-parents[a], compareTrueFirst(slices.Contains(pinned, a), slices.Contains(pinned, b)), strings.Compare(string(a), string(b)))
+		return cmp.Or(parents[b]-parents[a], isPin[b]-isPin[a], strings.Compare(string(a), string(b)))
 	})
 	chosen = chosen[:min(len(chosen), event.MaxPins)]
 	slices.Sort(chosen)
 	return chosen
-}
-
-// compareTrueFirst puts true first.
-func compareTrueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 func (p *Pinner) appendPins(ctx context.Context, r Repository, pins []code.CommitID, now time.Time) error {

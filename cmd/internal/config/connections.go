@@ -39,7 +39,7 @@ type Connection struct {
 	Repositories map[string]string `yaml:"repositories" doc:"Repository names that a delivery may use instead of a clone URL."`
 	Branches     []string          `yaml:"branches" doc:"Globs of branches to index in addition to the default branch, in repositories that this connection registers."`
 	Tags         []string          `yaml:"tags" doc:"Globs of tags to index, in repositories that this connection registers."`
-	Submodules   bool              `yaml:"submodules" doc:"Index the commits that submodules of these repositories refer to, in those repositories of the submodules that Quarry has."`
+	Submodules   bool              `yaml:"submodules" doc:"Index the commits that submodules of these repositories refer to, in the repositories of the submodules, if Quarry has them."`
 }
 
 // Hooked reports whether webhooks of the connection are accepted.
