@@ -35,8 +35,9 @@ type announcedRefs struct {
 	heads map[code.RepositoryID]code.Ref
 	// removed are the repositories that were removed, including those registered again.
 	removed map[code.RepositoryID]bool
-	// pins are the pins of repositories whose pins changed.
-	pins map[code.RepositoryID][]code.CommitID
+	// pins and submodules are the last lists of repositories whose lists changed.
+	pins       map[code.RepositoryID][]code.CommitID
+	submodules map[code.RepositoryID][]code.Submodule
 	// causes holds the causes at or after the next record to handle.
 	causes map[refKey]event.Offset
 }
@@ -63,8 +64,10 @@ func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 		}
 	case *event.PinsChanged:
 		t.pins[ev.Repository] = ev.Commits
+	case *event.SubmodulesListed:
+		t.submodules[ev.Repository] = ev.Submodules
 	case *event.RepositoryRemoved:
-		t.removed[ev.Repository], t.pins[ev.Repository] = true, nil
+		t.removed[ev.Repository], t.pins[ev.Repository], t.submodules[ev.Repository] = true, nil, nil
 		for k := range t.last {
 			if k.repo == ev.Repository {
 				delete(t.last, k)
@@ -73,17 +76,28 @@ func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 	}
 }
 
-// savePins stores the pins of a repository if they changed and the mirror has its
-// registration.
-func (t *announcedRefs) savePins(m *mirror.Mirror, repo code.RepositoryID) error {
-	pins, changed := t.pins[repo]
-	if !changed {
-		return nil
-	}
+// listedRepositories returns the repositories whose pins or submodules changed.
+func (t *announcedRefs) listedRepositories() []code.RepositoryID {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(t.pins)), maps.Keys(t.submodules))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// saveLists stores the pins and submodules of a repository if they changed and the mirror
+// has its registration.
+func (t *announcedRefs) saveLists(m *mirror.Mirror, repo code.RepositoryID) error {
 	if _, err := m.Repository(); err != nil {
 		return ignoreUnregistered(err)
 	}
-	return m.SavePins(pins)
+	if pins, changed := t.pins[repo]; changed {
+		if err := m.SavePins(pins); err != nil {
+			return err
+		}
+	}
+	if list, changed := t.submodules[repo]; changed {
+		return m.SaveSubmodules(list)
+	}
+	return nil
 }
 
 // Assigned implements worker.Handler. It makes the mirrors of a partition catch up with
@@ -105,9 +119,10 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 			return fmt.Errorf("catch up with the log: %w", err)
 		}
 	}
-	for repo := range what.pins {
-		if err := what.savePins(x.o.Mirrors.Mirror(repo), repo); err != nil {
-			return fmt.Errorf("catch up with the log: %w", err)
+	for _, repo := range what.listedRepositories() {
+		if err := what.saveLists(x.o.Mirrors.Mirror(repo), repo); err != nil {
+			x.partitions.markStale(first.Partition, repo, from)
+			x.o.Logger.Warn("cannot save the pins and submodules of a repository; retrying before its next event", "repository", repo, "error", err)
 		}
 	}
 	for _, k := range what.sortedRefs() {
@@ -159,7 +174,7 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 	if err != nil {
 		return err
 	}
-	if err := what.savePins(x.o.Mirrors.Mirror(repo), repo); err != nil {
+	if err := what.saveLists(x.o.Mirrors.Mirror(repo), repo); err != nil {
 		return err
 	}
 	for _, k := range what.sortedRefs() {
@@ -174,12 +189,12 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 // readAnnounced reads the announcements of a repository, or of all if repo is 0, from an
 // offset to the end of the log. at is the position of the record to handle.
 func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
-	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[code.RepositoryID][]code.CommitID{}, map[refKey]event.Offset{}}
+	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[code.RepositoryID][]code.CommitID{}, map[code.RepositoryID][]code.Submodule{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err == nil {
 		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
 		err = x.scanEvents(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
-			event.TypeRevisionIndexed, event.TypeRepositoryRemoved, event.TypePinsChanged)
+			event.TypeRevisionIndexed, event.TypeRepositoryRemoved, event.TypePinsChanged, event.TypeSubmodulesListed)
 	}
 	if err != nil {
 		return what, fmt.Errorf("catch up with the log: %w", err)

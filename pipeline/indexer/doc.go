@@ -10,8 +10,8 @@
 //	Push without a ref               remove deleted refs
 //	Push of a selected ref           fetch that ref, index or remove it
 //	Push of another ref              nothing
-//	PinsChanged                      index the pins that a branch or tag leads to, remove
-//	                                 the others; fetch nothing
+//	PinsChanged                      index the pins that an indexed ref leads to, remove the
+//	                                 others; fetch only if the mirror is lost
 //	RepositoryRemoved                remove the mirror; skip its records that
 //	                                 were not handled yet
 //

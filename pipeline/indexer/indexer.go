@@ -140,6 +140,9 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 		g := groupPushes(p, records)
 		n, handle = len(g.pushes), func(job *job) error { return x.handlePushes(ctx, g, job) }
 	}
+	if p, ok := ev.(*event.PinsChanged); ok {
+		ev, at, n = latestPins(p, records)
+	}
 	job := x.jobs.beginJob(ev.Key(), func() { worker.ReportProgress(ctx) })
 	err = classifyError(x.handleWithMirror(ctx, ev.Key(), job, func() error {
 		if err := x.catchUpRepository(ctx, ev.Key(), at); err != nil {

@@ -48,6 +48,9 @@ func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo 
 	}
 	var removals []refRemoval
 	for _, ref := range slices.Sorted(maps.Keys(commits)) {
+		if ref.IsPin() {
+			continue // indexPins removes it
+		}
 		r := refRemoval{ref: ref, was: commits[ref], cause: v.cause(ref)}
 		if x.isOvertaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, r.cause) {
 			all = false

@@ -46,7 +46,7 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	}
 	wanted := x.refsToFetch(ctx, m, r, g, head)
 	if len(wanted) == 0 {
-		return x.indexPinsOfPushes(ctx, m, r, g, head, job)
+		return x.indexSubmodules(ctx, m, r, g, head, job)
 	}
 	commits, err := x.fetchPushedRefs(ctx, m, r, g, wanted, head)
 	if errors.Is(err, errNeedsAllRefs) {
@@ -58,25 +58,31 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	if err := x.indexFetchedRefs(ctx, m, g, wanted, commits, head, job); err != nil {
 		return err
 	}
-	if err := x.indexPinsOfPushes(ctx, m, r, g, head, job); err != nil {
-		return err
-	}
-	return x.announceSubmodules(ctx, m, r, head, g.causeOf(head))
+	return x.indexSubmodules(ctx, m, r, g, head, job)
 }
 
-// indexPinsOfPushes indexes the pins to which the pushed refs lead now, and removes those
-// to which none leads any more.
-func (x *Indexer) indexPinsOfPushes(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, head code.Ref, job *job) error {
-	if pins, err := m.Pins(); err == nil && len(pins) == 0 {
-		return nil
+// indexSubmodules indexes the pins to which the refs lead after the pushes, removes those
+// to which none leads any more, and announces the submodules of the default branch.
+func (x *Indexer) indexSubmodules(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, head code.Ref, job *job) error {
+	v := indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}
+	pins, err := m.Pins()
+	if err != nil {
+		x.o.Logger.Warn("cannot read the pins of a repository; reading them from the log", "repository", r.Name, "repository_id", r.ID, "error", err)
+		_, err := x.indexRepository(ctx, m, r, v, job)
+		return err
 	}
-	outcomes, err := x.indexPins(ctx, m, r, head, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
-	for ref, of := range g.byRef {
-		if outcome, ok := outcomes[ref]; ok {
-			of.setOutcome(outcome)
+	if len(pins) > 0 {
+		outcomes, err := x.indexAnnouncedPins(ctx, m, r, head, v, job)
+		if err != nil {
+			return err
+		}
+		for ref, of := range g.byRef {
+			if outcome, ok := outcomes[ref]; ok {
+				of.setOutcome(outcome)
+			}
 		}
 	}
-	return err
+	return x.announceSubmodules(ctx, m, r, head, g.causeOf(head))
 }
 
 // isIndexed reports whether the mirror has an indexed commit of the default branch. If

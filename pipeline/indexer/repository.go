@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -80,8 +81,8 @@ type refOutcome struct {
 	announced bool
 }
 
-// indexRepository fetches a repository and indexes its selected refs and its pins
-// together. If the mirror may lack announced refs, it first announces the deletion of
+// indexRepository fetches a repository and indexes its selected refs together, and then
+// its pins. If the mirror may lack announced refs, it first announces the deletion of
 // refs that no longer exist. It marks the mirror complete once it has every ref of the
 // repository.
 func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
@@ -95,9 +96,14 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	if err := x.noteSelection(m, r, &state.Selection); err != nil {
 		return l, err
 	}
-	complete, err := x.addPins(ctx, m, r, &state, v, l)
+	complete, last, err := x.readLost(ctx, m, r.ID, v)
 	if err != nil {
 		return l, err
+	}
+	if !complete {
+		if complete, err = x.announceDeletions(ctx, m, r.ID, last, state, v, l); err != nil {
+			return l, err
+		}
 	}
 	announced, err := x.indexRefs(ctx, m, newRevisions(state.Revisions, r.ID, state.Default, v), v.cause, job)
 	if err != nil {
@@ -110,14 +116,9 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	if err != nil {
 		return l, err
 	}
-	if complete && !m.IndexedComplete() && containsRefs(indexed, state.Revisions) {
-		if err := m.SetIndexedComplete(true); err != nil {
-			return l, err
-		}
-	}
 	var deleted []code.Ref
 	for _, rev := range indexed {
-		if _, there := l.refs[rev.Ref]; !there {
+		if _, there := l.refs[rev.Ref]; !there && !rev.Ref.IsPin() {
 			deleted = append(deleted, rev.Ref)
 		}
 	}
@@ -128,37 +129,39 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	for _, ref := range deleted {
 		l.refs[ref] = refOutcome{"", removed[ref]}
 	}
+	pins, err := x.indexPins(ctx, m, r, state.Default, v, last, job)
+	if err != nil {
+		return l, err
+	}
+	maps.Copy(l.refs, pins)
+	if complete && !m.IndexedComplete() && containsRefs(indexed, state.Revisions) {
+		if err := m.SetIndexedComplete(true); err != nil {
+			return l, err
+		}
+	}
 	return l, x.announceSubmodules(ctx, m, r, state.Default, v.cause(state.Default))
 }
 
-// addPins adds the pins of the repository to a fetched state. If the mirror may lack
-// announced refs, it first reads the log for the pins and for refs that no longer exist,
-// and announces the deletion of the latter. It reports whether the mirror then has every
-// announced ref.
-func (x *Indexer) addPins(ctx context.Context, m *mirror.Mirror, r code.Repository, state *mirror.State, v indexRequest, l repositoryOutcome) (complete bool, err error) {
+// readLost reports whether the mirror has every announced ref of the repository, and its
+// pins. If not, it returns the announced commits from the log, and stores the pins and
+// submodules that the log has.
+func (x *Indexer) readLost(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, v indexRequest) (complete bool, announced map[code.Ref]code.CommitID, err error) {
 	before, err := m.IndexedRevisions(ctx)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	complete = v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
-	var last announcedRefs
-	if !complete {
-		if last, err = x.readAnnounced(ctx, 0, v.cause("").position, r.ID); err != nil {
-			return false, err
-		}
-		if err := last.savePins(m, r.ID); err != nil {
-			return false, err
-		}
+	_, damaged := m.Pins()
+	if damaged == nil && (v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0) {
+		return true, nil, nil
 	}
-	pins, err := x.resolvePins(ctx, m, r)
-	if err != nil {
-		return false, err
+	last, err := x.readAnnounced(ctx, 0, v.cause("").position, repo)
+	if err == nil {
+		err = m.SavePins(last.pins[repo])
 	}
-	state.Revisions = append(state.Revisions, pins...)
-	if !complete {
-		complete, err = x.announceDeletions(ctx, m, r.ID, last.commits(), *state, v, l)
+	if err == nil {
+		err = m.SaveSubmodules(last.submodules[repo])
 	}
-	return complete, err
+	return false, last.commits(), err
 }
 
 // newRevisions returns the revisions of a repository to index.

@@ -139,6 +139,13 @@ func TestPinsAreIndexed(t *testing.T) {
 		t.Errorf("a refresh of a pin announced %s", got.Ref)
 	}
 	check("a refresh", first, later)
+	change := func(commits ...code.CommitID) event.Record {
+		return b.append(&event.PinsChanged{Repository: b.code.ID, Commits: commits, At: time.Unix(1, 0)})
+	}
+	if err := b.deliver(change(), change(first)); err != nil {
+		t.Fatal(err)
+	}
+	check("two changes at once", first)
 	pins()
 	check("no pins")
 }

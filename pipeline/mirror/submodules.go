@@ -1,12 +1,15 @@
 package mirror
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/gitmodules"
@@ -56,7 +59,7 @@ func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit c
 }
 
 // moduleURLs returns the URLs in the .gitmodules file of a tree, as written, by path; none
-// if the file is missing, too large or not a valid configuration.
+// if the file is missing, too large, unreadable or not a valid configuration.
 func (r *Reader) moduleURLs(ctx context.Context, tree ObjectID) (map[string]string, error) {
 	n, _, err := r.Find(ctx, tree, gitmodules.Path)
 	if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) || err == nil && (!n.Mode.IsFile() || n.Mode.IsSymlink()) {
@@ -66,7 +69,7 @@ func (r *Reader) moduleURLs(ctx context.Context, tree ObjectID) (map[string]stri
 		return nil, err
 	}
 	text, _, err := r.Blob(ctx, n.ID, gitmodules.MaxBytes)
-	if errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrMissing) {
 		return nil, nil
 	}
 	if err != nil {
@@ -123,38 +126,59 @@ func (m *Mirror) saveList(name string, list any, length int) error {
 	return nil
 }
 
-// ResolvePins returns a revision for each of the commits that a branch or tag of the
-// mirror, as last fetched, leads to. Usually it takes one git process.
+// ResolvePins returns a revision for each of the commits that a branch or tag leads to, at
+// its indexed commit. It takes one git process, which walks what none of them leads to.
 func (m *Mirror) ResolvePins(ctx context.Context, commits []code.CommitID) ([]code.Revision, error) {
 	present, err := m.presentCommits(ctx, commits)
 	if err != nil || len(present) == 0 {
 		return nil, err
 	}
-	some, err := m.hasUnreachable(ctx, joinLines(present...), "--branches", "--tags")
+	var in bytes.Buffer
+	for _, commit := range present {
+		fmt.Fprintln(&in, commit)
+	}
+	dropped := map[code.CommitID]bool{}
+	args := []string{"rev-list", "--ignore-missing", "--stdin", "--not", "--glob=" + indexedPrefix + branchPrefix + "*", "--glob=" + indexedPrefix + tagPrefix + "*"}
+	err = m.ms.git.streamOutput(ctx, command{gitDir: m.gitDir(), args: args, stdin: in.Bytes(), timeout: m.ms.o.FetchTimeout}, func(r io.Reader) error {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			if commit := code.CommitID(lines.Text()); slices.Contains(present, commit) {
+				dropped[commit] = true
+			}
+		}
+		return lines.Err()
+	})
 	if err != nil {
-		return nil, err
+		return nil, m.wrapError("look for the refs that lead to commits of", err)
 	}
 	var revisions []code.Revision
 	for _, commit := range present {
-		if some {
-			dropped, err := m.hasUnreachable(ctx, joinLines(commit), "--branches", "--tags")
-			if err != nil {
-				return nil, err
-			}
-			if dropped {
-				continue
-			}
+		if !dropped[commit] {
+			revisions = append(revisions, code.Revision{Ref: code.PinRef(commit), Commit: commit})
 		}
-		revisions = append(revisions, code.Revision{Ref: code.PinRef(commit), Commit: commit})
 	}
 	return revisions, nil
 }
 
-// presentCommits returns those of the commits that the mirror contains, without
-// duplicates.
+// presentCommits returns those of the commits that the mirror contains, in ascending order
+// and without duplicates. It leaves out commits of more than maxCommitBytes, which cannot
+// be indexed.
 func (m *Mirror) presentCommits(ctx context.Context, commits []code.CommitID) ([]code.CommitID, error) {
-	if len(commits) == 0 || !m.hasRepository() {
+	ref := m.AnnouncedDefault()
+	if len(commits) == 0 || ref == "" || !m.hasRepository() {
 		return nil, nil
+	}
+	head, err := m.IndexedCommit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []code.CommitID
+	var ids []ObjectID
+	for _, commit := range slices.Compact(slices.Sorted(slices.Values(commits))) {
+		// git would take the name of the other hash for an abbreviation.
+		if id, err := ParseObjectID([]byte(commit)); err == nil && validateCommit(commit) == nil && len(commit) == len(head) {
+			wanted, ids = append(wanted, commit), append(ids, id)
+		}
 	}
 	reader, err := m.Reader(ctx)
 	if err != nil {
@@ -162,28 +186,15 @@ func (m *Mirror) presentCommits(ctx context.Context, commits []code.CommitID) ([
 	}
 	defer reader.Close()
 	var present []code.CommitID
-	for _, commit := range slices.Compact(slices.Sorted(slices.Values(commits))) {
-		if validateCommit(commit) != nil {
-			continue
+	err = reader.pipelineRequests(ctx, reader.info, ids, reader.info.infoVerb, func(i int) error {
+		h, err := reader.info.readHeader()
+		if err == nil && h.kind == "commit" && h.size <= maxCommitBytes {
+			present = append(present, wanted[i])
 		}
-		c, err := reader.commit(ctx, string(commit))
-		if errors.Is(err, ErrMissing) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if c.ID == commit { // and not a tag of a commit
-			present = append(present, commit)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, m.wrapError("look for commits of", err)
 	}
 	return present, nil
-}
-
-func joinLines(commits ...code.CommitID) []byte {
-	var b strings.Builder
-	for _, commit := range commits {
-		b.WriteString(string(commit) + "\n")
-	}
-	return []byte(b.String())
 }

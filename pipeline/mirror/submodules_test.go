@@ -59,8 +59,8 @@ func TestSubmodulesAreListed(t *testing.T) {
 	}
 }
 
-// TestPinsAreResolved checks which commits a branch or tag of the mirror leads to, before
-// and after a forced push, and that a pin does not make its own commit reachable.
+// TestPinsAreResolved checks which commits an indexed branch leads to, before and after a
+// forced push, and that a pin does not make its own commit reachable.
 func TestPinsAreResolved(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
@@ -94,7 +94,7 @@ func TestPinsAreResolved(t *testing.T) {
 				t.Errorf("resolved %v, want %v", resolved, want)
 			}
 		}
-		resolve(first, dropped)
+		resolve()
 		for _, commit := range []code.CommitID{head, dropped} {
 			ref := code.Ref("refs/heads/main")
 			if commit == dropped {
@@ -104,12 +104,14 @@ func TestPinsAreResolved(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		resolve(first, dropped)
 		repo.Git("reset", "--quiet", "--hard", string(first))
 		rewritten := repo.CommitFiles("a.txt", "rewritten\n")
-		resolve(first)
+		resolve(first, dropped) // the branch is not indexed at the new commit yet
 		if err := m.SetIndexed(ctx, "refs/heads/main", rewritten, "refs/heads/main"); err != nil {
 			t.Fatal(err)
 		}
+		resolve(first)
 		if reach, err := m.Reach(ctx, dropped); err != nil || reach != mirror.ReachNone {
 			t.Errorf("reach of a pin that no branch leads to: %d, %v; want %d", reach, err, mirror.ReachNone)
 		}

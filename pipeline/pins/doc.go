@@ -8,7 +8,7 @@
 // A parent is a repository with the option submodules; its worker lists the submodules of
 // its default branch. A child is a registered repository that has the URL of a submodule.
 // Its pins are the commits that the parents need. Its worker indexes those to which one of
-// its own branches or tags leads, with the ref code.PinRef; nothing is fetched for them.
+// its own indexed branches or tags leads, with the ref code.PinRef; nothing is fetched for them.
 //
 // # Invariants
 //
