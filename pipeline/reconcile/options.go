@@ -34,13 +34,13 @@ const (
 	maxPushes = 32
 	// fenceTimeout bounds the wait until the existing records of the log have been read.
 	fenceTimeout = time.Minute
-	// minRejoin and maxRejoin bound the wait before the group is rejoined.
-	minRejoin, maxRejoin = time.Second, 30 * time.Second
 )
+
+var rejoinBackoff = eventlog.Backoff{Min: time.Second, Max: 30 * time.Second}
 
 // Log is the part of an event log that a Reconciler uses.
 type Log interface {
-	Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error
+	eventlog.Joiner
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -66,32 +64,13 @@ func New(o Options) (*Reconciler, error) {
 // closed. It must be called only once.
 func (r *Reconciler) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.joinGroup(gctx) })
+	g.Go(func() error {
+		return eventlog.Rejoin(gctx, r.o.Log, r.o.Group, r.o.Topic, rejoinBackoff, r.o.Logger, r.followPartition)
+	})
 	for range r.o.Concurrency {
 		g.Go(func() error { r.lookAll(gctx); return nil })
 	}
 	return g.Wait()
-}
-
-// joinGroup joins the group, and rejoins after failures.
-func (r *Reconciler) joinGroup(ctx context.Context) error {
-	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
-		started := r.o.Now()
-		err := r.o.Log.Join(ctx, r.o.Group, r.o.Topic, r.followPartition)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if errors.Is(err, eventlog.ErrClosed) {
-			return fmt.Errorf("reconcile: %w", err)
-		}
-		if r.o.Now().Sub(started) > maxRejoin {
-			wait = minRejoin
-		}
-		r.o.Logger.Warn("left the reconciliation group; rejoining", "group", r.o.Group, "error", err)
-		if clock.Sleep(ctx, wait) != nil {
-			return nil
-		}
-	}
 }
 
 // followPartition follows one partition until it is revoked.

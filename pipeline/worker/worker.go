@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -23,7 +21,7 @@ const DefaultGroup = "quarry-workers"
 
 // Log is the part of an event log that a Worker uses.
 type Log interface {
-	Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error
+	eventlog.Joiner
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 }
@@ -163,28 +161,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	watch.Go(func() { w.watchLoop(watching) })
 	defer watch.Wait()
 	defer stop()
-	return w.consumeTopic(ctx)
-}
-
-// consumeTopic joins the group, and rejoins after each failure.
-func (w *Worker) consumeTopic(ctx context.Context) error {
-	for wait := w.o.Backoff; ; wait = min(2*wait, w.o.MaxBackoff) {
-		started := time.Now()
-		err := w.o.Log.Join(ctx, w.o.Group, w.o.Topic, w.consumePartition)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if errors.Is(err, eventlog.ErrClosed) {
-			return fmt.Errorf("consume %s: %w", w.o.Topic, err)
-		}
-		if time.Since(started) > w.o.MaxBackoff {
-			wait = w.o.Backoff
-		}
-		w.o.Logger.Warn("left the consumer group; rejoining", "group", w.o.Group, "error", err)
-		if clock.Sleep(ctx, w.o.Jitter(wait)) != nil {
-			return nil
-		}
-	}
+	backoff := eventlog.Backoff{Min: w.o.Backoff, Max: w.o.MaxBackoff, Jitter: w.o.Jitter}
+	return eventlog.Rejoin(ctx, w.o.Log, w.o.Group, w.o.Topic, backoff, w.o.Logger, w.consumePartition)
 }
 
 func (w *Worker) addPartition(p *partition) {
