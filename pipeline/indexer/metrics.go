@@ -20,21 +20,21 @@ const (
 )
 
 type metrics struct {
-	pushes         *prometheus.CounterVec
-	revisions      prometheus.Counter
-	changes        prometheus.Counter
-	seconds        prometheus.Histogram
-	read           prometheus.Counter
-	known          prometheus.Counter
-	documents      prometheus.Counter
-	text           prometheus.Counter
-	segments       prometheus.Counter
-	segmentBytes   prometheus.Counter
-	skipped        *prometheus.CounterVec
-	symbolFailures *prometheus.CounterVec
-	caughtUp       prometheus.Counter
-	leftOut        prometheus.Counter
-	lostPins       prometheus.Counter
+	pushes          *prometheus.CounterVec
+	revisions       prometheus.Counter
+	changes         prometheus.Counter
+	seconds         prometheus.Histogram
+	read            prometheus.Counter
+	known           prometheus.Counter
+	documents       prometheus.Counter
+	text            prometheus.Counter
+	segments        prometheus.Counter
+	segmentBytes    prometheus.Counter
+	skipped         *prometheus.CounterVec
+	symbolFailures  *prometheus.CounterVec
+	caughtUp        prometheus.Counter
+	leftOut         prometheus.Counter
+	unreachablePins prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_left_out_refs_total", Help: "Selected refs that were not indexed because pipeline.maxRefs other refs have newer commits. Counted on each scan of all refs of a repository.",
 		}),
-		lostPins: prometheus.NewCounter(prometheus.CounterOpts{
+		unreachablePins: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_unreachable_pins_total", Help: "Commits that submodules refer to and that were not indexed because no selected branch or tag leads to them. Counted on each push of a repository with pins.",
 		}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{
@@ -96,7 +96,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.symbolFailures.WithLabelValues(string(reason))
 	}
 	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp, m.leftOut, m.lostPins)
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp, m.leftOut, m.unreachablePins)
 	}
 	return m
 }

@@ -37,7 +37,7 @@ func (b *bench) moveTo(dir string) {
 	b.reopenMirrors()
 }
 
-func (b *bench) pin(commits ...code.CommitID) {
+func (b *bench) changePins(commits ...code.CommitID) {
 	b.t.Helper()
 	b.must(&event.PinsChanged{Repository: b.code.ID, Commits: commits, At: time.Unix(1, 0)})
 }
@@ -70,7 +70,7 @@ func newBenchWithBranch(t *testing.T) (*bench, code.CommitID) {
 func TestStaleBranchKeepsNoPin(t *testing.T) {
 	b, commit := newBenchWithBranch(t)
 	b.push("dev1")
-	b.pin(commit)
+	b.changePins(commit)
 	b.checkPins("pinned", commit)
 	stale := b.copyMirrors()
 	b.repo.Git("branch", "-D", "dev1")
@@ -87,7 +87,7 @@ func TestPinOfAnotherWorkerIsRemoved(t *testing.T) {
 	b, commit := newBenchWithBranch(t)
 	stale := b.copyMirrors()
 	b.push("dev1")
-	b.pin(commit)
+	b.changePins(commit)
 	b.checkPins("pinned by another worker", commit)
 	b.moveTo(stale)
 	b.repo.Git("branch", "-D", "dev1")
@@ -102,9 +102,9 @@ func TestPinsWithoutAMirror(t *testing.T) {
 	second := b.repo.CommitFiles("a", "2\n")
 	b.repo.CommitFiles("a", "3\n")
 	b.registerRepository()
-	b.pin(first)
+	b.changePins(first)
 	b.loseMirrors()
-	b.pin(second)
+	b.changePins(second)
 	b.checkPins("other pins", second)
 }
 
@@ -115,7 +115,7 @@ func TestDamagedPinsAreReadFromTheLog(t *testing.T) {
 	first := b.repo.CommitFiles("a", "1\n")
 	b.repo.CommitFiles("a", "2\n")
 	b.registerRepository()
-	b.pin(first)
+	b.changePins(first)
 	for _, next := range []func(){
 		func() { b.repo.CommitFiles("a", "3\n"); b.push("main") },
 		func() { b.must(&event.RepositoryChanged{Repository: b.code, At: time.Unix(1, 0)}) },
@@ -142,7 +142,7 @@ func TestGiantCommitIsNotPinned(t *testing.T) {
 		pins = append(pins, b.repo.CommitFiles("a", strings.Repeat("z", i+3)))
 	}
 	b.registerRepository()
-	b.pin(append([]code.CommitID{giant}, pins...)...)
+	b.changePins(append([]code.CommitID{giant}, pins...)...)
 	b.checkPins("pinned", pins...)
 	b.repo.CommitFiles("a", "next\n")
 	b.push("main")
@@ -184,8 +184,8 @@ func TestSubmodulesAreListedAfterAFailure(t *testing.T) {
 		t.Error("the push succeeded without its list of submodules")
 	}
 	b.x.o.Log = log
-	if err := b.deliver(rec); err != nil || len(b.listed()) != 1 {
-		t.Errorf("repeated: %v, lists %v", err, b.listed())
+	if err := b.deliver(rec); err != nil || len(b.submoduleLists()) != 1 {
+		t.Errorf("repeated: %v, lists %v", err, b.submoduleLists())
 	}
 }
 
@@ -203,7 +203,7 @@ func TestSubmodulesOfAnotherWorker(t *testing.T) {
 	b.moveTo(stale)
 	b.linkSubmodule("12")
 	b.push("main")
-	lists := b.listed()
+	lists := b.submoduleLists()
 	if last := lists[len(lists)-1]; len(last) != 1 || last[0].Commit != first {
 		t.Errorf("the lists are %v, want the last with %s", lists, first)
 	}

@@ -140,23 +140,14 @@ func (x *Indexer) resolvePins(ctx context.Context, m *mirror.Mirror, r code.Repo
 	if err != nil {
 		return nil, err
 	}
-	pins, err := m.ResolvePins(ctx, commits)
+	pins, unreachable, err := m.ResolvePins(ctx, commits)
 	if err != nil {
 		return nil, err
 	}
-	if missing := len(commits) - len(pins); missing > 0 {
-		x.metrics.lostPins.Add(float64(missing))
-		x.o.Logger.Warn("commits that submodules refer to are not indexed, because no selected branch or tag leads to them", "repository", r.Name, "repository_id", r.ID,
-			"commits", missing, "first", firstUnresolved(commits, pins))
+	if len(unreachable) > 0 {
+		x.metrics.unreachablePins.Add(float64(len(unreachable)))
+		x.o.Logger.Warn("pins are not indexed: no indexed branch or tag leads to them", "repository", r.Name, "repository_id", r.ID,
+			"pins", len(unreachable), "first", string(unreachable[0]))
 	}
 	return pins, nil
-}
-
-func firstUnresolved(commits []code.CommitID, pins []code.Revision) code.CommitID {
-	for _, commit := range commits {
-		if !slices.Contains(pins, code.Revision{Ref: code.PinRef(commit), Commit: commit}) {
-			return commit
-		}
-	}
-	return ""
 }

@@ -10,23 +10,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// listed returns the submodule lists in the log, in order.
-func (b *bench) listed() (lists [][]code.Submodule) {
+// submoduleLists returns the submodule lists in the log, in order.
+func (b *bench) submoduleLists() (lists [][]code.Submodule) {
 	b.t.Helper()
-	high, err := b.log.HighWater(b.t.Context(), event.TopicEvents)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for rec, err := range event.ReadRange(b.t.Context(), b.log, event.TopicEvents, 0, 0, high[0]) {
-		if err != nil {
-			b.t.Fatal(err)
+	b.scanLog(0, func(_ event.Record, ev event.Event) {
+		if e, ok := ev.(*event.SubmodulesListed); ok {
+			lists = append(lists, e.Submodules)
 		}
-		if _, ev, err := event.Decode(rec); err == nil {
-			if e, ok := ev.(*event.SubmodulesListed); ok {
-				lists = append(lists, e.Submodules)
-			}
-		}
-	}
+	})
 	return lists
 }
 
@@ -55,7 +46,7 @@ func TestSubmodulesAreAnnounced(t *testing.T) {
 	b.repo.CommitFiles("a.txt", "one\n")
 	commitLink(other)
 	b.must(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
-	if got := b.listed(); len(got) != 0 {
+	if got := b.submoduleLists(); len(got) != 0 {
 		t.Errorf("without the option, the log lists %v", got)
 	}
 	b.code.Submodules = true
@@ -64,25 +55,25 @@ func TestSubmodulesAreAnnounced(t *testing.T) {
 	b.repo.Git("add", "b.txt") // all of "." would remove the submodule, which has no directory
 	b.repo.Git("commit", "--quiet", "--message", "more")
 	b.push("main")
-	if got := b.listed(); len(got) != 1 || !slices.Equal(got[0], []code.Submodule{{CloneURL: "https://git.example/a", Commit: other}}) {
+	if got := b.submoduleLists(); len(got) != 1 || !slices.Equal(got[0], []code.Submodule{{CloneURL: "https://git.example/a", Commit: other}}) {
 		t.Errorf("with the option, the log lists %v", got)
 	}
 	b.repo.Write(".gitmodules", "[submodule \"a\"]\n\tpath = lib/a\n\turl = ssh://ann:hunter2@git.example/a\n")
 	b.repo.Git("add", ".gitmodules")
 	b.repo.Git("commit", "--quiet", "--message", "a password")
 	b.push("main")
-	if got := b.listed(); len(got) != 2 || len(got[1]) != 0 {
+	if got := b.submoduleLists(); len(got) != 2 || len(got[1]) != 0 {
 		t.Errorf("with a password in the URL, the log lists %v", got)
 	}
 	next := code.CommitID(strings.Repeat("34", 20))
 	commitLink(next)
 	b.push("main")
-	if got := b.listed(); len(got) != 3 || got[2][0].Commit != next {
+	if got := b.submoduleLists(); len(got) != 3 || got[2][0].Commit != next {
 		t.Errorf("after a push, the log lists %v", got)
 	}
 	b.code.Submodules = false
 	b.must(&event.RepositoryChanged{Repository: b.code, At: time.Unix(1, 0)})
-	if got := b.listed(); len(got) != 4 || len(got[3]) != 0 {
+	if got := b.submoduleLists(); len(got) != 4 || len(got[3]) != 0 {
 		t.Errorf("with the option off again, the log lists %v", got)
 	}
 }
@@ -94,26 +85,11 @@ func TestPinsAreIndexed(t *testing.T) {
 	first := b.repo.CommitFiles("a.txt", "one\n")
 	dropped := b.repo.CommitFiles("a.txt", "two\n", "b.txt", "dropped\n")
 	b.repo.CommitFiles("a.txt", "three\n")
-	pins := func(commits ...code.CommitID) {
-		t.Helper()
-		b.must(&event.PinsChanged{Repository: b.code.ID, Commits: commits, At: time.Unix(1, 0)})
-	}
-	check := func(what string, want ...code.CommitID) {
-		t.Helper()
-		refs := make([]code.Ref, len(want))
-		for i, commit := range want {
-			refs[i] = code.PinRef(commit)
-		}
-		slices.Sort(refs)
-		if got := b.pinnedRefs(); !slices.Equal(got, refs) {
-			t.Errorf("%s: pins %v, want %v", what, got, refs)
-		}
-	}
-	pins(first)
-	check("not registered")
+	b.changePins(first)
+	b.checkPins("not registered")
 	b.must(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
-	pins(first, dropped, code.CommitID(strings.Repeat("12", 20)))
-	check("registered", first, dropped)
+	b.changePins(first, dropped, code.CommitID(strings.Repeat("12", 20)))
+	b.checkPins("registered", first, dropped)
 	if got := b.refs[code.PinRef(dropped)]; len(got) != 2 {
 		t.Errorf("a pin has the files %v, want a.txt and b.txt", got)
 	}
@@ -121,31 +97,31 @@ func TestPinsAreIndexed(t *testing.T) {
 	b.repo.Git("reset", "--quiet", "--hard", string(first))
 	later := b.repo.CommitFiles("a.txt", "rewritten\n")
 	b.push("main")
-	check("a forced push", first)
+	b.checkPins("a forced push", first)
 
-	pins(first, later)
+	b.changePins(first, later)
 	b.repo.CommitFiles("a.txt", "four\n")
 	b.push("main")
-	check("another push", first, later)
+	b.checkPins("another push", first, later)
 
 	// A worker without the mirror reads the pins from the log.
 	if err := b.mirrors.Mirror(b.code.ID).Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.must(&event.RepositoryChanged{Repository: b.code, At: time.Unix(1, 0)})
-	check("the mirror is lost", first, later)
+	b.checkPins("the mirror is lost", first, later)
 	b.must(&event.Push{Repository: b.code.ID, Ref: code.PinRef(first), Action: event.ActionRefresh, ReceivedAt: time.Unix(2, 0)})
 	if got := b.last; got.Ref != code.PinRef(first) {
 		t.Errorf("a refresh of a pin announced %s", got.Ref)
 	}
-	check("a refresh", first, later)
+	b.checkPins("a refresh", first, later)
 	change := func(commits ...code.CommitID) event.Record {
 		return b.append(&event.PinsChanged{Repository: b.code.ID, Commits: commits, At: time.Unix(1, 0)})
 	}
 	if err := b.deliver(change(), change(first)); err != nil {
 		t.Fatal(err)
 	}
-	check("two changes at once", first)
-	pins()
-	check("no pins")
+	b.checkPins("two changes at once", first)
+	b.changePins()
+	b.checkPins("no pins")
 }

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -168,12 +167,11 @@ const registrationName = "quarry.json"
 // is stored.
 func (m *Mirror) Repository() (code.Repository, error) {
 	var r code.Repository
-	b, err := os.ReadFile(filepath.Join(m.dir, registrationName))
+	err := m.loadValue(registrationName, &r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("mirror of repository %s: %w", m.id, code.ErrNotFound)
 	}
-	text, intact := checkedText(b)
-	if err != nil || !intact || json.Unmarshal(text, &r) != nil || r.ID != m.id {
+	if err != nil || r.ID != m.id {
 		// Treat it as lost.
 		return code.Repository{}, fmt.Errorf("mirror of repository %s: %s is damaged: %w", m.id, registrationName, code.ErrNotFound)
 	}
@@ -182,17 +180,10 @@ func (m *Mirror) Repository() (code.Repository, error) {
 
 // Save stores the registration of the repository next to its mirror.
 func (m *Mirror) Save(r code.Repository) error {
-	b, err := json.Marshal(r)
-	if err == nil {
-		err = makeDirectory(m.dir)
-	}
-	if err == nil {
-		err = writeFile(filepath.Join(m.dir, registrationName), withChecksum(b))
-	}
-	if err != nil {
+	if err := makeDirectory(m.dir); err != nil {
 		return m.wrapError("save", err)
 	}
-	return nil
+	return m.saveValue(registrationName, r)
 }
 
 // Remove deletes the mirror and the data stored by Save. Removing a mirror that does not

@@ -15,13 +15,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/gitmodules"
 )
 
-// maxSubmoduleLookups bounds the paths of a .gitmodules file that are looked up.
+// maxSubmoduleLookups bounds the paths of a .gitmodules file that are looked up: usually
+// each of them is a submodule.
 const maxSubmoduleLookups = 200
 
 // ListSubmodules returns the first submodules of a commit in the order of their paths, at
-// most most. It leaves out those whose URL Quarry could not clone; see
-// gitmodules.ResolveURL. It looks at no more than maxSubmoduleLookups paths.
-func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit code.CommitID, most int) ([]code.Submodule, error) {
+// most limit. It leaves out those whose URL gitmodules.ResolveURL rejects, and looks at no
+// more than maxSubmoduleLookups paths.
+func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit code.CommitID, limit int) ([]code.Submodule, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,9 @@ func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit c
 	slices.Sort(paths)
 	var out []code.Submodule
 	for _, path := range paths[:min(len(paths), maxSubmoduleLookups)] {
+		if len(out) == limit {
+			break
+		}
 		n, _, err := reader.Find(ctx, c.Tree, path)
 		if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) {
 			continue
@@ -51,7 +55,7 @@ func (m *Mirror) ListSubmodules(ctx context.Context, r code.Repository, commit c
 		if err != nil {
 			return nil, err
 		}
-		if n.Mode.IsSubmodule() && len(out) < most {
+		if n.Mode.IsSubmodule() {
 			out = append(out, code.Submodule{CloneURL: urls[path], Commit: code.CommitID(n.ID.String())})
 		}
 	}
@@ -127,42 +131,56 @@ func (m *Mirror) saveList(name string, list any, length int) error {
 }
 
 // ResolvePins returns a revision for each of the commits that a branch or tag leads to, at
-// its indexed commit. It takes one git process, which walks what none of them leads to.
-func (m *Mirror) ResolvePins(ctx context.Context, commits []code.CommitID) ([]code.Revision, error) {
+// its indexed commit, and the other commits; each in ascending order and without
+// duplicates. It takes one git process, which walks what none of the refs leads to.
+func (m *Mirror) ResolvePins(ctx context.Context, commits []code.CommitID) (pins []code.Revision, unreachable []code.CommitID, err error) {
+	commits = slices.Compact(slices.Sorted(slices.Values(commits)))
 	present, err := m.presentCommits(ctx, commits)
-	if err != nil || len(present) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, nil, err
 	}
+	reachable, err := m.reachableFromIndexed(ctx, present)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, commit := range commits {
+		if reachable[commit] {
+			pins = append(pins, code.Revision{Ref: code.PinRef(commit), Commit: commit})
+		} else {
+			unreachable = append(unreachable, commit)
+		}
+	}
+	return pins, unreachable, nil
+}
+
+// reachableFromIndexed returns the set of those of the commits that a branch or tag leads
+// to, at its indexed commit. The mirror must contain the commits.
+func (m *Mirror) reachableFromIndexed(ctx context.Context, commits []code.CommitID) (map[code.CommitID]bool, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	reachable := make(map[code.CommitID]bool, len(commits))
 	var in bytes.Buffer
-	for _, commit := range present {
+	for _, commit := range commits {
+		reachable[commit] = true
 		fmt.Fprintln(&in, commit)
 	}
-	dropped := map[code.CommitID]bool{}
 	args := []string{"rev-list", "--ignore-missing", "--stdin", "--not", "--glob=" + indexedPrefix + branchPrefix + "*", "--glob=" + indexedPrefix + tagPrefix + "*"}
-	err = m.ms.git.streamOutput(ctx, command{gitDir: m.gitDir(), args: args, stdin: in.Bytes(), timeout: m.ms.o.FetchTimeout}, func(r io.Reader) error {
+	err := m.ms.git.streamOutput(ctx, command{gitDir: m.gitDir(), args: args, stdin: in.Bytes(), timeout: m.ms.o.FetchTimeout}, func(r io.Reader) error {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
-			if commit := code.CommitID(lines.Text()); slices.Contains(present, commit) {
-				dropped[commit] = true
-			}
+			delete(reachable, code.CommitID(lines.Text()))
 		}
 		return lines.Err()
 	})
 	if err != nil {
 		return nil, m.wrapError("look for the refs that lead to commits of", err)
 	}
-	var revisions []code.Revision
-	for _, commit := range present {
-		if !dropped[commit] {
-			revisions = append(revisions, code.Revision{Ref: code.PinRef(commit), Commit: commit})
-		}
-	}
-	return revisions, nil
+	return reachable, nil
 }
 
-// presentCommits returns those of the commits that the mirror contains, in ascending order
-// and without duplicates. It leaves out commits of more than maxCommitBytes, which cannot
-// be indexed.
+// presentCommits returns those of the commits that the mirror contains. It leaves out
+// commits of more than maxCommitBytes, which cannot be indexed.
 func (m *Mirror) presentCommits(ctx context.Context, commits []code.CommitID) ([]code.CommitID, error) {
 	ref := m.AnnouncedDefault()
 	if len(commits) == 0 || ref == "" || !m.hasRepository() {
@@ -174,7 +192,7 @@ func (m *Mirror) presentCommits(ctx context.Context, commits []code.CommitID) ([
 	}
 	var wanted []code.CommitID
 	var ids []ObjectID
-	for _, commit := range slices.Compact(slices.Sorted(slices.Values(commits))) {
+	for _, commit := range commits {
 		// git would take the name of the other hash for an abbreviation.
 		if id, err := ParseObjectID([]byte(commit)); err == nil && validateCommit(commit) == nil && len(commit) == len(head) {
 			wanted, ids = append(wanted, commit), append(ids, id)

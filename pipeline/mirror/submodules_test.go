@@ -78,9 +78,13 @@ func TestPinsAreResolved(t *testing.T) {
 			if _, err := m.Fetch(ctx, r); err != nil {
 				t.Fatal(err)
 			}
-			got, err := m.ResolvePins(ctx, []code.CommitID{dropped, first, unknown, tree, first, "", "--all"})
+			asked := []code.CommitID{dropped, first, unknown, tree, first, "", "--all"}
+			got, unreachable, err := m.ResolvePins(ctx, asked)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if len(got)+len(unreachable) != len(asked)-1 { // one of them twice
+				t.Errorf("%d and %d of %d commits", len(got), len(unreachable), len(asked))
 			}
 			var resolved []code.CommitID
 			for _, rev := range got {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// errDamagedValue means that a file of saveValue has another checksum.
+// errDamagedValue means that the checksum of a stored file does not match.
 var errDamagedValue = errors.New("the stored value is damaged")
 
 // saveValue stores a value, as JSON with a checksum, in a file next to the mirror. It does
@@ -25,7 +25,7 @@ func (m *Mirror) saveValue(name string, value any) error {
 }
 
 // loadValue reads the value that saveValue stored. It fails with fs.ErrNotExist if there
-// is none.
+// is none, and with errDamagedValue if the checksum does not match.
 func (m *Mirror) loadValue(name string, value any) error {
 	b, err := os.ReadFile(filepath.Join(m.dir, name))
 	if err != nil {

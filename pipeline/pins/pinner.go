@@ -46,15 +46,16 @@ type Repository struct {
 type Snapshot interface {
 	// All yields the repositories in a fixed order.
 	All() iter.Seq[Repository]
-	// FindURL returns the repository with a clone URL.
-	FindURL(url string) (code.RepositoryID, bool)
+	// ByCloneURL returns the repository with a clone URL.
+	ByCloneURL(url string) (code.RepositoryID, bool)
 }
 
 // Catalog provides the registered repositories.
 type Catalog interface {
-	// ForPins returns a snapshot that includes everything in the log at the time of the
-	// call, or nil if it would equal the previous one.
-	ForPins(ctx context.Context, previous Snapshot) (Snapshot, error)
+	// Current returns a snapshot that includes everything in the log at the time of the
+	// call; nil if it equals the previous one, or if the catalog shows a moment of the
+	// past.
+	Current(ctx context.Context, previous Snapshot) (Snapshot, error)
 }
 
 // Log is the part of an eventlog.Log that a Pinner uses.
@@ -128,7 +129,7 @@ func (p *Pinner) Run(ctx context.Context) error {
 // runRound appends a PinsChanged for each repository whose pins are not those that
 // submodules need.
 func (p *Pinner) runRound(ctx context.Context) error {
-	snapshot, err := p.o.Catalog.ForPins(ctx, p.seen)
+	snapshot, err := p.o.Catalog.Current(ctx, p.seen)
 	if err != nil || snapshot == nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func countParents(snapshot Snapshot) map[code.RepositoryID]map[code.CommitID]int
 		}
 		counted := map[pin]bool{}
 		for _, s := range parent.Listed {
-			child, ok := snapshot.FindURL(s.CloneURL)
+			child, ok := snapshot.ByCloneURL(s.CloneURL)
 			if !ok || counted[pin{child, s.Commit}] {
 				continue
 			}

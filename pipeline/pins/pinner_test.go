@@ -58,7 +58,7 @@ type worldSnapshot struct {
 	list    []Repository
 }
 
-func (w *world) ForPins(_ context.Context, previous Snapshot) (Snapshot, error) {
+func (w *world) Current(_ context.Context, previous Snapshot) (Snapshot, error) {
 	if before, ok := previous.(worldSnapshot); ok && before.version == w.version {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (w *world) ForPins(_ context.Context, previous Snapshot) (Snapshot, error) 
 
 func (s worldSnapshot) All() iter.Seq[Repository] { return slices.Values(s.list) }
 
-func (s worldSnapshot) FindURL(url string) (code.RepositoryID, bool) {
+func (s worldSnapshot) ByCloneURL(url string) (code.RepositoryID, bool) {
 	for _, r := range s.list {
 		if r.CloneURL == url {
 			return r.ID, true
@@ -89,7 +89,7 @@ func (w *world) add(name string, submodules bool, listed ...code.Submodule) *Rep
 
 func commit(n int) code.CommitID { return code.CommitID(fmt.Sprintf("%040x", n+1)) }
 
-func submodule(name string, n int) code.Submodule {
+func newSubmodule(name string, n int) code.Submodule {
 	return code.Submodule{CloneURL: "https://git.example/" + name, Commit: commit(n)}
 }
 
@@ -113,8 +113,8 @@ func TestPinsFollowTheParents(t *testing.T) {
 		}
 	}
 	round("no parent", 0)
-	parent := w.add("parent", true, submodule("child", 2), submodule("child", 1), submodule("child", 1), submodule("elsewhere", 3))
-	w.add("off", false, submodule("child", 9))
+	parent := w.add("parent", true, newSubmodule("child", 2), newSubmodule("child", 1), newSubmodule("child", 1), newSubmodule("elsewhere", 3))
+	w.add("off", false, newSubmodule("child", 9))
 	round("a parent", 1, commit(1), commit(2))
 	round("no change", 0, commit(1), commit(2))
 	parent.Listed, w.version = parent.Listed[:1], w.version+1
@@ -141,7 +141,7 @@ func TestPinsAreBounded(t *testing.T) {
 	child := w.add("child", false)
 	list := func(from, to int) (out []code.Submodule) {
 		for n := from; n < to; n++ {
-			out = append(out, submodule("child", n))
+			out = append(out, newSubmodule("child", n))
 		}
 		return out
 	}

@@ -143,13 +143,13 @@ func (c *Catalog) applyRegistered(b *store.Batch, at event.Position, next code.R
 }
 
 func (c *Catalog) applyChanged(b *store.Batch, at event.Position, ev *event.RepositoryChanged) error {
-	var row repositoryRow
-	found, err := readRow(b, repositoryKey(ev.Repository.ID), &row)
-	if err != nil || !found || c.refuseCollision(row.Repository, ev.Repository) {
-		return err
-	}
-	row.Repository, row.ChangedAt = accept.Merge(row.Repository, ev.Repository), ev.At
-	return c.write(b, at, &row)
+	return c.updateRow(b, at, ev.Repository.ID, func(row *repositoryRow) bool {
+		if c.refuseCollision(row.Repository, ev.Repository) {
+			return false
+		}
+		row.Repository, row.ChangedAt = accept.Merge(row.Repository, ev.Repository), ev.At
+		return true
+	})
 }
 
 // refuseCollision reports whether next is another repository with the same ID, and counts
@@ -230,6 +230,16 @@ func pushedAt(b *store.Batch, row *repositoryRow, ev *event.RevisionIndexed, old
 		return nil
 	})
 	return newest, err
+}
+
+// updateRow writes the row of a registered repository if change changes it.
+func (c *Catalog) updateRow(b *store.Batch, at event.Position, id code.RepositoryID, change func(row *repositoryRow) bool) error {
+	var row repositoryRow
+	found, err := readRow(b, repositoryKey(id), &row)
+	if err != nil || !found || !change(&row) {
+		return err
+	}
+	return c.write(b, at, &row)
 }
 
 func (c *Catalog) write(b *store.Batch, at event.Position, row *repositoryRow) error {

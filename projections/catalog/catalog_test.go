@@ -314,7 +314,7 @@ func TestSubmodulesAndPins(t *testing.T) {
 	check := func(what string, modules, pins int) {
 		t.Helper()
 		got, ok := r.catalog.Snapshot().ByID(7)
-		if !ok || len(got.Submodules) != modules || len(got.Pins) != pins {
+		if !ok || len(got.ListedSubmodules) != modules || len(got.Pins) != pins {
 			t.Errorf("%s: %+v, want %d submodules and %d pins", what, got, modules, pins)
 		}
 	}

@@ -65,20 +65,15 @@ func (c *Catalog) dropScipUploads(b *store.Batch, at event.Position, id code.Rep
 
 // keepScipUploads keeps the precise indexes of a repository for which isKept returns true.
 func (c *Catalog) keepScipUploads(b *store.Batch, at event.Position, id code.RepositoryID, isKept func(ScipUpload) bool) error {
-	var row repositoryRow
-	found, err := readRow(b, repositoryKey(id), &row)
-	if err != nil || !found {
-		return err
-	}
-	var kept []ScipUpload
-	for _, u := range row.ScipUploads {
-		if isKept(u) {
-			kept = append(kept, u)
+	return c.updateRow(b, at, id, func(row *repositoryRow) bool {
+		var kept []ScipUpload
+		for _, u := range row.ScipUploads {
+			if isKept(u) {
+				kept = append(kept, u)
+			}
 		}
-	}
-	if len(kept) == len(row.ScipUploads) {
-		return nil
-	}
-	row.ScipUploads = kept
-	return c.write(b, at, &row)
+		changed := len(kept) < len(row.ScipUploads)
+		row.ScipUploads = kept
+		return changed
+	})
 }

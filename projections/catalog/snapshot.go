@@ -22,9 +22,9 @@ type Repository struct {
 	Refs int
 	// ScipUploads are its precise indexes, newest first; at most event.MaxScipUploads.
 	ScipUploads []ScipUpload
-	// Submodules are those of its default branch, if its option Submodules is set; at
-	// most event.MaxSubmodules.
-	Submodules []code.Submodule
+	// ListedSubmodules are the submodules of its default branch; empty unless its option
+	// Submodules is set; at most event.MaxSubmodules.
+	ListedSubmodules []code.Submodule
 	// Pins are the commits to index for submodules of other repositories; at most
 	// event.MaxPins. Those to which a selected branch or tag leads are indexed as refs.
 	Pins []code.CommitID
@@ -44,7 +44,7 @@ func (row *repositoryRow) toRepository() *Repository {
 	return &Repository{
 		Repository: row.Repository, RegisteredAt: row.RegisteredAt, ChangedAt: row.ChangedAt,
 		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs, ScipUploads: row.ScipUploads,
-		Submodules: row.Submodules, Pins: row.Pins,
+		ListedSubmodules: row.Submodules, Pins: row.Pins,
 	}
 }
 

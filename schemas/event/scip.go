@@ -50,10 +50,7 @@ func (e *ScipUploaded) Key() code.RepositoryID { return e.Repository }
 
 func (c *checker) checkScipUploaded(e *ScipUploaded) {
 	c.checkRepositoryID(e.Repository)
-	if e.Commit == "" {
-		c.addErrorf("commit: want one")
-	}
-	c.checkCommit("commit", e.Commit)
+	c.checkPresentCommit("commit", e.Commit)
 	if e.Path != "" {
 		c.checkText("path", e.Path, 1, code.MaxPathBytes)
 		c.addError("path", code.ValidatePath(e.Path))

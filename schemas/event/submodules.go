@@ -77,10 +77,3 @@ func (c *checker) checkPinsChanged(e *PinsChanged) {
 	}
 	c.checkTime("at", e.At)
 }
-
-func (c *checker) checkPresentCommit(field string, id code.CommitID) {
-	if id == "" {
-		c.addErrorf("%s: want one", field)
-	}
-	c.checkCommit(field, id)
-}

@@ -149,6 +149,13 @@ func (c *checker) checkCommit(field string, id code.CommitID) {
 	}
 }
 
+func (c *checker) checkPresentCommit(field string, id code.CommitID) {
+	if id == "" {
+		c.addErrorf("%s: want one", field)
+	}
+	c.checkCommit(field, id)
+}
+
 func (c *checker) checkBranch(field, short string) {
 	if short != "" {
 		c.checkRef(field, code.BranchRef(short))

@@ -29,7 +29,7 @@ func (s *Server) openDiscovery() (err error) {
 		return err
 	}
 	s.pinner, err = pins.New(pins.Options{
-		Log: s.log, Catalog: s.repositories, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Log: s.log, Catalog: s.repositories.ForPins(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err
