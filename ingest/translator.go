@@ -60,7 +60,7 @@ type Connection struct {
 	Branches []string
 	// Tags are their tag globs.
 	Tags []string
-	// Submodules is that option of the repositories that it registers.
+	// Submodules is the value of code.Repository.Submodules for these repositories.
 	Submodules bool
 }
 

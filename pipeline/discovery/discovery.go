@@ -33,7 +33,7 @@ type Connection struct {
 	Exclude    Filter
 	// Branches and Tags are the globs of registered repositories.
 	Branches, Tags []string
-	// Submodules is that option of registered repositories.
+	// Submodules is the value of code.Repository.Submodules for registered repositories.
 	Submodules bool
 }
 

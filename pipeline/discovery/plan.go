@@ -12,7 +12,7 @@ import (
 // description, or nil if it already is. known is nil if the repository is not registered;
 // owned means that it belongs to another configured connection.
 func planEvent(c *Connection, known *code.Repository, found code.Repository, owned bool) event.Event {
-	c.adopt(&found)
+	c.applySettings(&found)
 	if known == nil {
 		return &event.RepositoryRegistered{Repository: found}
 	}
@@ -35,8 +35,8 @@ func planEvent(c *Connection, known *code.Repository, found code.Repository, own
 	return &event.RepositoryChanged{Repository: found}
 }
 
-// adopt makes a repository one of the connection, with its settings.
-func (c *Connection) adopt(r *code.Repository) {
+// applySettings assigns a repository to the connection and gives it its settings.
+func (c *Connection) applySettings(r *code.Repository) {
 	r.Connection, r.Branches, r.Tags, r.Submodules = c.Name, c.Branches, c.Tags, c.Submodules
 }
 

@@ -226,7 +226,7 @@ func (r *syncRun) releaseRepository(ctx context.Context, known code.Repository, 
 	holder := r.s.holderLocked(known.ID, from)
 	r.s.mu.Unlock()
 	if holder != nil {
-		holder.adopt(&known)
+		holder.applySettings(&known)
 		return r.addEvent(ctx, &event.RepositoryChanged{Repository: known})
 	}
 	return r.addEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "connection " + known.Connection + " does not have it any more"})

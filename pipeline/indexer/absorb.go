@@ -35,7 +35,7 @@ type announcedRefs struct {
 	heads map[code.RepositoryID]code.Ref
 	// removed are the repositories that were removed, including those registered again.
 	removed map[code.RepositoryID]bool
-	// pins and submodules are the last lists of repositories whose lists changed.
+	// pins and submodules hold the last list of each repository, nil after its removal.
 	pins       map[code.RepositoryID][]code.CommitID
 	submodules map[code.RepositoryID][]code.Submodule
 	// causes holds the causes at or after the next record to handle.

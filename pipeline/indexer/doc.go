@@ -36,7 +36,7 @@
 //	units.go        read, analyze and seal the rest
 //	announce.go     RevisionIndexed in the log, then the indexed state of the mirror
 //	removedrefs.go  the same for deleted refs
-//	submodules.go   SubmodulesListed of this repository, pins for others
+//	submodules.go   the submodules of this repository, and its pins for others
 //	outcomes.go     PushesHandled for the remaining pushes
 //
 // # Batches

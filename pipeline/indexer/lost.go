@@ -23,12 +23,12 @@ func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at 
 	if err != nil {
 		return nil, err
 	}
-	return what.commits(), nil
+	return what.lastCommits(), nil
 }
 
-// commits returns the last announced commit of each ref, without deleted refs. t holds
+// lastCommits returns the last announced commit of each ref, without deleted refs. t holds
 // the refs of one repository.
-func (t *announcedRefs) commits() map[code.Ref]code.CommitID {
+func (t *announcedRefs) lastCommits() map[code.Ref]code.CommitID {
 	commits := map[code.Ref]code.CommitID{}
 	for k, commit := range t.last {
 		if commit != "" {

@@ -56,7 +56,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_indexer_left_out_refs_total", Help: "Selected refs that were not indexed because pipeline.maxRefs other refs have newer commits. Counted on each scan of all refs of a repository.",
 		}),
 		unreachablePins: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_unreachable_pins_total", Help: "Commits that submodules refer to and that were not indexed because no selected branch or tag leads to them. Counted on each push of a repository with pins.",
+			Name: "quarry_indexer_unreachable_pins_total", Help: "Pins that were not indexed because no indexed branch or tag leads to them. Counted each time the pins of a repository are resolved: at each of its pushes, changes of pins and checks of all refs.",
 		}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read for analysis.",

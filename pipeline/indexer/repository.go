@@ -161,7 +161,7 @@ func (x *Indexer) readLost(ctx context.Context, m *mirror.Mirror, repo code.Repo
 	if err == nil {
 		err = m.SaveSubmodules(last.submodules[repo])
 	}
-	return false, last.commits(), err
+	return false, last.lastCommits(), err
 }
 
 // newRevisions returns the revisions of a repository to index.

@@ -14,7 +14,7 @@ import (
 )
 
 // announceSubmodules announces the submodules of the default branch if they differ from
-// the ones last announced. Without the option submodules there are none.
+// the ones last announced. If the option is off, the list is empty.
 func (x *Indexer) announceSubmodules(ctx context.Context, m *mirror.Mirror, r code.Repository, head code.Ref, c cause) error {
 	var list []code.Submodule
 	if r.Submodules && head != "" {

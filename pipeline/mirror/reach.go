@@ -31,9 +31,9 @@ const (
 )
 
 // Reach returns which refs reach a commit of the mirror. Pins do not count: a commit would
-// otherwise make itself reachable. It takes one git process, plus
-// one more and a read from disk if a copy finds no ref. If the mirror has a commit graph,
-// the walk through history ends early.
+// otherwise make itself reachable. It takes one git process, plus one more and a read from
+// disk if a copy finds no ref. If the mirror has a commit graph, the walk through history
+// ends early.
 func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error) {
 	if err := validateCommit(commit); err != nil {
 		return ReachNone, m.wrapError("read", err)

@@ -81,7 +81,7 @@ func (r *Reader) moduleURLs(ctx context.Context, tree ObjectID) (map[string]stri
 	}
 	urls, err := gitmodules.Parse(string(text))
 	if err != nil {
-		return nil, nil // git would not read it either
+		return nil, nil // an invalid file names no submodules
 	}
 	return urls, nil
 }

@@ -145,7 +145,7 @@ func (r *Reader) clearStates() {
 	clear(r.mu.states)
 }
 
-// group is the group of the processes of which one reads permissions.
+// group is the consumer group whose leader reads permissions.
 const group = "quarry-permissions"
 
 // Run reads permissions until ctx ends, while this process leads the group.

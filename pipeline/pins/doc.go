@@ -8,7 +8,8 @@
 // A parent is a repository with the option submodules; its worker lists the submodules of
 // its default branch. A child is a registered repository that has the URL of a submodule.
 // Its pins are the commits that the parents need. Its worker indexes those to which one of
-// its own indexed branches or tags leads, with the ref code.PinRef; nothing is fetched for them.
+// its own indexed branches or tags leads, with the ref code.PinRef; nothing is fetched for
+// them.
 //
 // # Invariants
 //
@@ -22,8 +23,8 @@
 //
 // # Bounds
 //
-// A parent has at most event.MaxSubmodules, a child at most event.MaxPins: if parents need
-// more, those that most parents need come first, then those that are pins already. The
+// Of a parent, the first event.MaxSubmodules count, in the order of their paths. A child
+// has at most event.MaxPins: if parents need more, those that most parents need come first, then those that are pins already. The
 // metric quarry_pins_left_out counts the others. The pins of a child change at most once
 // per Options.ChildInterval, because anyone who may push to a parent can change them. A
 // round takes memory for each commit that a parent needs, about 100 bytes.

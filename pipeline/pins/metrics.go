@@ -10,13 +10,13 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_pins_changes_total", Help: "Repositories whose pins were changed: the commits to index because submodules refer to them.",
+			Name: "quarry_pins_changes_total", Help: "Changes of the pins of a repository. A pin is a commit to index because a submodule of another repository refers to it.",
 		}),
 		pins: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "quarry_pins", Help: "Commits to index because submodules refer to them, as of the last round of this process.",
+			Name: "quarry_pins", Help: "Pins of all repositories, as of the last round of this process.",
 		}),
 		leftOut: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "quarry_pins_left_out", Help: "Commits that submodules refer to and that are not indexed because their repository has too many, as of the last round of this process.",
+			Name: "quarry_pins_left_out", Help: "Commits that submodules refer to and that are no pins because their repository has 100 already, as of the last round of this process.",
 		}),
 	}
 	if reg != nil {

@@ -27,8 +27,8 @@ const (
 	DefaultChildInterval = 2 * time.Minute
 )
 
-// group is the group of the processes of which one runs the rounds, and source the
-// CloudEvents source of its events.
+// group is the consumer group whose leader runs the rounds, and source the CloudEvents
+// source of its events.
 const (
 	group  = "quarry-pins"
 	source = "/pipeline/pins"
@@ -68,9 +68,11 @@ type Log interface {
 type Options struct {
 	Log     Log
 	Catalog Catalog
-	// Interval is the time between two rounds, and ChildInterval the shortest time between
-	// two changes of the pins of a repository.
-	Interval, ChildInterval time.Duration
+	// Interval is the time between two rounds; DefaultInterval if zero.
+	Interval time.Duration
+	// ChildInterval is the minimum time between two changes of the pins of one repository;
+	// DefaultChildInterval if zero.
+	ChildInterval time.Duration
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -117,7 +119,7 @@ func (p *Pinner) Run(ctx context.Context) error {
 		p.seen = nil
 		for {
 			if err := p.runRound(ctx); err != nil && ctx.Err() == nil {
-				p.o.Logger.Warn("cannot choose the commits of submodules to index; retrying", "error", err)
+				p.o.Logger.Warn("cannot update pins; retrying", "error", err)
 			}
 			if err := clock.Sleep(ctx, p.o.Interval); err != nil {
 				return err
@@ -133,18 +135,19 @@ func (p *Pinner) runRound(ctx context.Context) error {
 	if err != nil || snapshot == nil {
 		return err
 	}
-	needed := countParents(snapshot)
-	now, waiting, leftOut, pinned := p.o.Now(), 0, 0, 0
+	needed := countReferences(snapshot)
+	now, complete := p.o.Now(), true
+	leftOut, pinned := 0, 0
 	for r := range snapshot.All() {
-		parents := needed[r.ID]
-		pins := choosePins(parents, r.Pins)
-		leftOut += len(parents) - len(pins)
+		references := needed[r.ID]
+		pins := choosePins(references, r.Pins)
+		leftOut += len(references) - len(pins)
 		pinned += len(pins)
 		if slices.Equal(pins, r.Pins) {
 			continue
 		}
 		if last, changed := p.changedAt[r.ID]; changed && now.Sub(last) < p.o.ChildInterval {
-			waiting++
+			complete = false
 			continue
 		}
 		if err := p.appendPins(ctx, r, pins, now); err != nil {
@@ -155,14 +158,14 @@ func (p *Pinner) runRound(ctx context.Context) error {
 	maps.DeleteFunc(p.changedAt, func(_ code.RepositoryID, last time.Time) bool { return now.Sub(last) >= p.o.ChildInterval })
 	p.metrics.pins.Set(float64(pinned))
 	p.metrics.leftOut.Set(float64(leftOut))
-	if waiting == 0 {
+	if complete {
 		p.seen = snapshot
 	}
 	return nil
 }
 
-// countParents returns how many repositories refer to each commit, by repository.
-func countParents(snapshot Snapshot) map[code.RepositoryID]map[code.CommitID]int {
+// countReferences returns, for each child and commit, how many parents refer to it.
+func countReferences(snapshot Snapshot) map[code.RepositoryID]map[code.CommitID]int {
 	needed := map[code.RepositoryID]map[code.CommitID]int{}
 	for parent := range snapshot.All() {
 		if !parent.Submodules {
@@ -190,19 +193,20 @@ func countParents(snapshot Snapshot) map[code.RepositoryID]map[code.CommitID]int
 
 // choosePins returns at most event.MaxPins of the commits in ascending order: those that
 // most parents need, and among equals those that are pins already.
-func choosePins(parents map[code.CommitID]int, pins []code.CommitID) []code.CommitID {
+func choosePins(references map[code.CommitID]int, pins []code.CommitID) []code.CommitID {
 	isPin := make(map[code.CommitID]int, len(pins))
 	for _, commit := range pins {
 		isPin[commit] = 1
 	}
-	chosen := slices.SortedFunc(maps.Keys(parents), func(a, b code.CommitID) int {
-		return cmp.Or(parents[b]-parents[a], isPin[b]-isPin[a], strings.Compare(string(a), string(b)))
+	chosen := slices.SortedFunc(maps.Keys(references), func(a, b code.CommitID) int {
+		return cmp.Or(references[b]-references[a], isPin[b]-isPin[a], strings.Compare(string(a), string(b)))
 	})
 	chosen = chosen[:min(len(chosen), event.MaxPins)]
 	slices.Sort(chosen)
 	return chosen
 }
 
+// appendPins appends a PinsChanged. Its list is never nil, which JSON would show as null.
 func (p *Pinner) appendPins(ctx context.Context, r Repository, pins []code.CommitID, now time.Time) error {
 	ev := &event.PinsChanged{Repository: r.ID, Commits: slices.Concat([]code.CommitID{}, pins), At: now.UTC()}
 	rec, err := event.Encode(event.Envelope{ID: rand.Text(), Source: source, Time: ev.At}, ev)
@@ -213,6 +217,6 @@ func (p *Pinner) appendPins(ctx context.Context, r Repository, pins []code.Commi
 		return fmt.Errorf("append the pins of %s: %w", r.Name, err)
 	}
 	p.metrics.changes.Inc()
-	p.o.Logger.Info("commits that submodules refer to changed", "repository", r.Name, "repository_id", r.ID, "before", len(r.Pins), "now", len(pins))
+	p.o.Logger.Info("pins changed", "repository", r.Name, "repository_id", r.ID, "before", len(r.Pins), "now", len(pins))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -164,7 +163,7 @@ func TestPinsAreBounded(t *testing.T) {
 		t.Fatalf("%d pins, want %d", len(before), event.MaxPins)
 	}
 	w.add("second", true, list(0, 50)...)
-	if after := round(); !reflect.DeepEqual(after, before) {
+	if after := round(); !slices.Equal(after, before) {
 		t.Errorf("the commits of a second parent displaced pins: %v", after)
 	}
 	if left := testutil.ToFloat64(p.metrics.leftOut); left != 50 {

@@ -18,7 +18,8 @@ type Snapshot interface {
 	Default(id code.RepositoryID) code.Ref
 	// Commit returns the indexed commit of a ref; empty if there is none.
 	Commit(id code.RepositoryID, ref code.Ref) code.CommitID
-	// RefAt returns an indexed ref at a commit, a pin only if there is no other, or empty.
+	// RefAt returns an indexed ref at a commit, or empty if there is none. It prefers
+	// branches and tags to pins.
 	RefAt(id code.RepositoryID, commit code.CommitID) code.Ref
 	// Branches returns the indexed refs in any order; Indexed and Default are not set.
 	// The caller owns the slice.

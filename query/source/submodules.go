@@ -87,7 +87,7 @@ func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revis
 	}
 	urls, err := gitmodules.Parse(string(text))
 	if err != nil {
-		return nil, nil // git would not read it either
+		return nil, nil // an invalid file names no submodules
 	}
 	return urls, nil
 }

@@ -45,8 +45,8 @@ const MaxRefBytes = 1024
 // BranchRef returns the full name of the branch with the given short name.
 func BranchRef(short string) Ref { return Ref(branchPrefix + short) }
 
-// PinRef returns the ref of a pin: a commit that is indexed because a submodule of
-// another repository refers to it. The ref exists only in Quarry and never moves.
+// PinRef returns the ref of a pin: a commit to index because a submodule of another
+// repository refers to it. The ref exists only in Quarry and never moves.
 func PinRef(commit CommitID) Ref { return Ref(pinPrefix + string(commit)) }
 
 // Short returns the name without refs/heads/ or refs/tags/, or the commit of a pin.

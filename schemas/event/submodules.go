@@ -31,8 +31,8 @@ type SubmodulesListed struct {
 	At    time.Time `json:"at"`
 }
 
-// PinsChanged replaces the pins of a repository: the commits to index because submodules
-// of other repositories refer to them.
+// PinsChanged replaces the pins of a repository, at most MaxPins: the commits to index
+// because submodules of other repositories refer to them.
 type PinsChanged struct {
 	Repository code.RepositoryID `json:"repository"`
 	Commits    []code.CommitID   `json:"commits"`

@@ -11,6 +11,6 @@
 //
 // # Bounds
 //
-// Callers read at most MaxBytes. A file with more than maxSubmodules is refused. A URL
+// Callers read at most MaxBytes. A file with more than 10,000 submodules is refused. A URL
 // has at most code.MaxURLBytes.
 package gitmodules

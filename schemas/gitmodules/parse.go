@@ -17,13 +17,13 @@ const (
 	maxSubmodules = 10_000
 )
 
-// ErrSyntax means that git would not read the file either, or that it has more than
-// 10,000 submodules.
-var ErrSyntax = errors.New("not a git configuration file, or too long")
+// ErrInvalid means that git would reject the file, or that it has more than 10,000
+// submodules.
+var ErrInvalid = errors.New("invalid .gitmodules file, or too many submodules")
 
 // Parse returns the URLs of the submodules in a .gitmodules file, as written, by path in
 // the spelling of code.SpellPath. The last value of a key counts. Paths and URLs that
-// begin with a dash are left out, because git refuses them.
+// begin with a dash are left out, because git refuses them. It fails with ErrInvalid.
 func Parse(text string) (map[string]string, error) {
 	p := &configParser{rest: strings.TrimPrefix(text, "\ufeff")}
 	type module struct{ path, url string }
@@ -35,7 +35,7 @@ func Parse(text string) (map[string]string, error) {
 		m := modules[p.name]
 		if m == nil {
 			if len(modules) == maxSubmodules {
-				return nil, ErrSyntax
+				return nil, ErrInvalid
 			}
 			m = &module{}
 			modules[p.name], names = m, append(names, p.name)
@@ -104,14 +104,14 @@ func (p *configParser) readSection() {
 	p.rest = p.rest[n:]
 	if trimmed := strings.TrimLeft(p.rest, " \t\r"); len(trimmed) < len(p.rest) {
 		if p.rest = trimmed; !strings.HasPrefix(p.rest, `"`) {
-			p.err = ErrSyntax
+			p.err = ErrInvalid
 			return
 		}
 		p.readSubsection()
 		empty = false
 	}
 	if empty || p.err != nil || !strings.HasPrefix(p.rest, "]") {
-		p.err = ErrSyntax
+		p.err = ErrInvalid
 		return
 	}
 	p.rest = p.rest[1:]
@@ -126,11 +126,11 @@ func (p *configParser) readSubsection() {
 			p.name, p.rest = name.String(), p.rest[i+1:]
 			return
 		case c == '\n':
-			p.err = ErrSyntax
+			p.err = ErrInvalid
 			return
 		case c == '\\':
 			if i++; i == len(p.rest) || p.rest[i] == '\n' {
-				p.err = ErrSyntax
+				p.err = ErrInvalid
 				return
 			}
 			name.WriteByte(p.rest[i])
@@ -138,7 +138,7 @@ func (p *configParser) readSubsection() {
 			name.WriteByte(c)
 		}
 	}
-	p.err = ErrSyntax
+	p.err = ErrInvalid
 }
 
 // readVariable reads a key and, after an equals sign, its value.
@@ -148,7 +148,7 @@ func (p *configParser) readVariable() {
 		n++
 	}
 	if n == 0 || '0' <= p.rest[0] && p.rest[0] <= '9' || p.rest[0] == '-' {
-		p.err = ErrSyntax
+		p.err = ErrInvalid
 		return
 	}
 	p.key, p.value = strings.ToLower(p.rest[:n]), ""
@@ -160,7 +160,7 @@ func (p *configParser) readVariable() {
 		p.rest = p.rest[1:]
 		p.readValue()
 	default:
-		p.err = ErrSyntax
+		p.err = ErrInvalid
 	}
 }
 
@@ -214,7 +214,7 @@ func (p *configParser) readValue() {
 			case '\\', '"':
 				value.WriteByte(p.rest[i])
 			default:
-				p.err = ErrSyntax
+				p.err = ErrInvalid
 				return
 			}
 		default:
@@ -223,7 +223,7 @@ func (p *configParser) readValue() {
 		kept = value.Len()
 	}
 	if quoted {
-		p.err = ErrSyntax
+		p.err = ErrInvalid
 		return
 	}
 	p.value, p.rest = value.String()[:kept], p.rest[min(i, len(p.rest)):]

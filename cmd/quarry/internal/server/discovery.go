@@ -11,7 +11,7 @@ import (
 )
 
 // openDiscovery opens the syncer, which discovers the repositories of connections, the
-// loader of their pictures, and the pinner, which serves their submodules.
+// loader of their pictures, and the pinner, which keeps their pins up to date.
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{

@@ -119,7 +119,7 @@ type Server struct {
 	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader
-	// pinner chooses the commits that submodules refer to.
+	// pinner keeps the pins of repositories up to date.
 	pinner *pins.Pinner
 	// permissions reads the permissions of code hosts; hostRules defines how they count.
 	permissions  *permissions.Reader

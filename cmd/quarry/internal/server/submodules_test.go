@@ -59,20 +59,19 @@ func TestSubmodulesLeadToTheirCommits(t *testing.T) {
 	}
 }
 
-// TestPinnedCommitsAreSearchable indexes the commit to which a submodule refers, finds it
-// only by its name, and removes it once no branch leads to it any more, and once nothing
-// refers to it.
+// TestPinnedCommitsAreSearchable finds the commit of a submodule only by its ID, loses it
+// when a forced push drops it, and finds it again when a branch leads to it.
 func TestPinnedCommitsAreSearchable(t *testing.T) {
 	root := t.TempDir()
-	tool, whole := newGitRepositoryIn(t, root, "tool"), newGitRepositoryIn(t, root, "whole")
+	tool, parent := newGitRepositoryIn(t, root, "tool"), newGitRepositoryIn(t, root, "parent")
 	pinned := tool.commitFiles("then.txt", "spoon\n")
 	tool.runGitCommand("rm", "--quiet", "then.txt")
 	tool.commitFiles("now.txt", "fork\n")
-	if err := os.MkdirAll(filepath.Join(whole.dir, "lib", "tool"), 0o755); err != nil { // or git would remove the entry
+	if err := os.MkdirAll(filepath.Join(parent.dir, "lib", "tool"), 0o755); err != nil { // or git would remove the entry
 		t.Fatal(err)
 	}
-	whole.runGitCommand("update-index", "--add", "--cacheinfo", "160000,"+string(pinned)+",lib/tool")
-	whole.commitFiles(".gitmodules", "[submodule \"a\"]\n\tpath = lib/tool\n\turl = ../tool\n")
+	parent.runGitCommand("update-index", "--add", "--cacheinfo", "160000,"+string(pinned)+",lib/tool")
+	parent.commitFiles(".gitmodules", "[submodule \"a\"]\n\tpath = lib/tool\n\turl = ../tool\n")
 	file := connectionsFile(t, root, "  - {name: shelf, kind: genericGitHost, submodules: true, discover: {repos: [\"file://"+root+"/*\"]}}\n")
 	c, _, err := config.Loader{File: file, Set: []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}}.Load()
 	if err != nil {
