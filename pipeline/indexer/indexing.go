@@ -97,14 +97,16 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 
 func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.CommitID, error) {
 	list, err := m.IndexedRevisions(ctx)
-	if err != nil {
-		return nil, err
-	}
+	return mapCommits(list), err
+}
+
+// mapCommits returns the commit of each ref.
+func mapCommits(list []code.Revision) map[code.Ref]code.CommitID {
 	commits := make(map[code.Ref]code.CommitID, len(list))
 	for _, rev := range list {
 		commits[rev.Ref] = rev.Commit
 	}
-	return commits, nil
+	return commits
 }
 
 // pendingRefs returns the refs that must be indexed.

@@ -129,7 +129,9 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	for _, ref := range deleted {
 		l.refs[ref] = refOutcome{"", removed[ref]}
 	}
-	pins, err := x.indexPins(ctx, m, r, state.Default, v, last, job)
+	known := mapCommits(indexed)
+	maps.Copy(known, last)
+	pins, err := x.indexPins(ctx, m, r, state.Default, v, known, job)
 	if err != nil {
 		return l, err
 	}

@@ -89,20 +89,21 @@ func (x *Indexer) handlePins(ctx context.Context, ev *event.PinsChanged, at even
 // indexAnnouncedPins calls indexPins. If the mirror may lack announced pins, it reads them
 // from the log.
 func (x *Indexer) indexAnnouncedPins(ctx context.Context, m *mirror.Mirror, r code.Repository, head code.Ref, v indexRequest, job *job) (map[code.Ref]refOutcome, error) {
-	var announced map[code.Ref]code.CommitID
-	if !m.IndexedComplete() {
-		var err error
-		if announced, err = x.lastAnnounced(ctx, r.ID, v.cause("").position); err != nil {
-			return nil, err
-		}
+	known, err := indexedCommits(ctx, m)
+	if err == nil && !m.IndexedComplete() {
+		var announced map[code.Ref]code.CommitID
+		announced, err = x.lastAnnounced(ctx, r.ID, v.cause("").position)
+		maps.Copy(known, announced)
 	}
-	return x.indexPins(ctx, m, r, head, v, announced, job)
+	if err != nil {
+		return nil, err
+	}
+	return x.indexPins(ctx, m, r, head, v, known, job)
 }
 
-// indexPins indexes the pins that an indexed branch or tag leads to, removes the others
-// from the index, and returns the outcome of each. It fetches nothing. announced are refs
-// in the log that the mirror may lack.
-func (x *Indexer) indexPins(ctx context.Context, m *mirror.Mirror, r code.Repository, head code.Ref, v indexRequest, announced map[code.Ref]code.CommitID, job *job) (map[code.Ref]refOutcome, error) {
+// indexPins indexes the pins that an indexed branch or tag leads to, removes the others of
+// the known refs from the index, and returns the outcome of each. It fetches nothing.
+func (x *Indexer) indexPins(ctx context.Context, m *mirror.Mirror, r code.Repository, head code.Ref, v indexRequest, known map[code.Ref]code.CommitID, job *job) (map[code.Ref]refOutcome, error) {
 	pins, err := x.resolvePins(ctx, m, r)
 	if err != nil {
 		return nil, err
@@ -115,11 +116,6 @@ func (x *Indexer) indexPins(ctx context.Context, m *mirror.Mirror, r code.Reposi
 	for _, pin := range pins {
 		outcomes[pin.Ref] = refOutcome{pin.Commit, added[pin.Ref]}
 	}
-	known, err := indexedCommits(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(known, announced)
 	var dropped []code.Ref
 	for _, ref := range slices.Sorted(maps.Keys(known)) {
 		if _, kept := outcomes[ref]; ref.IsPin() && !kept {
