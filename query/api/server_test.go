@@ -93,7 +93,7 @@ func (w *world) setFailure(what string) {
 	case "time":
 		w.err = context.DeadlineExceeded
 	case "busy":
-		w.err = fmt.Errorf("%w: none of 8 places came free", search.ErrBusy)
+		w.err = fmt.Errorf("%w: none of 8 slots came free", search.ErrBusy)
 	case "pattern":
 		w.err = fmt.Errorf("%w: too large", plan.ErrPattern)
 	case "view":

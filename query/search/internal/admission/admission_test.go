@@ -46,11 +46,11 @@ func heavySearch(t *testing.T, c *Controller, done <-chan struct{}) (*Ticket, *W
 	return ticket, w
 }
 
-func TestSearchBecomesHeavyAndGivesItsPlaceAway(t *testing.T) {
+func TestSearchBecomesHeavyAndGivesItsSlotAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxInteractive: 1})
 		ticket, w := heavySearch(t, c, nil)
-		second := enterSearch(t, c) // the only place is free
+		second := enterSearch(t, c) // the only slot is free
 		if n := c.Counts(); n.Interactive != 1 || n.Heavy != 1 || n.Demotions != 1 {
 			t.Fatalf("counts %+v", n)
 		}
@@ -74,7 +74,7 @@ func TestSliceIsShorterWhenOthersWait(t *testing.T) {
 		group.Go(func() { enterSearch(t, c).Leave() })
 		synctest.Wait()
 		if !workFor(w, c.o.Slice/4+2*flushInterval) || !w.Heavy() {
-			t.Error("the search keeps its place although another waits")
+			t.Error("the search keeps its slot although another waits")
 		}
 		group.Wait()
 		w.End()
@@ -198,9 +198,9 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 	})
 }
 
-// TestSeatsAreBounded checks that searches get seats in order, and are refused if too
+// TestHeavySlotsAreBounded checks that searches get heavy slots in order, and are refused if too
 // many wait.
-func TestSeatsAreBounded(t *testing.T) {
+func TestHeavySlotsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxHeavy: 1, MaxHeavyWaiting: 1})
 		first, w1 := heavySearch(t, c, nil)
@@ -209,7 +209,7 @@ func TestSeatsAreBounded(t *testing.T) {
 		group.Go(func() {
 			w := second.Worker(nil)
 			if !workFor(w, c.o.Slice+2*flushInterval) || !w.Heavy() {
-				t.Error("the second search got no seat")
+				t.Error("the second search got no slot")
 			}
 			w.End()
 			second.Leave()

@@ -18,20 +18,20 @@ var ErrBusy = errors.New("too many searches at once")
 type Options struct {
 	// Processors is the number of processors that searches share. Default GOMAXPROCS.
 	Processors int
-	// MaxInteractive is the number of places, and so the maximum number of concurrent
+	// MaxInteractive is the number of slots, and so the maximum number of concurrent
 	// interactive searches. Default four per processor.
 	MaxInteractive int
-	// MaxWaiting bounds the searches that wait for a place, and MaxWait how long they
+	// MaxWaiting bounds the searches that wait for a slot, and MaxWait how long they
 	// wait. Defaults 256 and 10 s.
 	MaxWaiting int
 	MaxWait    time.Duration
-	// MaxHeavy is the number of seats, and so the maximum number of heavy searches that
-	// take turns. MaxHeavyWaiting bounds those that wait for a seat. Defaults 32 per
+	// MaxHeavy is the number of heavy slots, and so the maximum number of heavy searches that
+	// take turns. MaxHeavyWaiting bounds those that wait for one. Defaults 32 per
 	// processor, so that a search of a second need not wait for one of a minute to end,
 	// and 64.
 	MaxHeavy, MaxHeavyWaiting int
 	// Slice is the total work of all its workers after which a search becomes heavy. A
-	// quarter of it suffices while another search waits for a place. Default 25 ms.
+	// quarter of it suffices while another search waits for a slot. Default 25 ms.
 	Slice time.Duration
 }
 
@@ -76,8 +76,8 @@ const (
 type Controller struct {
 	o       Options
 	start   time.Time
-	places  chan struct{} // one for each interactive search
-	waiting atomic.Int64  // for a place
+	slots   chan struct{} // one for each interactive search
+	waiting atomic.Int64  // for a slot
 	// excess means that a heavy worker must yield.
 	excess atomic.Bool
 
@@ -91,8 +91,8 @@ type Controller struct {
 		floor       bool      // one heavy worker has the floor share
 		armed       bool      // the timer of the floor share is running
 		queue       []*Worker // heavy workers that wait for a processor
-		seated      int       // heavy searches with a seat
-		standing    []*Ticket // heavy searches without one
+		admitted    int       // heavy searches with a heavy slot
+		delayed     []*Ticket // heavy searches that wait for one
 		grants      int       // processors given to heavy workers so far
 	}
 }
@@ -100,30 +100,30 @@ type Controller struct {
 // New returns a Controller.
 func New(o Options) *Controller {
 	o.ensureDefaults()
-	return &Controller{o: o, start: time.Now(), places: make(chan struct{}, o.MaxInteractive)}
+	return &Controller{o: o, start: time.Now(), slots: make(chan struct{}, o.MaxInteractive)}
 }
 
-// Enter waits for a place. It fails with ErrBusy, or the error of ctx.
+// Enter waits for a slot. It fails with ErrBusy, or the error of ctx.
 func (c *Controller) Enter(ctx context.Context) (*Ticket, error) {
 	select {
-	case c.places <- struct{}{}:
+	case c.slots <- struct{}{}:
 		return newTicket(c), nil
 	default:
 	}
 	if n := c.waiting.Add(1); n > int64(c.o.MaxWaiting) {
 		c.waiting.Add(-1)
-		return nil, c.countRefusal(fmt.Errorf("%w: %d wait for a place already", ErrBusy, c.o.MaxWaiting))
+		return nil, c.countRefusal(fmt.Errorf("%w: %d wait for a slot already", ErrBusy, c.o.MaxWaiting))
 	}
 	defer c.waiting.Add(-1)
 	timer := time.NewTimer(c.o.MaxWait)
 	defer timer.Stop()
 	select {
-	case c.places <- struct{}{}:
+	case c.slots <- struct{}{}:
 		return newTicket(c), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, c.countRefusal(fmt.Errorf("%w: none of %d places came free in %v", ErrBusy, c.o.MaxInteractive, c.o.MaxWait))
+		return nil, c.countRefusal(fmt.Errorf("%w: none of %d slots came free in %v", ErrBusy, c.o.MaxInteractive, c.o.MaxWait))
 	}
 }
 
@@ -134,10 +134,10 @@ func (c *Controller) countRefusal(err error) error {
 
 // Counts is the current and past activity of a Controller.
 type Counts struct {
-	// Interactive is the number of searches with a place, Waiting of those that wait for
+	// Interactive is the number of searches with a slot, Waiting of those that wait for
 	// one.
 	Interactive, Waiting int
-	// Heavy is the number of heavy searches with a seat, HeavyWaiting of those that wait
+	// Heavy is the number of heavy searches with a heavy slot, HeavyWaiting of those that wait
 	// for one.
 	Heavy, HeavyWaiting int
 	// Demotions of searches to heavy ones, and Refusals with ErrBusy, since the start.
@@ -151,7 +151,7 @@ func (c *Controller) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Counts{
-		Interactive: len(c.places), Waiting: int(c.waiting.Load()), Heavy: c.mu.seated, HeavyWaiting: len(c.mu.standing),
+		Interactive: len(c.slots), Waiting: int(c.waiting.Load()), Heavy: c.mu.admitted, HeavyWaiting: len(c.mu.delayed),
 		Demotions: c.demotions.Load(), Refusals: c.refusals.Load(), Yielded: time.Duration(c.yielded.Load()),
 	}
 }

@@ -2,10 +2,9 @@
 // one barely slows down the others.
 //
 // It answers the question "which search may run now?". A search begins as interactive: it
-// takes a place and runs immediately. After Options.Slice of work, or a quarter of it if
-// others wait for places, it becomes heavy: it frees its place and takes a seat among the
-// heavy searches. From then on, its workers take turns on the processors that interactive
-// workers leave free.
+// takes a slot and runs immediately. After Options.Slice of work, or a quarter of it if
+// others wait for slots, it becomes heavy: it frees its slot and takes a heavy slot. From
+// then on, its workers take turns on the processors that interactive workers leave free.
 //
 // # Main types
 //
@@ -26,10 +25,10 @@
 //
 // # Invariants
 //
-//  1. At most MaxInteractive searches have a place, and at most MaxHeavy a seat. The
+//  1. At most MaxInteractive searches have a slot, and at most MaxHeavy a heavy slot. The
 //     number of searches that wait for either is bounded; further ones fail with ErrBusy.
 //  2. A worker that waits returns when its done channel is closed.
-//  3. A heavy search with a seat gets its turn, however many interactive searches there are.
+//  3. A heavy search with a slot gets its turn, however many interactive searches there are.
 //
 // A Controller and a Ticket are safe for concurrent use; a Worker belongs to one
 // goroutine. The package does not know what a search does.

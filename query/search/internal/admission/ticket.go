@@ -15,10 +15,10 @@ type Ticket struct {
 	err    atomic.Pointer[error]
 
 	// Guarded by the controller's lock.
-	seat     bool
+	hasSlot  bool // a heavy one
 	left     bool
 	attained time.Duration // work of its heavy workers
-	parked   []*Worker     // workers of a search without a seat
+	parked   []*Worker     // workers of a search without a heavy slot
 }
 
 func newTicket(c *Controller) *Ticket { return &Ticket{c: c} }
@@ -30,7 +30,7 @@ func (t *Ticket) Heavy() bool { return t.heavy.Load() }
 func (t *Ticket) Processors() int { return t.c.o.Processors }
 
 // Err returns why the search must end: ErrBusy if it became heavy and too many others
-// wait for a seat, or nil.
+// wait for a heavy slot, or nil.
 func (t *Ticket) Err() error {
 	if e := t.err.Load(); e != nil {
 		return *e
@@ -38,7 +38,7 @@ func (t *Ticket) Err() error {
 	return nil
 }
 
-// Leave releases the place or seat of the search. A worker that remains, because it
+// Leave releases the slot of the search. A worker that remains, because it
 // renders what the others found, continues in the class of the search. Calling Leave
 // twice has no further effect.
 func (t *Ticket) Leave() {
@@ -52,17 +52,17 @@ func (t *Ticket) Leave() {
 	defer t.unparkLocked()
 	switch {
 	case !t.heavy.Load():
-		<-c.places
-	case t.seat:
-		t.seat = false
-		c.mu.seated--
-		c.seatLocked()
+		<-c.slots
+	case t.hasSlot:
+		t.hasSlot = false
+		c.mu.admitted--
+		c.giveSlotsLocked()
 	default:
-		c.mu.standing = slices.DeleteFunc(c.mu.standing, func(o *Ticket) bool { return o == t })
+		c.mu.delayed = slices.DeleteFunc(c.mu.delayed, func(o *Ticket) bool { return o == t })
 	}
 }
 
-// unparkLocked moves the workers that wait for a seat to the queue for a processor. The
+// unparkLocked moves the workers that wait for a heavy slot to the queue for a processor. The
 // controller's lock must be held.
 func (t *Ticket) unparkLocked() {
 	t.c.mu.queue = append(t.c.mu.queue, t.parked...)
@@ -70,7 +70,7 @@ func (t *Ticket) unparkLocked() {
 	t.c.dispatchLocked()
 }
 
-// demoteLocked makes the search heavy: it frees its place, and takes a seat or waits for
+// demoteLocked makes the search heavy: it frees its slot, and takes a heavy slot or waits for
 // one. The controller's lock must be held.
 func (t *Ticket) demoteLocked() {
 	c := t.c
@@ -79,23 +79,23 @@ func (t *Ticket) demoteLocked() {
 	if t.left {
 		return
 	}
-	<-c.places
-	if c.mu.seated == c.o.MaxHeavy && len(c.mu.standing) >= c.o.MaxHeavyWaiting {
+	<-c.slots
+	if c.mu.admitted == c.o.MaxHeavy && len(c.mu.delayed) >= c.o.MaxHeavyWaiting {
 		err := c.countRefusal(fmt.Errorf("%w: %d that take long wait already", ErrBusy, c.o.MaxHeavyWaiting))
 		t.err.Store(&err)
 		return
 	}
-	c.mu.standing = append(c.mu.standing, t)
-	c.seatLocked()
+	c.mu.delayed = append(c.mu.delayed, t)
+	c.giveSlotsLocked()
 }
 
-// seatLocked gives free seats to waiting searches, in order. c.mu must be held.
-func (c *Controller) seatLocked() {
-	for c.mu.seated < c.o.MaxHeavy && len(c.mu.standing) > 0 {
-		t := c.mu.standing[0]
-		c.mu.standing = slices.Delete(c.mu.standing, 0, 1)
-		t.seat = true
-		c.mu.seated++
+// giveSlotsLocked gives free heavy slots to waiting searches, in order. c.mu must be held.
+func (c *Controller) giveSlotsLocked() {
+	for c.mu.admitted < c.o.MaxHeavy && len(c.mu.delayed) > 0 {
+		t := c.mu.delayed[0]
+		c.mu.delayed = slices.Delete(c.mu.delayed, 0, 1)
+		t.hasSlot = true
+		c.mu.admitted++
 		t.unparkLocked()
 	}
 }
@@ -227,7 +227,7 @@ func (w *Worker) queueLocked() {
 		w.ended = true
 		return
 	}
-	if !w.t.seat && !w.t.left {
+	if !w.t.hasSlot && !w.t.left {
 		w.t.parked = append(w.t.parked, w)
 		return
 	}
