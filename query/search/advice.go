@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -175,11 +176,11 @@ func wordOf(leaf syntax.Query) string {
 	switch q := leaf.(type) {
 	case *syntax.Text:
 		if !q.Regexp {
-			return trimName(q.Pattern)
+			return identifier.Trim(q.Pattern)
 		}
-		return trimName(writtenLiteral(q.Pattern))
+		return identifier.Trim(writtenLiteral(q.Pattern))
 	case *syntax.Symbol:
-		return trimName(writtenLiteral(q.Pattern))
+		return identifier.Trim(writtenLiteral(q.Pattern))
 	}
 	return ""
 }
@@ -230,7 +231,7 @@ func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, severa
 			text := a.request.Query.Correct(leaf, word, name)
 			n.Queries = append(n.Queries, text)
 			reason := RelatedSpelling
-			if isSameName(word, name) {
+			if identifier.IsSame(word, name) {
 				reason = RelatedStyle
 			}
 			if text != "" {
@@ -246,10 +247,10 @@ func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, severa
 func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word string) (names []string) {
 	var candidates []string
 	text, ok := leaf.(*syntax.Text)
-	if expression := anyStyle(word); ok && !text.Regexp && text.Pattern == word && expression != "" {
+	if expression := identifier.StyleExpression(word); ok && !text.Regexp && text.Pattern == word && expression != "" {
 		candidates = a.s.writtenForms(ctx, a.view, a.request, text, expression)
 	} else if expression != "" {
-		candidates = stylesOf(word)
+		candidates = identifier.LowerStyles(word)
 	}
 	var near []string
 	if len(word) <= maxNameBytes {
@@ -340,52 +341,6 @@ func (a *adviceFinder) runProbe(ctx context.Context, root syntax.Query) (*Result
 		Matches: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
 	}, nil)
 }
-
-// stylesOf returns a name in the other styles of identifiers, in lower case:
-// memtable_size, memtable-size, memtablesize. A word ends before a capital letter and
-// before a character that is neither letter nor digit. A name of one word has no other
-// styles.
-func stylesOf(name string) []string {
-	words := wordsOf(name)
-	if len(words) < 2 {
-		return nil
-	}
-	lower := strings.ToLower(name)
-	var styles []string
-	for _, between := range []string{"", "_", "-", ".", " "} {
-		if style := strings.Join(words, between); style != lower {
-			styles = append(styles, style)
-		}
-	}
-	return styles
-}
-
-// wordsOf splits an identifier into its words, in lower case.
-func wordsOf(name string) (words []string) {
-	runes := []rune(name)
-	start := 0
-	cut := func(end int) {
-		if end > start {
-			words = append(words, strings.ToLower(string(runes[start:end])))
-		}
-	}
-	for i, r := range runes {
-		switch {
-		case strings.ContainsRune("_-.:$", r):
-			cut(i)
-			start = i + 1
-		case i > start && isUpperASCII(r) && (!isUpperASCII(runes[i-1]) || i+1 < len(runes) && isLowerASCII(runes[i+1])):
-			cut(i)
-			start = i
-		}
-	}
-	cut(len(runes))
-	return words
-}
-
-func isUpperASCII(r rune) bool { return 'A' <= r && r <= 'Z' }
-
-func isLowerASCII(r rune) bool { return 'a' <= r && r <= 'z' }
 
 // correctedQueries returns, for each name, the whole query with that name as the value of
 // the filter.

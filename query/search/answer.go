@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -58,16 +59,16 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	if closed := a.close(); !a.run.skipDamaged(closed) {
 		err = errors.Join(err, closed)
 	}
-	memory := a.run.memory
+	held := a.run.memory
 	if err != nil || emit != nil {
-		memory.releaseAll()
+		held.ReleaseAll()
 	}
 	if err != nil {
 		return err
 	}
-	a.result.definesMatch, a.result.memory = a.renderer.definesMatch, memory
-	if emit == nil && memory.usesPool() {
-		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, memory) // for callers that forget Release
+	a.result.definesMatch, a.result.memory = a.renderer.definesMatch, held
+	if emit == nil && held.UsesPool() {
+		runtime.AddCleanup(a.result, (*memory.Budget).ReleaseAll, held) // for callers that forget Release
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 		return err
 	}
 	for i := range a.result.Files {
-		a.run.memory.reserve(-a.result.Files[i].size)
+		a.run.memory.Reserve(-a.result.Files[i].size)
 	}
 	a.renderer.bytesLeft, a.result.Stats, a.result.Files, a.explained = left, stats, a.result.Files[:0], nil
 	if a.facets != nil {
@@ -204,7 +205,7 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	if err != nil {
 		return err
 	}
-	if !a.run.memory.reserve(before - a.renderer.bytesLeft) {
+	if !a.run.memory.Reserve(before - a.renderer.bytesLeft) {
 		a.renderer.bytesLeft = 0 // there is no room for this file or any later one
 		return nil
 	}
@@ -239,7 +240,7 @@ func (a *resultBuilder) completeResult() {
 	}
 	if a.renderer.bytesLeft <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
 		r.Stopped = StopByteLimit
-		if n.memory.exceeded.Load() {
+		if n.memory.Exceeded() {
 			r.Stopped = StopMemoryLimit
 		}
 	}

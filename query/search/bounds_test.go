@@ -1,13 +1,9 @@
 package search
 
 import (
-	"bytes"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/quarrysearch/quarry/query/plan"
 )
 
 // TestResultBytesAreBounded checks that the size of an answer is bounded for any request,
@@ -49,7 +45,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if err != nil || r.Stopped != StopMemoryLimit || r.Stats.Displayed == 0 || r.Stats.Displayed >= 10*4000 {
 			t.Fatalf("%+v: %d displayed, %q, %v", o, r.Stats.Displayed, r.Stopped, err)
 		}
-		if used := s.memory.used.Load(); used <= 0 || used > 2<<20 {
+		if used := s.memory.UsedBytes(); used <= 0 || used > 2<<20 {
 			t.Fatalf("%d bytes are held while the answer is read", used)
 		}
 		few, err := s.Search(t.Context(), m, Request{Query: parse(t, "needle"), Matches: 50})
@@ -59,13 +55,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		few.Release()
 		r.Release()
 		r.Release()
-		if used := s.memory.used.Load(); used != 0 {
+		if used := s.memory.UsedBytes(); used != 0 {
 			t.Fatalf("%d bytes are held at the end", used)
 		}
 	}
 	s := New(Options{})
-	if _, parts := collect(t, s, m, all); parts < 2 || s.memory.used.Load() != 0 {
-		t.Fatalf("%d parts, %d bytes are held after a stream", parts, s.memory.used.Load())
+	if _, parts := collect(t, s, m, all); parts < 2 || s.memory.UsedBytes() != 0 {
+		t.Fatalf("%d parts, %d bytes are held after a stream", parts, s.memory.UsedBytes())
 	}
 }
 
@@ -83,65 +79,6 @@ func TestScannedTextIsBounded(t *testing.T) {
 	r, err = New(Options{}).Search(t.Context(), m, all)
 	if err != nil || r.Stopped != StopNone || r.Stats.Matches != 100*4000 {
 		t.Fatalf("without a bound: %d matches, %q, %v", r.Stats.Matches, r.Stopped, err)
-	}
-}
-
-// TestLongMatcherFindsWhatRegexpFinds checks that a long text has the same matches
-// whether or not its search can be stopped.
-func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
-	texts := []string{"", "a", "aab\nxay a", "k\u212a\xff\xc3(a\xe4\xbd", strings.Repeat("ab \n\u00e9", 50), "\r\na\r\n\r\n"}
-	for _, expression := range []string{`a`, `a*`, `(?m)^a|b$`, `\ba\b`, `\Ba`, `[^b]+`, `a|ab|`, `(a)(b)?`, `\Aa`, `b\z`, `(?s).`, `x*?y?`, `\x{e9}|\xff`} {
-		p, err := plan.Regexp(expression, false)
-		if err != nil || p.Regexp == nil {
-			continue // a choice of literals
-		}
-		for _, text := range texts {
-			var got, want [][2]int
-			eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
-			done := newLongMatcher(p).eachMatch([]byte(text), 0, 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
-			if !done || !slices.Equal(got, want) {
-				t.Errorf("%s in %q: got %v, want %v", expression, text, got, want)
-			}
-		}
-	}
-}
-
-// TestDearMatchesAreFoundAsByRegexp checks a text whose matches are expensive. It is
-// searched in two ways, one after the other, which must agree.
-func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
-	for _, expression := range []string{`a.*b|c`, `\bc\b|a.*b`, `c?`, `a.*b|c?`, `(?:a.*b){3}|c+`, `^a|c$`, `\Bc|.\z`} {
-		p, err := plan.Regexp(expression, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, unit := range []string{"ac ", "ac\u00e9", "c", "\xffc ca", "xacx "} {
-			text := []byte(strings.Repeat(unit, 4000/len(unit)))
-			var got, want [][2]int
-			eachMatch(p.Regexp, text, 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
-			m := &matcher{pattern: p, stats: &Stats{}, stop: func() bool { return false }}
-			done := m.eachMatch(text, 7, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
-			if !done || !slices.Equal(got, want) {
-				t.Errorf("%s in %q…: %d matches, want %d", expression, unit, len(got), len(want))
-			}
-			if m.long == nil && len(want) > 1000 {
-				t.Errorf("%s in %q…: was searched at once", expression, unit)
-			}
-		}
-	}
-}
-
-// TestLongLineIsLeftWhenTheTimeIsOver checks that a canceled search ends within a line,
-// however expensive the line is.
-func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
-	p, err := plan.Regexp("(?:x?[a-z]y?){900}[0-9]", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	looks := 0
-	m := &matcher{pattern: p, stats: &Stats{}, stop: func() bool { looks++; return looks > 2 }}
-	text := bytes.Repeat([]byte("a"), 1<<20) // minutes of work
-	if m.eachMatch(text, 0, func(int, int) bool { return true }) {
-		t.Fatal("the search went on")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
@@ -26,8 +27,8 @@ type candidateFinder struct {
 	// of the current segment
 	seg Segment
 	*segmentCandidates
-	definingDocs bitset       // documents that define a symbol with the name of a term, nil if not known
-	namedDocs    bitset       // definingDocs and other documents that contain the name of a term
+	definingDocs bitset.Set   // documents that define a symbol with the name of a term, nil if not known
+	namedDocs    bitset.Set   // definingDocs and other documents that contain the name of a term
 	together     postings.Set // see placeTerms
 	phrase       postings.Set
 }
@@ -39,12 +40,12 @@ type segmentCandidates struct {
 	unfinished     bool             // the lookup stopped before it was complete
 	atomCandidates []atomCandidates // by atom, up to found
 	atomsLookedUp  int
-	columns        []bitset // by predicate, nil where it was not evaluated; the last one is empty
-	allowed        bitset   // places for which the predicates allow the query to be true
+	columns        []bitset.Set // by predicate, nil where it was not evaluated; the last one is empty
+	allowed        bitset.Set   // places for which the predicates allow the query to be true
 }
 
 func newSegmentCandidates(c *compiledQuery) *segmentCandidates {
-	return &segmentCandidates{atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
+	return &segmentCandidates{atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset.Set, len(c.predicates)+1)}
 }
 
 func newCandidateFinder(s *scope, stop func() bool) candidateFinder {
@@ -59,7 +60,7 @@ func (v *candidateFinder) linkParts() {
 	v.scanner = newBlockScanner(v)
 	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
 	for i, a := range v.s.c.atoms {
-		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, onePerLine: a.symbols, stop: v.shouldStop}
+		v.matchers[i] = newMatcher(a, &v.stats, v.shouldStop)
 	}
 }
 
@@ -90,7 +91,7 @@ func (v *candidateFinder) prepareCandidates() (err error) {
 
 func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err error) {
 	places := v.seg.Places
-	v.columns[len(v.columns)-1] = newBitset(places.Len())
+	v.columns[len(v.columns)-1] = bitset.New(places.Len())
 	for i, p := range v.s.c.predicates {
 		if v.stop() {
 			return false, true, nil
@@ -125,8 +126,8 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 // filterPlaces finds the places that the predicates allow, using the evaluated columns,
 // and reports whether there are any.
 func (v *candidateFinder) filterPlaces() bool {
-	v.allowed = intersectBitsets(v.s.possiblePlaces(v.s.c.root, true, v.columns), v.seg.Visible)
-	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
+	v.allowed = bitset.Intersection(v.s.possiblePlaces(v.s.c.root, true, v.columns), v.seg.Visible)
+	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.Next(0) < 0 {
 		v.stats.SegmentsFiltered++
 		return false
 	}
@@ -175,13 +176,13 @@ func conjunctsOf(n node) []node {
 // the predicates, or -1.
 func (v *candidateFinder) nextAllowed(d int) int {
 	places := v.seg.Places
-	live, allowed := bitset(places.Live), v.allowed
+	live, allowed := bitset.Set(places.Live), v.allowed
 	if allowed == nil {
 		allowed = v.seg.Visible
 	}
-	for d = live.next(d); d >= 0 && allowed != nil; d = live.next(d + 1) {
+	for d = live.Next(d); d >= 0 && allowed != nil; d = live.Next(d + 1) {
 		first, last := int(places.First[d]), int(places.First[d+1])
-		if i := allowed.next(first); i < 0 || i >= places.Len() {
+		if i := allowed.Next(first); i < 0 || i >= places.Len() {
 			return -1
 		} else if i < last {
 			return d

@@ -11,6 +11,8 @@ import (
 	"github.com/wasilibs/go-re2"
 
 	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -129,7 +131,7 @@ func joinWords(terms []string) string {
 	}
 	joined := strings.Join(terms, "")
 	for i := range len(joined) {
-		if c := joined[i]; !isWord(c) || c >= 0x80 {
+		if c := joined[i]; !identifier.IsWordByte(c) || c >= 0x80 {
 			return ""
 		}
 	}
@@ -221,8 +223,8 @@ func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
 
 func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
 	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, literal: written, existenceOnly: c.negations > 0 || c.entriesOnly()}
-	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 && suitsRE2(p) {
-		a.re2, _ = re2.Compile(p.Expression)
+	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
+		a.re2 = scan.CompileRE2(p.Expression)
 	}
 	c.atoms = append(c.atoms, a)
 	if written != "" && !a.existenceOnly {

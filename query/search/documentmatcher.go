@@ -5,17 +5,18 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // documentMatcher decides which documents match and where, one document at a time.
 type documentMatcher struct {
 	candidateFinder
-	limit           int           // matches of a pattern after which the rest of a document is skipped
-	mergesAtoms     bool          // matches of several atoms are merged or filtered, so all matches of a document are kept
-	maxHeld         int           // see the constant
-	memory          *memoryBudget // of the search, nil for none
-	unreservedBytes int64         // bytes of it that are not reserved yet
+	limit           int            // matches of a pattern after which the rest of a document is skipped
+	mergesAtoms     bool           // matches of several atoms are merged or filtered, so all matches of a document are kept
+	maxHeld         int            // see the constant
+	memory          *memory.Budget // of the search, nil for none
+	unreservedBytes int64          // bytes of it that are not reserved yet
 
 	// State of the current segment.
 	outlines int // documents whose symbols were read because namedDocs was unknown
@@ -31,6 +32,15 @@ type documentMatcher struct {
 
 // maxHeld bounds the matches of one document that are held for merging: 48 MiB.
 const maxHeld = 4 << 20
+
+// Sizes in bytes by which the memory of a search is estimated.
+const (
+	hitBytes   = 128
+	matchBytes = 12
+	// reserveStep is how much memory a documentMatcher uses before it makes a
+	// reservation.
+	reserveStep = 64 << 10
+)
 
 // maxIdle bounds the matches for which an atom keeps memory between documents.
 const maxIdle = 64 << 10
@@ -67,7 +77,7 @@ func (v *documentMatcher) evalNode(n node, d segment.DocID, place int) (bool, er
 		return n.value, nil
 	case *placeNode:
 		if column := v.columns[n.number]; column != nil {
-			return column.has(place), nil
+			return column.Has(place), nil
 		}
 		if n.path == nil {
 			return v.s.evalPredicate(n.predicate, v.seg, place), nil
@@ -208,4 +218,16 @@ func (v *documentMatcher) numberSymbols(s *atomState, lo, hi int) error {
 		}
 	}
 	return nil
+}
+
+// reserveMemory reserves memory that the matcher holds for its search, and ends the visit
+// when the search exceeds its bound.
+func (v *documentMatcher) reserveMemory(n int64) {
+	if v.memory == nil {
+		return
+	}
+	if v.unreservedBytes += n; v.unreservedBytes >= reserveStep || v.unreservedBytes <= -reserveStep {
+		v.exceeded = !v.memory.Reserve(v.unreservedBytes) && v.unreservedBytes > 0 || v.exceeded
+		v.unreservedBytes = 0
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/quarrysearch/quarry/query/search/internal/fuzzy"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
@@ -17,11 +19,8 @@ import (
 // Bounds of a search for files by the letters of their paths.
 const (
 	// MaxFileLetters bounds the letters in bytes. MaxFoundFiles bounds the files found.
-	MaxFileLetters = 128
+	MaxFileLetters = fuzzy.MaxLetters
 	MaxFoundFiles  = 100
-	// maxScoredPath bounds the part at the end of a path in which the best placement is
-	// computed.
-	maxScoredPath = 256
 	// fileStep is the number of paths checked before the search yields to others.
 	fileStep = 4096
 )
@@ -199,35 +198,12 @@ func (f *fileFinder) mayMatch(path []byte) bool {
 	return true
 }
 
-// placeBackward places letters as late as possible, and reports whether every letter has
-// a position.
-func placeBackward(path []byte, letters string, positions []int) bool {
-	j := len(letters) - 1
-	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
-		if lowerASCII[path[i]] == letters[j] {
-			positions[j] = i
-			j--
-		}
-	}
-	return j < 0
-}
-
-// lowerASCII maps capital ASCII letters to lower case and every other byte to itself.
-var lowerASCII = func() (table [256]byte) {
-	for c := range table {
-		if table[c] = byte(c); isUpperASCII(rune(c)) {
-			table[c] += 'a' - 'A'
-		}
-	}
-	return table
-}()
-
 func (f *fileFinder) addFile(seg *Segment, place int, path []byte) {
 	repo := f.repos[seg.Places.Repo[place]]
 	if repo == nil || f.only != "" && repo.Name != f.only {
 		return
 	}
-	score, ok := quickScore(path, f.letters)
+	score, ok := fuzzy.Score(path, f.letters)
 	if !ok {
 		return
 	}
@@ -255,7 +231,7 @@ func (f *fileFinder) bestFiles(limit int) *FoundFiles {
 	f.keepBest()
 	files := make([]FoundFile, 0, len(f.kept))
 	for _, k := range f.kept {
-		score, positions := placeLetters(k.path, f.letters)
+		score, positions := fuzzy.Place(k.path, f.letters)
 		files = append(files, FoundFile{Repo: k.repo, Path: strings.ReplaceAll(string(k.path), "\x00", "\n"), Score: score, Positions: positions})
 	}
 	slices.SortFunc(files, func(a, b FoundFile) int {
@@ -263,137 +239,4 @@ func (f *fileFinder) bestFiles(limit int) *FoundFiles {
 			cmp.Compare(a.Repo.Name, b.Repo.Name), strings.Compare(a.Path, b.Path), cmp.Compare(a.Repo.ID, b.Repo.ID))
 	})
 	return &FoundFiles{Files: files[:min(len(files), limit)], Total: f.total}
-}
-
-// Points of a placement.
-const (
-	pointsLetter   = 16
-	pointsTogether = 8  // directly after the previous letter
-	pointsFolder   = 9  // at the beginning of a path element
-	pointsWord     = 8  // at the beginning of a word
-	pointsCapital  = 7  // an upper-case letter after a lower-case one
-	pointsBase     = 4  // in the file name
-	pointsStart    = 12 // at the beginning of the file name
-	pointsGap      = -3 // first character between two letters
-	pointsBetween  = -1 // each further character between them
-)
-
-// pointsAt returns the points for a letter at a position of a path whose file name begins
-// at base.
-func pointsAt(path []byte, i, base int) int {
-	points := pointsLetter
-	if i >= base {
-		points += pointsBase
-	}
-	switch {
-	case i == base:
-		points += pointsStart
-	case i == 0 || path[i-1] == '/':
-		points += pointsFolder
-	case strings.IndexByte("_-. ", path[i-1]) >= 0:
-		points += pointsWord
-	case isUpperASCII(rune(path[i])) && isLowerASCII(rune(path[i-1])):
-		points += pointsCapital
-	}
-	return points
-}
-
-// quickScore scores the letters in the file name if it contains them all, and otherwise
-// at their latest positions in the path. It returns false if the path does not contain
-// them.
-func quickScore(path []byte, letters string) (score int, ok bool) {
-	base := bytes.LastIndexByte(path, '/') + 1
-	var buffer [MaxFileLetters]int
-	positions := buffer[:len(letters)]
-	if !placeBackward(path, letters, positions) {
-		return 0, false
-	}
-	if positions[0] >= base {
-		placeForward(path, base, letters, positions)
-	}
-	for j, i := range positions {
-		score += pointsAt(path, i, base)
-		if j > 0 {
-			score += pointsOfGap(i - positions[j-1] - 1)
-		}
-	}
-	return score, true
-}
-
-func pointsOfGap(between int) int {
-	if between == 0 {
-		return pointsTogether
-	}
-	return pointsGap + pointsBetween*(between-1)
-}
-
-// placeForward places letters as early as possible, starting at an offset.
-func placeForward(path []byte, from int, letters string, positions []int) bool {
-	j := 0
-	for i := from; i < len(path) && j < len(letters); i++ {
-		if lowerASCII[path[i]] == letters[j] {
-			positions[j] = i
-			j++
-		}
-	}
-	return j == len(letters)
-}
-
-// impossibleScore is the score of an impossible placement.
-const impossibleScore = -1 << 30
-
-// placeLetters returns the highest score of the letters at the end of a path, and their
-// positions.
-func placeLetters(path []byte, letters string) (score int, positions []int) {
-	base := bytes.LastIndexByte(path, '/') + 1
-	skip := max(len(path)-maxScoredPath, 0)
-	positions = make([]int, len(letters))
-	if skip > 0 && !placeBackward(path[skip:], letters, positions) {
-		placeBackward(path, letters, positions)
-		score, _ = quickScore(path, letters)
-		return score, positions
-	}
-	n := len(path) - skip
-	// before[i] is the score with the last letter at i; from[j][i] is the position of the
-	// previous letter then.
-	before, next := make([]int, n), make([]int, n)
-	from := make([][]int16, len(letters))
-	for j := range letters {
-		from[j] = make([]int16, n)
-		gap, gapAt := impossibleScore, -1 // best position before i-1, with the points for the gap to i
-		for i := range n {
-			if gap > impossibleScore {
-				gap += pointsBetween
-			}
-			if j > 0 && i >= 2 && before[i-2] > impossibleScore && before[i-2]+pointsGap > gap {
-				gap, gapAt = before[i-2]+pointsGap, i-2
-			}
-			next[i] = impossibleScore
-			if lowerASCII[path[skip+i]] != letters[j] {
-				continue
-			}
-			points := pointsAt(path, skip+i, base)
-			switch {
-			case j == 0:
-				next[i] = points
-			case i > 0 && before[i-1] > impossibleScore && before[i-1]+pointsTogether >= gap:
-				next[i], from[j][i] = points+before[i-1]+pointsTogether, int16(i-1)
-			case gap > impossibleScore:
-				next[i], from[j][i] = points+gap, int16(gapAt)
-			}
-		}
-		before, next = next, before
-	}
-	last := 0
-	for i := range n {
-		if before[i] > before[last] {
-			last = i
-		}
-	}
-	score = before[last]
-	for j := len(letters) - 1; j >= 0; j-- {
-		positions[j] = skip + last
-		last = int(from[j][last])
-	}
-	return score, positions
 }

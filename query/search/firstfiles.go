@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 )
 
 // Which segment holds a document, and at which position, depends on every repository that
@@ -223,7 +225,7 @@ func (v *segmentSearcher) mayCount(d int) bool {
 	}
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
+		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
 			return true
 		}
 	}
@@ -241,10 +243,10 @@ func (v *segmentSearcher) narrowPlaces() {
 		return
 	}
 	p := *v.segmentCandidates // the candidates may be shared
-	p.allowed = newBitset(v.seg.Places.Len())
+	p.allowed = bitset.New(v.seg.Places.Len())
 	for i := range v.seg.Places.Len() {
-		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
-			p.allowed.set(i)
+		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
+			p.allowed.Add(i)
 		}
 	}
 	v.segmentCandidates = &p

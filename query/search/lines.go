@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 )
 
 // If a file has more matches than can be shown, the matches on its best lines are shown.
@@ -134,7 +136,7 @@ func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
 // of a task.
 func (v *documentMatcher) mayHaveDefinition(h *hit) bool {
 	if v.namedDocs != nil {
-		return v.namedDocs.has(int(h.doc))
+		return v.namedDocs.Has(int(h.doc))
 	}
 	v.outlines++
 	return v.outlines <= maxOutlines
@@ -267,9 +269,9 @@ func (s *scope) rarityOf(atom int) float64 {
 func (s *scope) termShare(text []byte, base int, a termMatch) float64 {
 	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
 	share := 1.0
-	if isWholeWord(text, start, end) {
+	if identifier.IsWhole(text, start, end) {
 		share += lineWholeWord
-	} else if isWordPart(text, start, end) {
+	} else if identifier.IsPart(text, start, end) {
 		share += lineWordPart
 	}
 	if a.atom >= 0 && s.c.atoms[a.atom].literal != "" && s.c.atoms[a.atom].literal == string(text[start:end]) {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/wasilibs/go-re2"
-
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/plan"
@@ -31,21 +29,32 @@ type matcher struct {
 	literals     *scan.Literals
 	literalTexts []string // source of literals
 	reach        int      // length of the longest occurrence of a literal
-	re2          *re2.Regexp
+	regexp       *scan.Regexp
+	re2          *scan.RE2 // nil if regexp searches
 	stats        *Stats
 	text         *segment.Text
 	onePerLine   bool // one match per line is enough, because a symbol either matches or not
 	// continues means that the current run begins at the beginning of a line: at the
 	// start of the document, or where the previous run ended.
 	continues bool
-	long      *longMatcher // created when a text needs it
 	// withoutCR and returns hold a document without its carriage returns, for eachWhole.
 	withoutCR       []byte
 	carriageReturns carriageReturns
 	// stop is called between two runs and reports whether the search should stop.
 	stop func() bool
-	// pieceSizer determines how much text RE2 gets in one call.
-	pieceSizer pieceSizer
+}
+
+// newMatcher returns a matcher for an atom. It calls stop between two runs, and ends when
+// stop returns true.
+func newMatcher(a *atom, stats *Stats, stop func() bool) *matcher {
+	m := &matcher{pattern: a.pattern, stats: stats, onePerLine: a.symbols, stop: stop}
+	if p := a.pattern; p != nil && p.Regexp != nil {
+		m.regexp = scan.NewRegexp(p.Regexp, p.Expression, p.Instructions, stop)
+	}
+	if a.re2 != nil {
+		m.re2 = scan.NewRE2(a.re2, stop)
+	}
+	return m
 }
 
 // prepareSegment prepares the matcher for a segment; f holds the literals that occur in
@@ -199,7 +208,7 @@ func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bo
 		line = line[:n-1]
 	}
 	if !m.onePerLine {
-		return m.eachMatch(line, base, emit)
+		return m.regexp.Each(line, base, emit)
 	}
 	// Even an empty match means that the line matches.
 	loc := m.pattern.Regexp.FindIndex(line)
@@ -250,7 +259,7 @@ func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) boo
 	if m.re2 == nil || m.onePerLine || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
 		return m.eachLine(text, base, emit)
 	}
-	return end, m.eachPiece(text, base, emit), nil
+	return end, m.re2.Each(text, base, emit), nil
 }
 
 // hasLongLine reports whether a text has a line of at least longLine bytes.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 )
 
 type metrics struct {
@@ -18,7 +19,7 @@ type metrics struct {
 	readings   *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memoryPool) *metrics {
+func newMetrics(reg prometheus.Registerer, c *admission.Controller, pool *memory.Pool) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_search_duration_seconds", Help: "Time of a search, from its arrival to its answer.",
@@ -60,7 +61,7 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memo
 		reg.MustRegister(admissionMetrics(c)...)
 		reg.MustRegister(m.scanned, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_search_memory_bytes", Help: "Bytes of matches and files held by running searches, beyond the first MiB of each.",
-		}, func() float64 { return float64(memory.used.Load()) }))
+		}, func() float64 { return float64(pool.UsedBytes()) }))
 	}
 	return m
 }

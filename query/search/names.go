@@ -8,6 +8,8 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
@@ -70,24 +72,12 @@ func joinedNames(c *compiledQuery) []string {
 }
 
 func appendName(names []termName, written string) []termName {
-	exact := trimName(written)
+	exact := identifier.Trim(written)
 	n := termName{exact: exact, fold: string(postings.AppendFold(nil, []byte(exact)))}
 	if exact == "" || len(n.fold) > maxNameBytes || len(names) == maxNames || slices.Contains(names, n) {
 		return names
 	}
 	return append(names, n)
-}
-
-// trimName trims characters that cannot be part of a name from both ends of a literal. It
-// returns an empty string if the rest contains such characters.
-func trimName(s string) string {
-	s = strings.TrimFunc(s, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
-	for i := range len(s) {
-		if !isWord(s[i]) && strings.IndexByte("-.:$", s[i]) < 0 {
-			return ""
-		}
-	}
-	return s
 }
 
 // writtenLiteral returns the characters of a regular expression, in their letter case, if
@@ -118,34 +108,34 @@ func writtenLiteral(expression string) string {
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
 	v      *candidateFinder
-	joined bitset // documents that define a joined name
-	exact  bitset // documents that define the name in its letter case
-	any    bitset // all documents with the name, including joined and exact
+	joined bitset.Set // documents that define a joined name
+	exact  bitset.Set // documents that define the name in its letter case
+	any    bitset.Set // all documents with the name, including joined and exact
 }
 
 // findNamed returns the documents of the current segment that have one of the names, by
 // tier from tierJoined on. It also returns those that define a symbol and all of them as
 // sets, or nil if there are none.
-func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
+func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &nameSearcher{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
+	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
 		}
 	}
 	n.addFiles(names)
-	for d := n.any.next(0); d >= 0; d = n.any.next(d + 1) {
+	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
 		if v.seg.firstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
 		t := tierNamed
 		if v.isAside(segment.DocID(d)) {
 			t = tierAside
-		} else if n.exact.has(d) {
+		} else if n.exact.Has(d) {
 			t = tierDefines
 		}
-		if n.joined.has(d) {
+		if n.joined.Has(d) {
 			t = tierJoined
 		}
 		tiers[t-tierJoined] = append(tiers[t-tierJoined], segment.DocID(d))
@@ -168,7 +158,7 @@ func (n *nameSearcher) addFiles(names []termName) {
 		}
 		for j, stem := range stems {
 			if h == stem && n.v.seg.isVisible(i) && isNameOf(names[j].fold, string(places.Path(i))) {
-				n.any.set(int(places.Doc[i]))
+				n.any.Add(int(places.Doc[i]))
 			}
 		}
 	}
@@ -227,12 +217,12 @@ func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, st
 		}
 		if at = hi; lo > 0 && text[lo-1] == '\n' {
 			d := int(n.v.seg.Reader.DocumentOfSymbol(from + lo))
-			n.any.set(d)
+			n.any.Add(d)
 			if x.joined {
-				n.joined.set(d)
-				n.exact.set(d) // in any naming style
+				n.joined.Add(d)
+				n.exact.Add(d) // in any naming style
 			} else if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
-				n.exact.set(d)
+				n.exact.Add(d)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
@@ -250,7 +251,7 @@ func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) e
 	start := -1
 	for i := 0; i <= len(piece); i++ {
 		isEnd := from+i == end
-		if i < len(piece) && !isEnd && isNameByte(piece[i]) {
+		if i < len(piece) && !isEnd && identifier.IsWordByte(piece[i]) {
 			if start < 0 {
 				start = i
 			}
@@ -266,15 +267,13 @@ func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) e
 		}
 		if isEnd && i < len(piece) {
 			d = r.DocumentAt(end)
-			if _, end = r.TextRange(d); isNameByte(piece[i]) {
+			if _, end = r.TextRange(d); identifier.IsWordByte(piece[i]) {
 				start = i
 			}
 		}
 	}
 	return nil
 }
-
-func isNameByte(c byte) bool { return isWord(c) || c >= 0x80 }
 
 // nameDistance returns the number of typing errors of a name. It returns -1 if there are
 // too many, or if the name is the word itself or cannot be written as a term.
@@ -287,7 +286,7 @@ func (f *nameFinder) nameDistance(name []byte) int {
 	}
 	f.folded = postings.AppendFold(f.folded[:0], name)
 	d := spelling.Distance(f.word, string(f.folded))
-	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || trimName(string(name)) != string(name) {
+	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || identifier.Trim(string(name)) != string(name) {
 		return -1
 	}
 	return d

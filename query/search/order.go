@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -99,9 +100,9 @@ type segmentState struct {
 	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside;
 	// namedDocs is the set of all of them.
 	named     [namedTiers][]segment.DocID
-	namedDocs bitset
-	defines   bitset // documents that define a symbol
-	searched  bool   // the names were looked up
+	namedDocs bitset.Set
+	defines   bitset.Set // documents that define a symbol
+	searched  bool       // the names were looked up
 	// candidates is the result of the index lookup, nil before the lookup.
 	candidates *segmentCandidates
 }
@@ -239,7 +240,7 @@ func isAtomIndexed(a *atom) bool {
 
 // fullScanCandidates returns the segmentCandidates of a segment without index results.
 func fullScanCandidates(c *compiledQuery) *segmentCandidates {
-	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
+	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset.Set, len(c.predicates)+1)}
 	for i, a := range c.atoms {
 		p.atomCandidates[i] = atomCandidates{all: true}
 		if a.re2 == nil && len(a.pattern.Sets) > 0 {
@@ -284,7 +285,7 @@ func (v *candidateFinder) countSegmentCandidates() int {
 	case v.allowed == nil:
 		return v.seg.Places.Len()
 	}
-	return v.allowed.count()
+	return v.allowed.Count()
 }
 
 // surveyCandidates searches the index of a segment. It returns the result to keep and the

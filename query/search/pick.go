@@ -22,9 +22,9 @@ const pruneSlack = 1 << 10
 func (v *candidateFinder) estimateScore(h *hit) float32 {
 	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near] + float64(h.points)
 	switch d := int(h.doc); {
-	case v.definingDocs != nil && v.definingDocs.has(d):
+	case v.definingDocs != nil && v.definingDocs.Has(d):
 		worth += scoreDefinition
-	case v.namedDocs != nil && v.namedDocs.has(d):
+	case v.namedDocs != nil && v.namedDocs.Has(d):
 		worth += scoreDefinition * scoreDefinitionFold / 2
 	}
 	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -38,15 +39,15 @@ func newScope(c *compiledQuery, repos []*Repository, refs []code.Ref) *scope {
 }
 
 // placeColumn returns the places of a segment that satisfy a predicate.
-func (s *scope) placeColumn(p *predicate, seg Segment) bitset {
+func (s *scope) placeColumn(p *predicate, seg Segment) bitset.Set {
 	places := seg.Places
-	out := newBitset(places.Len())
+	out := bitset.New(places.Len())
 	switch {
 	case p.repo != nil:
 		has := s.repoHas[p.number]
 		for i, r := range places.Repo {
 			if has[r] {
-				out.set(i)
+				out.Add(i)
 			}
 		}
 	case p.language != nil:
@@ -54,13 +55,13 @@ func (s *scope) placeColumn(p *predicate, seg Segment) bitset {
 	case p.place != nil:
 		for i := range places.Len() {
 			if p.place(seg, i) {
-				out.set(i)
+				out.Add(i)
 			}
 		}
 	case p.ref != nil:
 		for i, r := range places.Repo {
 			if repo := s.repos[r]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
-				out.set(i)
+				out.Add(i)
 			}
 		}
 	default:
@@ -94,7 +95,7 @@ func (s *scope) refOf(seg Segment, place int) code.Ref {
 	return s.refs[seg.Places.Ref[place]]
 }
 
-func (s *scope) languageColumn(out bitset, p *predicate, seg Segment) {
+func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment) {
 	names := seg.Reader.Languages()
 	has := make([]bool, len(names))
 	some := false
@@ -107,26 +108,26 @@ func (s *scope) languageColumn(out bitset, p *predicate, seg Segment) {
 	}
 	for i, d := range seg.Places.Doc {
 		if has[seg.Reader.LanguageIndex(d)] {
-			out.set(i)
+			out.Add(i)
 		}
 	}
 }
 
 // pathColumn sets the places whose path matches. It searches all paths as one text with
 // one path per line.
-func pathColumn(out bitset, p *plan.Pattern, seg Segment) {
+func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment) {
 	paths := seg.Places.Paths
 	if p.Exact || len(p.Sets) > 0 {
 		eachLineWith(paths, p, func(line int, path []byte) {
 			if p.Exact || p.Regexp.Match(path) {
-				out.set(line)
+				out.Add(line)
 			}
 		})
 		return
 	}
 	for i := range seg.Places.Len() {
 		if p.Regexp.Match(seg.Places.Path(i)) {
-			out.set(i)
+			out.Add(i)
 		}
 	}
 }
@@ -154,7 +155,7 @@ var newline = []byte{'\n'}
 
 // possiblePlaces returns the places for which a node can be true (or false, if positive
 // is false) for any values of the atoms. nil means all places.
-func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
+func (s *scope) possiblePlaces(n node, positive bool, columns []bitset.Set) bitset.Set {
 	switch n := n.(type) {
 	case *andNode:
 		return s.possibleOfAll(n.children, positive, columns)
@@ -171,26 +172,26 @@ func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
 		if column := columns[n.number]; positive || column == nil {
 			return column // nil if not evaluated: any place is possible
 		}
-		return complementOf(columns[n.number])
+		return bitset.Complement(columns[n.number])
 	}
 	return nil
 }
 
-func (s *scope) possibleOfAll(kids []node, positive bool, columns []bitset) bitset {
+func (s *scope) possibleOfAll(kids []node, positive bool, columns []bitset.Set) bitset.Set {
 	if !positive {
-		return s.combinePossible(kids, positive, columns, unionBitsets, emptyColumn(columns))
+		return s.combinePossible(kids, positive, columns, bitset.Union, emptyColumn(columns))
 	}
-	return s.combinePossible(kids, positive, columns, intersectBitsets, nil)
+	return s.combinePossible(kids, positive, columns, bitset.Intersection, nil)
 }
 
-func (s *scope) possibleOfAny(kids []node, positive bool, columns []bitset) bitset {
+func (s *scope) possibleOfAny(kids []node, positive bool, columns []bitset.Set) bitset.Set {
 	if !positive {
-		return s.combinePossible(kids, positive, columns, intersectBitsets, nil)
+		return s.combinePossible(kids, positive, columns, bitset.Intersection, nil)
 	}
-	return s.combinePossible(kids, positive, columns, unionBitsets, emptyColumn(columns))
+	return s.combinePossible(kids, positive, columns, bitset.Union, emptyColumn(columns))
 }
 
-func (s *scope) combinePossible(kids []node, positive bool, columns []bitset, f func(a, b bitset) bitset, start bitset) bitset {
+func (s *scope) combinePossible(kids []node, positive bool, columns []bitset.Set, f func(a, b bitset.Set) bitset.Set, start bitset.Set) bitset.Set {
 	out := start
 	for _, k := range kids {
 		out = f(out, s.possiblePlaces(k, positive, columns))
@@ -199,12 +200,4 @@ func (s *scope) combinePossible(kids []node, positive bool, columns []bitset, f 
 }
 
 // emptyColumn returns an empty set of places, which is the last column.
-func emptyColumn(columns []bitset) bitset { return columns[len(columns)-1] }
-
-func complementOf(b bitset) bitset {
-	out := make(bitset, len(b))
-	for i := range b {
-		out[i] = ^b[i]
-	}
-	return out
-}
+func emptyColumn(columns []bitset.Set) bitset.Set { return columns[len(columns)-1] }

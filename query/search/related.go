@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -66,14 +68,8 @@ const (
 	// relatedShare bounds the time of all searches for related files to a fraction of
 	// Options.MaxDuration: 250 ms of 30 s.
 	relatedShare = 120
-	// maxStyles bounds the spellings of a name of several words that are searched for,
-	// maxMixedStyles the spellings with underscores in some places.
-	maxStyles      = 24
-	maxMixedStyles = 32
-	// maxAccented bounds the accented forms of a word that are searched for, maxForms the
-	// forms of a name that are shown, and maxFormMatches the matches in which forms are
-	// found.
-	maxAccented    = 24
+	// maxForms bounds the forms of a name that are shown, maxFormMatches the matches in
+	// which forms are found.
 	maxForms       = 3
 	maxFormMatches = 50
 )
@@ -113,9 +109,9 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	}
 	if len(terms) == 1 && terms[0].Case != syntax.CaseYes && isBare(q, terms[0]) && !result.definesMatch {
 		if result.Stats.Matches > 0 {
-			l.addForms(ctx, terms[0], RelatedStyle, anyStyle(terms[0].Pattern))
+			l.addForms(ctx, terms[0], RelatedStyle, identifier.StyleExpression(terms[0].Pattern))
 		}
-		l.addForms(ctx, terms[0], RelatedAccents, oneOf(accentsOf(terms[0].Pattern)))
+		l.addForms(ctx, terms[0], RelatedAccents, identifier.AccentExpression(terms[0].Pattern))
 	}
 	if len(terms) > 0 && !syntax.HasRevision(q.Root) {
 		l.addNamedFiles(ctx, terms)
@@ -256,55 +252,6 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 	return names
 }
 
-// anyStyle returns an expression for a name in other styles of identifiers: its words
-// joined by nothing, a blank, or one of the characters - _ . in all places, except that
-// two words may be joined, and that underscores may be in only some places:
-// TestReader_ReadAt. The alternatives are literals, which the index finds faster than an
-// expression with optional characters. The result is empty for a name of one word.
-func anyStyle(name string) string {
-	words := wordsOf(name)
-	if len(words) < 2 {
-		return ""
-	}
-	var styles []string
-	add := func(style string) {
-		style = regexp.QuoteMeta(style)
-		if len(styles) < maxStyles && !strings.EqualFold(style, regexp.QuoteMeta(name)) && !slices.Contains(styles, style) { // the answer already has the name as written
-			styles = append(styles, style)
-		}
-	}
-	for _, between := range []string{"", "_", "-", ".", " "} {
-		add(strings.Join(words, between))
-	}
-	for i := 1; i < len(words); i++ {
-		head, tail := words[:i], words[i:]
-		add(strings.Join(head, "") + "_" + strings.Join(tail, ""))
-		joined := append(slices.Clone(head[:i-1]), head[i-1]+tail[0])
-		for _, between := range []string{"_", "-"} {
-			add(strings.Join(append(joined, tail[1:]...), between))
-		}
-	}
-	for at := range min(1<<(len(words)-1), maxMixedStyles) { // each bit is an underscore after a word
-		mixed := words[0]
-		for i, word := range words[1:] {
-			if at>>i&1 == 1 {
-				mixed += "_"
-			}
-			mixed += word
-		}
-		add(mixed)
-	}
-	return oneOf(styles)
-}
-
-// oneOf returns an expression that matches any of the words, or "" if there are none.
-func oneOf(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	return "(?:" + strings.Join(words, "|") + ")"
-}
-
 // qualifiedName matches a name after the name of its package, type or module.
 var qualifiedName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.|::|#|->)([A-Za-z_][A-Za-z0-9_]*)$`)
 
@@ -406,70 +353,4 @@ func (l *relatedFinder) mayBeNamed(words []string) bool {
 		}
 	}
 	return false
-}
-
-// accents maps a letter to its accented forms, most frequent first.
-var accents = map[rune][]rune{
-	'a': []rune("äáàâåã"), 'c': []rune("çčć"), 'e': []rune("éèêë"), 'i': []rune("íïîì"), 'n': []rune("ñ"), 'o': []rune("öóôøòõ"),
-	's': []rune("š"), 'u': []rune("üúûù"), 'y': []rune("ý"), 'z': []rune("ž"),
-}
-
-// plainLetters maps an accented letter to the letter without the accent.
-var plainLetters = func() map[rune]rune {
-	plain := map[rune]rune{}
-	for letter, all := range accents {
-		for _, accented := range all {
-			plain[accented] = letter
-		}
-	}
-	return plain
-}()
-
-// Minimum and maximum length in letters of a word that may have accents.
-const minAccentWord, maxAccentWord = 4, 24
-
-// accentsOf returns the forms of a word with an accent on one letter, or with the same
-// accent on each occurrence of a letter; for an accented word, the form without accents.
-// It returns none for a text that is not a single word.
-func accentsOf(word string) (forms []string) {
-	letters := []rune(strings.ToLower(word))
-	if len(letters) < minAccentWord || len(letters) > maxAccentWord || len(wordsOf(word)) > 1 {
-		return nil
-	}
-	plain := slices.Clone(letters)
-	for i, r := range letters {
-		if p, ok := plainLetters[r]; ok {
-			plain[i] = p
-		} else if !isLowerASCII(r) {
-			return nil
-		}
-	}
-	if !slices.Equal(plain, letters) {
-		return []string{string(plain)}
-	}
-	// The first accents of all letters come before the second ones.
-	for n := range 6 {
-		for i, r := range letters {
-			if n >= len(accents[r]) {
-				continue
-			}
-			one := slices.Clone(letters)
-			if one[i] = accents[r][n]; slices.Index(letters, r) == i && slices.Contains(letters[i+1:], r) {
-				forms = append(forms, strings.ReplaceAll(string(letters), string(r), string(accents[r][n])))
-			}
-			forms = append(forms, string(one))
-		}
-	}
-	return forms[:min(len(forms), maxAccented)]
-}
-
-// isSameName reports whether two names have the same letters and digits.
-func isSameName(a, b string) bool {
-	strip := func(r rune) rune {
-		if r < 0x80 && (!isWord(byte(r)) || r == '_') {
-			return -1
-		}
-		return r
-	}
-	return strings.EqualFold(strings.Map(strip, a), strings.Map(strip, b))
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 )
 
 // relevance is the part of a hit's score that depends on its matches in the text. It is
@@ -176,7 +178,7 @@ func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 
 // isPhraseRune reports whether a rune between two terms prevents a phrase. Underscores do
 // not, because terms may be words of one identifier.
-func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
+func isPhraseRune(r rune) bool { return r != '_' && identifier.IsWordRune(r) }
 
 // maxRaritySegments bounds the segments that are checked for the rarity of terms.
 const maxRaritySegments = 64

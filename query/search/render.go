@@ -344,10 +344,11 @@ func (r *renderer) pathRanges(path string) []Range {
 		if re == nil {
 			re = literalRegexp(p.path)
 		}
-		eachMatch(re, text, 0, func(start, end int) bool {
-			ranges = append(ranges, pathRange(text, start, end))
-			return true
-		})
+		for _, at := range re.FindAllIndex(text, -1) {
+			if at[0] < at[1] {
+				ranges = append(ranges, pathRange(text, at[0], at[1]))
+			}
+		}
 	}
 	if len(ranges) == 0 {
 		return []Range{pathRange(text, 0, len(text))}

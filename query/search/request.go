@@ -3,6 +3,7 @@ package search
 import (
 	"time"
 
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -133,7 +134,7 @@ type Result struct {
 	looked         int
 	complete       bool
 	definesMatch   bool // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
-	memory         *memoryBudget
+	memory         *memory.Budget
 	relatedResults []*Result // results that own the files of Related
 }
 
@@ -142,7 +143,7 @@ type Result struct {
 // that no search returned, has no effect.
 func (r *Result) Release() {
 	if r.memory != nil {
-		r.memory.releaseAll()
+		r.memory.ReleaseAll()
 	}
 	for _, part := range r.relatedResults {
 		part.Release()
@@ -197,7 +198,7 @@ type Stats struct {
 	Matches, Files int
 	// Displayed is the number of matches in the answer.
 	Displayed int
-	// Duration is the total of Wait (for a free place), Planning, Searching, and
+	// Duration is the total of Wait (for a free slot), Planning, Searching, and
 	// rendering the answer.
 	Duration, Wait, Planning, Searching time.Duration
 	// Searching consists of Indexing, which searches the index, and Verifying, which

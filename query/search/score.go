@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -111,14 +112,14 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			if term.exact {
 				exact |= 1 << term.number
 			}
-			if isWholeWord(c.Content, start, end) {
+			if identifier.IsWhole(c.Content, start, end) {
 				words |= 1 << term.number
 				own = max(own, wholeValuePoints(c.Content, start, end))
-			} else if isWordPart(c.Content, start, end) {
+			} else if identifier.IsPart(c.Content, start, end) {
 				parts |= 1 << term.number
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-				cuts := !isWordPart(c.Content, start, end)
+				cuts := !identifier.IsPart(c.Content, start, end)
 				r.definesMatch = r.definesMatch || end-start == len(c.Symbols[j].Name) && kindWeights[c.Symbols[j].Kind] >= minDefinedWeight
 				if points := r.definitionPoints(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
 					best, defined = points, c.Symbols[j]
@@ -186,39 +187,6 @@ func termOf(written []string, text []byte) term {
 	return t
 }
 
-// isWholeWord reports whether a piece of text has no letter, digit or underscore next to
-// it, or none at its own ends.
-func isWholeWord(text []byte, start, end int) bool {
-	return (start == 0 || !isWord(text[start-1]) || !isWord(text[start])) &&
-		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
-}
-
-// isWordPart reports whether a piece of text consists of whole words of an identifier. A
-// word begins at a letter after a non-letter and at a capital after a lower-case letter.
-// A capital before a lower-case letter also begins a word.
-func isWordPart(text []byte, start, end int) bool {
-	return isWordStart(text, start) && isWordStart(text, end)
-}
-
-// isWordStart reports whether an offset is a word boundary of an identifier.
-func isWordStart(text []byte, at int) bool {
-	if at <= 0 || at >= len(text) {
-		return true
-	}
-	before, after := text[at-1], text[at]
-	switch {
-	case !isWord(before) || !isWord(after) || before == '_' || after == '_':
-		return true
-	case isDigit(before) || isDigit(after):
-		return isDigit(before) != isDigit(after)
-	case isUpperASCII(rune(after)):
-		return !isUpperASCII(rune(before)) || at+1 < len(text) && isLowerASCII(rune(text[at+1]))
-	}
-	return false
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
 // wholeValuePoints returns the points for a whole word that is an entire string or the
 // first of its line, as the keys of a configuration are.
 func wholeValuePoints(text []byte, start, end int) float64 {
@@ -234,12 +202,6 @@ func wholeValuePoints(text []byte, start, end int) float64 {
 	}
 	return 0
 }
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-func isWordRune(r rune) bool { return r >= 0x80 || isWord(byte(r)) }
 
 func countOnes(b uint64) int {
 	n := 0
@@ -272,7 +234,7 @@ func (r *renderer) scoreName(s *scorer) {
 func partOfFileName(fold, stem, written string) float64 {
 	points := scoreFileNamePart + (scoreFileName-scoreFileNamePart)*float64(len(fold))/float64(len(stem))/2
 	at := strings.Index(stem, fold)
-	if len(stem) == len(written) && !isWordPart([]byte(written), at, at+len(fold)) {
+	if len(stem) == len(written) && !identifier.IsPart([]byte(written), at, at+len(fold)) {
 		return points / 2
 	}
 	return points
@@ -330,5 +292,5 @@ func (r *renderer) scoreRepository(s *scorer) {
 
 // isJoined reports whether a name consists of the terms of the query.
 func (c *compiledQuery) isJoined(name string) bool {
-	return c.joined != "" && len(name) >= len(c.joined) && isSameName(c.joined, name)
+	return c.joined != "" && len(name) >= len(c.joined) && identifier.IsSame(c.joined, name)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -147,11 +148,11 @@ func (s *Screen) cachedBytes() int64 {
 
 // screenedState is a state of the index as one caller sees it. It is immutable.
 type screenedState struct {
-	seen     bitset // repositories, by number
+	seen     bitset.Set // repositories, by number
 	repos    []*Repository
 	segments []Segment
 	// tables holds the visible places of each segment: nil means all, empty means none.
-	tables map[*segment.Places]bitset
+	tables map[*segment.Places]bitset.Set
 	bytes  int64
 	byID   func() map[code.RepositoryID]struct{}
 }
@@ -160,10 +161,10 @@ type screenedState struct {
 // callers who see the same repositories, and of the previous state.
 func newScreenedState(v View, visible func(*code.Repository) bool, before []*screenedState) *screenedState {
 	all := v.Repositories()
-	s := &screenedState{seen: newBitset(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset)}
+	s := &screenedState{seen: bitset.New(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset.Set)}
 	for i, r := range all {
 		if r != nil && visible(&r.Repository) {
-			s.seen.set(i)
+			s.seen.Add(i)
 			s.repos[i] = r
 		}
 	}
@@ -197,7 +198,7 @@ const tableBytes = 96
 
 // reuseTables returns the tables of a previous state with the same repositories, if there
 // is one. A number always identifies the same repository.
-func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places]bitset {
+func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places]bitset.Set {
 	for _, b := range before {
 		if samePrefix(b.seen, s.seen, len(b.repos)) {
 			return b.tables
@@ -207,7 +208,7 @@ func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places
 }
 
 // samePrefix reports whether two sets have the same members below n.
-func samePrefix(a, b bitset, n int) bool {
+func samePrefix(a, b bitset.Set, n int) bool {
 	words := n / 64
 	if len(b) < len(a) || !slices.Equal(a[:words], b[:words]) {
 		return false
@@ -219,17 +220,17 @@ func samePrefix(a, b bitset, n int) bool {
 // shownPlaces returns the places of the repositories in seen. It returns nil if all
 // places are shown, and an empty set if none is, because a segment without places may
 // contain hidden text.
-func shownPlaces(p *segment.Places, seen bitset) bitset {
-	shown, n := newBitset(p.Len()), 0
+func shownPlaces(p *segment.Places, seen bitset.Set) bitset.Set {
+	shown, n := bitset.New(p.Len()), 0
 	for i, r := range p.Repo {
-		if seen.has(int(r)) {
-			shown.set(i)
+		if seen.Has(int(r)) {
+			shown.Add(i)
 			n++
 		}
 	}
 	switch n {
 	case 0:
-		return bitset{}
+		return bitset.Set{}
 	case p.Len():
 		return nil
 	}

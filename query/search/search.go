@@ -15,10 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// ErrBusy means that there are too many searches: no place became free in time, or too
+// ErrBusy means that there are too many searches: no slot became free in time, or too
 // many heavy searches are waiting.
 var ErrBusy = admission.ErrBusy
 
@@ -31,7 +32,7 @@ type Options struct {
 	// 30 s.
 	MaxDuration time.Duration
 	// MaxConcurrent bounds the interactive searches, MaxWaiting the searches that wait
-	// for a place among them, and MaxWait how long they wait. Defaults four per
+	// for a slot among them, and MaxWait how long they wait. Defaults four per
 	// processor, 256 and 10 s.
 	MaxConcurrent, MaxWaiting int
 	MaxWait                   time.Duration
@@ -74,7 +75,7 @@ type Searcher struct {
 	options   Options
 	admission *admission.Controller
 	helpers   chan struct{} // one for each additional processor that a search may use
-	memory    *memoryPool
+	memory    *memory.Pool
 	metrics   *metrics
 }
 
@@ -85,13 +86,13 @@ func New(o Options) *Searcher {
 		MaxInteractive: o.MaxConcurrent, MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
 		MaxHeavy: o.MaxHeavy, MaxHeavyWaiting: o.MaxHeavyWaiting,
 	})
-	memory := &memoryPool{maxBytes: o.TotalMemoryBytes}
+	pool := memory.NewPool(o.TotalMemoryBytes)
 	return &Searcher{
 		options:   o,
 		admission: c,
 		helpers:   make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0)),
-		memory:    memory,
-		metrics:   newMetrics(o.Registerer, c, memory),
+		memory:    pool,
+		metrics:   newMetrics(o.Registerer, c, pool),
 	}
 }
 
@@ -104,7 +105,7 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 	return s.searchReadings(ctx, view, r, nil)
 }
 
-// admitSearch runs a request once there is a place for it. It passes files to emit,
+// admitSearch runs a request once there is a slot for it. It passes files to emit,
 // unless emit is nil.
 func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
@@ -164,7 +165,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	plan.orderTasks(int(s.options.MaxResultBytes/rangeBytes) + 1)
 	planned := time.Since(start)
 	turn.Pause()
-	run := newSearchRun(plan, &memoryBudget{pool: s.memory, maxBytes: s.options.MaxMemoryBytes})
+	run := newSearchRun(plan, s.memory.NewBudget(s.options.MaxMemoryBytes))
 	run.maxScanBytes = s.options.MaxScanBytes
 	answer := newResultBuilder(run, turn, s.options.MaxResultBytes)
 	var notices []syntax.Notice
@@ -195,7 +196,7 @@ type searchRun struct {
 	// exceeded means that a document has more matches than a segmentSearcher may hold.
 	exceeded     atomic.Bool
 	cutoff       atomic.Int32 // later tasks are no longer needed
-	memory       *memoryBudget
+	memory       *memory.Budget
 	scanned      atomic.Int64 // bytes of text that segment searchers have reported as scanned
 	maxScanBytes int64        // bound on scanned, 0 for none
 	scanExceeded atomic.Bool  // scanned exceeds its bound
@@ -227,8 +228,8 @@ type taskResult struct {
 	considered int  // number of documents
 }
 
-func newSearchRun(p *searchPlan, memory *memoryBudget) *searchRun {
-	n := &searchRun{searchPlan: p, started: time.Now(), memory: memory, cancelWork: func() {}, progress: make(chan struct{}, 1)}
+func newSearchRun(p *searchPlan, budget *memory.Budget) *searchRun {
+	n := &searchRun{searchPlan: p, started: time.Now(), memory: budget, cancelWork: func() {}, progress: make(chan struct{}, 1)}
 	n.cutoff.Store(math.MaxInt32)
 	n.setTasks()
 	if p.request.Explain {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -101,7 +102,7 @@ func BenchmarkAdvice(b *testing.B) {
 	swapped := name[:4] + string(name[5]) + string(name[4]) + name[6:]
 	s := New(Options{})
 	for _, c := range []struct{ name, query string }{
-		{"swapped letters", swapped}, {"eight letters", "bacedofq"}, {"style", strings.Join(wordsOf(name), "_")}, {"nothing near", "qqqqxxqqqqxxqqq"},
+		{"swapped letters", swapped}, {"eight letters", "bacedofq"}, {"style", strings.Join(identifier.Words(name), "_")}, {"nothing near", "qqqqxxqqqqxxqqq"},
 	} {
 		r := Request{Query: parse(b, c.query), Matches: 100}
 		b.Run(c.name, func(b *testing.B) {

@@ -153,7 +153,7 @@ func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hi
 	v.heldMatches = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.has(i) || !v.seg.isVisible(i) || v.foundAt(i) {
+		if v.allowed != nil && !v.allowed.Has(i) || !v.seg.isVisible(i) || v.foundAt(i) {
 			continue
 		}
 		v.room = v.matchRoom()

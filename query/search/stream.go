@@ -141,7 +141,7 @@ func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 		if err := p.emit(files[:n:n], stats); err != nil {
 			return err
 		}
-		p.run.memory.reserve(-size)
+		p.run.memory.Reserve(-size)
 		files, stats = files[n:], Stats{}
 	}
 	return nil
@@ -197,6 +197,6 @@ func (p *streamWriter) flush() error {
 	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.bytesLeft
 	p.result.Files = nil // the receiver may still use the slice
 	err := p.emit(files, stats)
-	p.run.memory.reserve(-size)
+	p.run.memory.Reserve(-size)
 	return err
 }

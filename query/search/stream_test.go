@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/query/search/internal/memory"
 )
 
 // collect streams a request and returns the combined parts and their number.
@@ -91,7 +93,7 @@ func newTestRun(t *testing.T, m *model, r Request) *searchRun {
 		t.Fatalf("plan %s: %v", r.Query, err)
 	}
 	plan.orderTasks(math.MaxInt)
-	return newSearchRun(plan, &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64})
+	return newSearchRun(plan, memory.NewPool(math.MaxInt64).NewBudget(math.MaxInt64))
 }
 
 // newTestStream prepares a stream of all files that contain an i, whose work the test

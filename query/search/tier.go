@@ -62,7 +62,7 @@ func hasBlock(s *postings.Set, lo, hi int) bool {
 // tierOfName returns the tier of a document that has the name of a term, or tierAll for
 // any other document.
 func (o *segmentState) tierOfName(d segment.DocID) tier {
-	if o.namedDocs == nil || !o.namedDocs.has(int(d)) {
+	if o.namedDocs == nil || !o.namedDocs.Has(int(d)) {
 		return tierAll
 	}
 	for i, docs := range o.named {

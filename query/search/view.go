@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -32,13 +33,15 @@ type Segment struct {
 }
 
 // isVisible reports whether a place exists for the caller.
-func (s *Segment) isVisible(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
+func (s *Segment) isVisible(place int) bool {
+	return s.Visible == nil || bitset.Set(s.Visible).Has(place)
+}
 
 // firstPlace returns the first place of a document that exists for the caller, or -1.
 func (s *Segment) firstPlace(d segment.DocID) int {
 	first, last := int(s.Places.First[d]), int(s.Places.First[d+1])
 	if s.Visible != nil {
-		if first = bitset(s.Visible).next(first); first < 0 {
+		if first = bitset.Set(s.Visible).Next(first); first < 0 {
 			return -1
 		}
 	}

@@ -11,12 +11,12 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	}
 	m.stats.RegexpsConsidered++
 	if m.pattern.KeepCR || !bytes.Contains(text, crlf) {
-		m.eachMatch(text, lo, emit)
+		m.regexp.Each(text, lo, emit)
 		return nil
 	}
 	m.carriageReturns = m.carriageReturns[:0]
 	m.withoutCR = stripCarriageReturns(m.withoutCR[:0], &m.carriageReturns, text)
-	m.eachMatch(m.withoutCR, 0, func(start, end int) bool {
+	m.regexp.Each(m.withoutCR, 0, func(start, end int) bool {
 		// The end follows the last byte, so that a match that ends a line does not
 		// include the carriage return.
 		return emit(lo+m.carriageReturns.originalOffset(start), lo+m.carriageReturns.originalOffset(end-1)+1)

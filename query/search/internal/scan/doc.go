@@ -1,9 +1,12 @@
-// Package scan finds literals in text, quickly.
+// Package scan finds literals and regular expressions in text, quickly.
 //
-// It answers the question "where does this literal occur, in the letter case of the
-// query?". Literals finds the next occurrence of one or several literals.
+// It answers the question "where in this text is a match?".
 //
-// # Method
+//	Literals  finds the next occurrence of one or several literals
+//	Regexp    runs package regexp on a text of any length, and can be stopped inside it
+//	RE2       runs RE2, for expressions without a literal, on pieces of whole lines
+//
+// # Literals
 //
 // To find a literal regardless of letter case, the package searches for the rarest byte of
 // the literal with the vectorized bytes.IndexByte, once in lower and once in upper case, and
@@ -17,9 +20,12 @@
 //
 //  1. Next returns the leftmost occurrence that starts at or after from. If several
 //     literals occur at the same place, it returns the first in the order given.
+//
 //  2. The work is linear in the text for any literal: about maxCompared bytes are compared
 //     per byte of the text, or minRepetitive for a short literal.
 //
-// A Literals remembers its position, so it belongs to one goroutine. The package does not
-// know about segments.
+//  3. Regexp and RE2 find what FindAllIndex finds, without the empty matches.
+//
+// All three remember their position or a state, so they belong to one goroutine. The
+// package does not know about segments.
 package scan

@@ -1,4 +1,4 @@
-package search
+package scan
 
 import (
 	"fmt"
@@ -27,8 +27,9 @@ func TestPiecesHaveTheMatchesOfTheWhole(t *testing.T) {
 		eachMatch(p.Regexp, text, 7, collect(&want))
 		for _, bytes := range []int{1, 9, 100, 1 << 20} {
 			var got [][2]int
-			m := &matcher{pattern: p, re2: re2.MustCompile(p.Expression), stop: func() bool { return false }, pieceSizer: pieceSizer{bytes}}
-			if !m.eachPiece(text, 7, collect(&got)) || !slices.Equal(got, want) {
+			r := NewRE2(re2.MustCompile(p.Expression), func() bool { return false })
+			r.sizer.bytes = bytes
+			if !r.Each(text, 7, collect(&got)) || !slices.Equal(got, want) {
 				t.Errorf("%s in pieces of %d: %d matches, want %d", expression, bytes, len(got), len(want))
 			}
 		}
@@ -69,7 +70,7 @@ func TestLargeProgramsAreNotForRE2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if suitsRE2(p) != want {
+		if suitsRE2(p.Expression) != want {
 			t.Errorf("%.30s: %v", expression, !want)
 		}
 	}

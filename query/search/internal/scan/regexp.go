@@ -1,11 +1,9 @@
-package search
+package scan
 
 import (
 	"io"
 	"regexp"
 	"unicode/utf8"
-
-	"github.com/quarrysearch/quarry/query/plan"
 )
 
 // maxSteps bounds the steps, in program instructions times bytes, that package regexp may
@@ -17,10 +15,28 @@ const maxSteps = 1 << 22
 // pollSteps is the number of steps between two calls of stop: about a millisecond.
 const pollSteps = 1 << 17
 
-// eachMatch calls emit for the non-empty matches of the regular expression in a text,
-// until emit returns false or m.stop returns true.
-func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) bool {
-	steps := max(len(text)*m.pattern.Instructions, 1)
+// A Regexp finds the matches of a regular expression in a text of any length, and can be
+// stopped in the middle. It belongs to one goroutine.
+type Regexp struct {
+	re           *regexp.Regexp
+	expression   string
+	instructions int
+	stop         func() bool
+	long         *longRegexp // created when a text needs it
+}
+
+// NewRegexp returns a Regexp for a compiled expression and the number of instructions of
+// its program. Each calls stop at least every millisecond or so, and ends when it returns
+// true.
+func NewRegexp(re *regexp.Regexp, expression string, instructions int, stop func() bool) *Regexp {
+	return &Regexp{re: re, expression: expression, instructions: max(instructions, 1), stop: stop}
+}
+
+// Each calls emit for the non-empty matches in a text, with offsets to which base is
+// added, until emit returns false or stop returns true. It reports whether it reached the
+// end.
+func (r *Regexp) Each(text []byte, base int, emit func(start, end int) bool) bool {
+	steps := max(len(text)*r.instructions, 1)
 	at, most := 0, -1 // matches to look for in one call
 	switch {
 	case steps > maxSteps:
@@ -31,7 +47,7 @@ func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) boo
 	if most != 0 {
 		// FindAllIndex sees the text before a match, which \b and ^ need. FindIndex on
 		// the rest of the text does not.
-		locs := m.pattern.Regexp.FindAllIndex(text, most)
+		locs := r.re.FindAllIndex(text, most)
 		for _, loc := range locs {
 			if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
 				return false
@@ -42,20 +58,10 @@ func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) boo
 		}
 		at = afterMatch(text, locs[most-1])
 	}
-	if m.long == nil {
-		m.long = newLongMatcher(m.pattern)
+	if r.long == nil {
+		r.long = newLongRegexp(r)
 	}
-	return m.long.eachMatch(text, at, base, m.stop, emit)
-}
-
-// eachMatch calls emit for the non-empty matches of an expression in a short text.
-func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
-	for _, loc := range re.FindAllIndex(text, -1) {
-		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
-			return false
-		}
-	}
-	return true
+	return r.long.each(text, at, base, r.stop, emit)
 }
 
 // afterMatch returns the offset at which the next match may start.
@@ -67,24 +73,24 @@ func afterMatch(text []byte, loc []int) int {
 	return loc[0] + max(size, 1)
 }
 
-// A longMatcher finds the matches of a regular expression in a long text and can be
+// A longRegexp finds the matches of a regular expression in a long text and can be
 // stopped at any time. It holds one match at a time, and takes up to twice as long as
 // FindAllIndex.
-type longMatcher struct {
+type longRegexp struct {
 	first *regexp.Regexp
 	// next also matches the rune before the match, because ^ and \b depend on it.
 	next *regexp.Regexp
 	poll int // runes to read between two calls of stop
 }
 
-func newLongMatcher(p *plan.Pattern) *longMatcher {
-	next := regexp.MustCompile(`(?s:.)(` + p.Expression + `)`)
-	return &longMatcher{first: p.Regexp, next: next, poll: max(pollSteps/max(p.Instructions, 1), 1)}
+func newLongRegexp(r *Regexp) *longRegexp {
+	next := regexp.MustCompile(`(?s:.)(` + r.expression + `)`)
+	return &longRegexp{first: r.re, next: next, poll: max(pollSteps/r.instructions, 1)}
 }
 
-// eachMatch calls emit for the non-empty matches from at on, until emit returns false or
+// each calls emit for the non-empty matches from at on, until emit returns false or
 // stop returns true.
-func (l *longMatcher) eachMatch(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
+func (l *longRegexp) each(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
 	for at < len(text) {
 		start, end := l.findFrom(text, at, stop)
 		if start < 0 || stop() {
@@ -100,7 +106,7 @@ func (l *longMatcher) eachMatch(text []byte, at, base int, stop func() bool, emi
 
 // findFrom returns the first match that starts at or after at, or -1. The result is
 // invalid once stop returns true.
-func (l *longMatcher) findFrom(text []byte, at int, stop func() bool) (start, end int) {
+func (l *longRegexp) findFrom(text []byte, at int, stop func() bool) (start, end int) {
 	if at == 0 {
 		if loc := l.first.FindReaderIndex(&runeReader{text: text, poll: l.poll, stop: stop}); loc != nil {
 			return loc[0], loc[1]

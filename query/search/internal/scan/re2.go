@@ -1,11 +1,11 @@
-package search
+package scan
 
 import (
 	"bytes"
 	"regexp/syntax"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/wasilibs/go-re2"
 )
 
 // The Go runtime cannot preempt RE2: while RE2 compiles or searches, it keeps its
@@ -26,12 +26,25 @@ const (
 	slowPieceTime   = time.Millisecond
 )
 
+// CompileRE2 compiles an expression with RE2. It returns nil if RE2 rejects the expression
+// or if it is too large.
+func CompileRE2(expression string) *re2.Regexp {
+	if !suitsRE2(expression) {
+		return nil
+	}
+	compiled, err := re2.Compile(expression)
+	if err != nil {
+		return nil
+	}
+	return compiled
+}
+
 // suitsRE2 reports whether an expression is small enough for RE2 to compile.
-func suitsRE2(p *plan.Pattern) bool {
-	if len(p.Expression) > maxExpressionBytes {
+func suitsRE2(expression string) bool {
+	if len(expression) > maxExpressionBytes {
 		return false
 	}
-	tree, err := syntax.Parse(p.Expression, syntax.Perl)
+	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return false
 	}
@@ -60,7 +73,10 @@ func (p *pieceSizer) pieceEnd(text []byte, at int) int {
 	if i := bytes.LastIndexByte(text[at:at+p.bytes], '\n'); i > 0 {
 		return at + i
 	}
-	return lineEnd(text, at+p.bytes)
+	if i := bytes.IndexByte(text[at+p.bytes:], '\n'); i >= 0 {
+		return at + p.bytes + i
+	}
+	return len(text)
 }
 
 // adaptSize adapts the size to the duration of the last piece.
@@ -73,17 +89,30 @@ func (p *pieceSizer) adaptSize(d time.Duration) {
 	}
 }
 
-// eachPiece calls emit for the matches of RE2 in whole lines until emit returns false.
-func (m *matcher) eachPiece(text []byte, base int, emit func(start, end int) bool) bool {
+// An RE2 finds the matches of an expression in whole lines, one piece of text after the
+// other. It belongs to one goroutine; its compiled expression may be shared.
+type RE2 struct {
+	re    *re2.Regexp
+	stop  func() bool
+	sizer pieceSizer
+}
+
+// NewRE2 returns an RE2 that calls stop after each piece, and ends when it returns true.
+func NewRE2(re *re2.Regexp, stop func() bool) *RE2 { return &RE2{re: re, stop: stop} }
+
+// Each calls emit for the non-empty matches in whole lines, with offsets to which base is
+// added, until emit returns false or stop returns true. It reports whether it reached the
+// end.
+func (r *RE2) Each(text []byte, base int, emit func(start, end int) bool) bool {
 	for at := 0; at < len(text); {
-		end, started := m.pieceSizer.pieceEnd(text, at), time.Now()
-		for _, loc := range m.re2.FindAllIndex(text[at:end], -1) {
+		end, started := r.sizer.pieceEnd(text, at), time.Now()
+		for _, loc := range r.re.FindAllIndex(text[at:end], -1) {
 			if loc[0] < loc[1] && !emit(base+at+loc[0], base+at+loc[1]) {
 				return false
 			}
 		}
-		m.pieceSizer.adaptSize(time.Since(started))
-		if m.stop() {
+		r.sizer.adaptSize(time.Since(started))
+		if r.stop() {
 			return false
 		}
 		at = end + 1 // the line feed is no match: no pattern that gets here contains one

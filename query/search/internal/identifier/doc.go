@@ -1,0 +1,6 @@
+// Package identifier reads the names in programs: where their words begin, and how else the
+// same name may be written.
+//
+// Letters, digits and underscores of ASCII form names, and so does every character outside
+// ASCII. The package does not know where a name occurs or what it means.
+package identifier
