@@ -285,7 +285,7 @@ func (f *nameFinder) nameDistance(name []byte) int {
 		return -1
 	}
 	f.folded = postings.AppendFold(f.folded[:0], name)
-	d := spelling.Distance(f.word, string(f.folded))
+	d := spelling.Distance(f.word, string(f.folded), f.errors)
 	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || identifier.Trim(string(name)) != string(name) {
 		return -1
 	}

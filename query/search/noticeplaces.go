@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
@@ -46,18 +46,29 @@ type placeSummary struct {
 	symbols     bool   // such a place contains symbols
 	known       bool   // every place was inspected, or nothing was left to find
 
-	reader        *segment.Reader // of the current segment
-	languagesSeen []bool          // in the current segment
+	segment       Segment // the current one
+	languagesSeen []bool  // in the current segment
 }
 
-// placeEvaluator decides conditions on places.
+// placeEvaluator decides conditions on places. It matches one path at a time, unless it
+// has the column of the predicate in the segment.
 type placeEvaluator struct {
-	scope *scope
-	paths pathMatcher
+	scope   *scope
+	paths   pathMatcher
+	columns []bitset.Set // by predicate
 }
 
 func newPlaceEvaluator(s *scope) placeEvaluator {
-	return placeEvaluator{s, newPathMatcher(len(s.c.predicates))}
+	n := len(s.c.predicates)
+	return placeEvaluator{s, newPathMatcher(n), make([]bitset.Set, n)}
+}
+
+// matchesPath matches the path of a place.
+func (v placeEvaluator) matchesPath(p *predicate, seg Segment, i int) bool {
+	if column := v.columns[p.number]; column != nil {
+		return column.Has(i)
+	}
+	return v.paths.matchesPath(p, seg.Places.Path(i))
 }
 
 // summarizePlaces inspects each place once, until every filter is known to select
@@ -104,8 +115,8 @@ func (v *placeSummary) isSatisfied() bool {
 func (v *placeSummary) addPlace(seg Segment, i int) {
 	v.files++
 	doc := seg.Places.Doc[i]
-	if v.reader != seg.Reader {
-		v.reader, v.languagesSeen = seg.Reader, make([]bool, len(seg.Reader.Languages()))
+	if v.segment.Places != seg.Places {
+		v.enterSegment(seg)
 	}
 	if l := seg.Reader.LanguageIndex(doc); !v.languagesSeen[l] {
 		v.languagesSeen[l] = true
@@ -115,7 +126,7 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 		if v.matched[p.number] {
 			continue
 		}
-		if p.path != nil && v.evaluator.paths.matchesPath(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
+		if p.path != nil && v.evaluator.matchesPath(p, seg, i) || p.place != nil && p.place(seg, i) {
 			v.matched[p.number] = true
 			v.left--
 		}
@@ -127,6 +138,17 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 		v.satisfiable = true
 		from, to := seg.Reader.SymbolRange(doc)
 		v.symbols = v.symbols || from < to
+	}
+}
+
+// enterSegment prepares the summary for the places of a segment. It matches all paths of
+// the segment at once.
+func (v *placeSummary) enterSegment(seg Segment) {
+	v.segment, v.languagesSeen = seg, make([]bool, len(seg.Reader.Languages()))
+	for _, p := range v.evaluator.scope.c.predicates {
+		if p.path != nil && v.ofEmpty && (!v.matched[p.number] || !v.isSatisfied()) {
+			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
+		}
 	}
 }
 
@@ -155,7 +177,7 @@ func (v placeEvaluator) evalPlace(n node, seg Segment, i int) bool {
 		return n.value
 	case *placeNode:
 		if n.path != nil {
-			return v.paths.matchesPath(n.predicate, seg.Places.Path(i))
+			return v.matchesPath(n.predicate, seg, i)
 		}
 		return v.scope.evalPredicate(n.predicate, seg, i)
 	}

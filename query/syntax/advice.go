@@ -101,7 +101,7 @@ func nearKeyword(key string) string {
 	}
 	best := ""
 	for k := range keywords {
-		if len(k) >= shortest && spelling.Distance(lower, k) == 1 && (best == "" || k < best) {
+		if len(k) >= shortest && spelling.Distance(lower, k, 1) == 1 && (best == "" || k < best) {
 			best = k
 		}
 	}

@@ -102,7 +102,7 @@ func (w *target) countErrors(name string) int {
 	if bits.OnesCount64(w.letters^lettersOf(name)) > 2*w.limit {
 		return w.limit
 	}
-	return Distance(w.word, name)
+	return Distance(w.word, name, w.limit-1)
 }
 
 // lettersOf returns the set of letters of a name as bits. Several letters may share a
@@ -126,28 +126,52 @@ func lastElements(name string, n int) string {
 	return name[from+1:]
 }
 
-// Distance returns the number of typing errors that turn a into b. An error is an extra
-// byte, a missing one, a wrong one, or two swapped neighbors (the restricted
-// Damerau-Levenshtein distance). It takes len(a)·len(b) steps.
-func Distance(a, b string) int {
-	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+// maxShortBytes is the length up to which Distance allocates nothing.
+const maxShortBytes = 63
+
+// Distance returns the number of typing errors that turn a into b, or limit+1 if there are
+// more than limit. An error is an extra byte, a missing one, a wrong one, or two swapped
+// neighbors (the restricted Damerau-Levenshtein distance). It computes only the cells of
+// the table that are at most limit from its diagonal (Ukkonen 1985), which takes about
+// 2·limit·len(a) steps.
+func Distance(a, b string, limit int) int {
+	if difference := len(a) - len(b); max(difference, -difference) > limit {
+		return limit + 1
+	}
+	var short [3 * (maxShortBytes + 1)]int
+	rows, size := short[:], len(b)+1
+	if len(b) > maxShortBytes {
+		rows = make([]int, 3*size)
+	}
+	before, row, next := rows[:size], rows[size:2*size], rows[2*size:3*size]
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
+		from, to := max(i-limit, 0), min(i+limit, len(b)-1)
+		if next[from] = limit + 1; from == 0 {
+			next[0] = i + 1
+		}
+		least := next[from]
+		for j := from; j <= to; j++ {
 			cost := row[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			cost = min(cost, next[j]+1, row[j+1]+1)
+			cost = min(cost, next[j]+1)
+			if j < i+limit { // the cell above is near the diagonal
+				cost = min(cost, row[j+1]+1)
+			}
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				cost = min(cost, before[j-1]+1)
 			}
 			next[j+1] = cost
+			least = min(least, cost)
+		}
+		if least > limit {
+			return limit + 1
 		}
 		before, row, next = row, next, before
 	}
-	return row[len(b)]
+	return min(row[len(b)], limit+1)
 }
