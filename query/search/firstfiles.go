@@ -75,8 +75,7 @@ func (f *firstFiles) mayCount(k filePosition) bool {
 func (f *firstFiles) add(hits []firstHit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := append(f.mu.found, hits...)
-	slices.SortFunc(all, compareFirstHits)
+	all := mergeFirstHits(f.mu.found, hits)
 	if f.distinct {
 		all = slices.CompactFunc(all, func(a, b firstHit) bool { return comparePositions(a.at, b.at) == 0 })
 	}
@@ -89,6 +88,21 @@ func (f *firstFiles) add(hits []firstHit) {
 		}
 	}
 	f.mu.found = all
+}
+
+// mergeFirstHits merges two sorted lists.
+func mergeFirstHits(a, b []firstHit) []firstHit {
+	if len(a) == 0 {
+		return b
+	}
+	merged := make([]firstHit, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if compareFirstHits(b[0], a[0]) < 0 {
+			a, b = b, a
+		}
+		merged, a = append(merged, a[0]), a[1:]
+	}
+	return append(append(merged, a...), b...)
 }
 
 func (f *firstFiles) lowerLocked(k filePosition) {

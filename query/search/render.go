@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,9 +20,9 @@ type renderer struct {
 	reader     *segment.Reader
 	outline    segment.Outline // symbols of the current file
 	symbolText *segment.Text   // reads their names
-	// paths are the path patterns of the query; the renderer shows what they match in a
-	// path.
-	paths     []*predicate
+	// paths match what the renderer shows of a path: the path patterns of the query. They
+	// are compiled when the first file needs them.
+	paths     []*regexp.Regexp
 	bytesLeft int64 // bytes by which the result may still grow
 	// definesMatch means that a match was the whole name of a symbol whose kind weighs at
 	// least minDefinedWeight.
@@ -36,13 +37,7 @@ const (
 )
 
 func newRenderer(n *searchRun, maxBytes int64) *renderer {
-	r := &renderer{run: n, bytesLeft: maxBytes}
-	for _, p := range n.scope.c.predicates {
-		if p.path != nil {
-			r.paths = append(r.paths, p)
-		}
-	}
-	return r
+	return &renderer{run: n, bytesLeft: maxBytes}
 }
 
 // loadedBytes returns the number of bytes decompressed.
@@ -337,13 +332,12 @@ func (r *renderer) symbolAt(m match) (*code.Symbol, error) {
 // pathRanges returns the parts of a path that the path patterns of the query match, or
 // the whole path if no pattern determines a part.
 func (r *renderer) pathRanges(path string) []Range {
+	if r.paths == nil {
+		r.compilePaths()
+	}
 	var ranges []Range
 	text := []byte(path)
-	for _, p := range r.paths {
-		re := p.path.Regexp
-		if re == nil {
-			re = literalRegexp(p.path)
-		}
+	for _, re := range r.paths {
 		for _, at := range re.FindAllIndex(text, -1) {
 			if at[0] < at[1] {
 				ranges = append(ranges, pathRange(text, at[0], at[1]))
@@ -361,6 +355,19 @@ func (r *renderer) pathRanges(path string) []Range {
 		}
 	}
 	return kept
+}
+
+// compilePaths compiles the path patterns of the query.
+func (r *renderer) compilePaths() {
+	for _, p := range r.run.scope.c.predicates {
+		switch {
+		case p.path == nil:
+		case p.path.Regexp != nil:
+			r.paths = append(r.paths, p.path.Regexp)
+		default:
+			r.paths = append(r.paths, literalRegexp(p.path))
+		}
+	}
 }
 
 func pathRange(path []byte, start, end int) Range {
