@@ -3,9 +3,11 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Compressed pages. A page contains the query, which a link on another site can set, and
@@ -94,4 +96,70 @@ func (s *Server) compressPage(h http.Header, r *http.Request, page []byte) ([]by
 	}
 	h.Set("Content-Encoding", "gzip")
 	return packed.Bytes(), nil
+}
+
+// partTimeout bounds writing a part of a page: slower readers are disconnected.
+const partTimeout = 15 * time.Second
+
+// A partWriter writes a page in parts, each of which the browser can display as it
+// arrives. The page is compressed if that is allowed.
+type partWriter struct {
+	s       *Server
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	gzip    *gzip.Writer // nil if the page is not compressed
+	begun   bool         // a part has been written
+	err     error        // the reader has disconnected
+}
+
+func (s *Server) newPartWriter(w http.ResponseWriter, r *http.Request) *partWriter {
+	return &partWriter{s: s, w: w, r: r, control: http.NewResponseController(w)}
+}
+
+// writePart sends a part immediately. After an error it writes nothing more.
+func (p *partWriter) writePart(part []byte) error {
+	if p.err != nil {
+		return p.err
+	}
+	if !p.begun {
+		p.begin()
+	}
+	_ = p.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
+	if p.gzip == nil {
+		_, p.err = p.w.Write(part)
+	} else if _, p.err = p.gzip.Write(part); p.err == nil {
+		p.err = p.gzip.Flush()
+	}
+	if p.err == nil {
+		if err := p.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
+			p.err = err
+		}
+	}
+	return p.err
+}
+
+// begin sets the header before the first part.
+func (p *partWriter) begin() {
+	p.begun = true
+	h := p.w.Header()
+	h.Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
+	h.Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
+	if !p.s.mayCompress(p.r) {
+		return
+	}
+	if p.gzip = p.s.compressors.take(p.w); p.gzip != nil {
+		h.Set("Content-Encoding", "gzip")
+	}
+}
+
+// close ends the page.
+func (p *partWriter) close() {
+	if p.gzip == nil {
+		return
+	}
+	if p.err == nil {
+		_ = p.gzip.Close() // the browser may have disconnected
+	}
+	p.s.compressors.release(p.gzip)
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +32,6 @@ type Searches interface {
 
 // searchPath is the address of results.
 const searchPath = "/search"
-
-// partTimeout bounds writing a part of the page: slower readers are disconnected.
-const partTimeout = 15 * time.Second
 
 // fragmentEnd ends each part of the page that a script requests. If a file contains this
 // control character, the part contains its symbol instead.
@@ -86,7 +82,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	out := s.newResultWriter(w, v, &p)
-	defer out.endCompression()
+	defer out.parts.close()
 	if err := out.begin(); err != nil {
 		return err
 	}
@@ -150,29 +146,25 @@ type resultWriter struct {
 	w        http.ResponseWriter
 	v        *pageRequest
 	p        *searchParams
-	control  *http.ResponseController
+	parts    *partWriter
 	files    fileWriter
 	frame    *frame
 	seen     []*search.Repository
 	left     int          // files that the page does not show
 	ranked   []rankedFile // files that are held back until they can be sorted by rank
 	lowest   float64      // the lowest score of the files sent so far
-	begun    bool         // a part has been sent
 	unsorted bool         // a file with a higher score followed one with a lower score
-	writeErr error        // the reader has disconnected
-	gzip     *gzip.Writer // nil if the page is not compressed
 }
 
 func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searchParams) *resultWriter {
 	d := &resultsData{searchParams: *p}
-	out := &resultWriter{s: s, w: w, v: v, p: p, control: http.NewResponseController(w), files: s.newFileWriter(p.FilesOnly)}
+	out := &resultWriter{s: s, w: w, v: v, p: p, parts: s.newPartWriter(w, v.r), files: s.newFileWriter(p.FilesOnly)}
 	out.frame = s.newFrame(v, &view{title: cutText(p.Query, 80), broad: true, script: resultsScript, data: d, search: p})
 	return out
 }
 
 // begin sends the head and the form.
 func (o *resultWriter) begin() error {
-	o.w.Header().Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
 	if o.p.isFragment {
 		return nil
 	}
@@ -189,53 +181,11 @@ func (o *resultWriter) begin() error {
 
 // send sends a part of the page immediately. Parts for scripts begin with their names.
 func (o *resultWriter) send(name string, part []byte) {
-	if o.writeErr != nil {
-		return
-	}
-	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
 	if o.p.isFragment {
 		part = bytes.ReplaceAll(part, []byte(fragmentEnd), []byte("\u241e"))
 		part = append(append([]byte(name+"\n"), part...), fragmentEnd...)
 	}
-	if o.writeErr = o.writePart(part); o.writeErr == nil {
-		if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			o.writeErr = err
-		}
-	}
-}
-
-// writePart writes a part, compressed if the page is. The browser can display each part
-// as it arrives.
-func (o *resultWriter) writePart(part []byte) error {
-	if !o.begun {
-		o.begun = true
-		o.w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
-		if o.s.mayCompress(o.v.r) {
-			o.gzip = o.s.compressors.take(o.w)
-		}
-		if o.gzip != nil {
-			o.w.Header().Set("Content-Encoding", "gzip")
-		}
-	}
-	if o.gzip == nil {
-		_, err := o.w.Write(part)
-		return err
-	}
-	if _, err := o.gzip.Write(part); err != nil {
-		return err
-	}
-	return o.gzip.Flush()
-}
-
-// endCompression ends a compressed page.
-func (o *resultWriter) endCompression() {
-	if o.gzip == nil {
-		return
-	}
-	if o.writeErr == nil {
-		_ = o.gzip.Close() // the browser may have disconnected
-	}
-	o.s.compressors.release(o.gzip)
+	_ = o.parts.writePart(part) // parts.err stays
 }
 
 // run searches, and sends the results and the rest of the page.
@@ -253,7 +203,7 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 		o.send("", []byte("</section>\n"))
 	}
 	switch {
-	case o.writeErr != nil:
+	case o.parts.err != nil:
 		return // the reader has disconnected
 	case err != nil:
 		o.sendFailure(err)
@@ -300,7 +250,7 @@ func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 // sendFiles is the search.Emit of a page.
 func (o *resultWriter) sendFiles(files []search.FileMatch, _ search.Stats) error {
 	if len(files) == 0 {
-		return o.writeErr // the search continues
+		return o.parts.err // the search continues
 	}
 	o.seen = collectRepositories(o.seen, files)
 	o.files.out = o.files.out[:0]
@@ -314,7 +264,7 @@ func (o *resultWriter) sendFiles(files []search.FileMatch, _ search.Stats) error
 	if len(o.files.out) > 0 {
 		o.send("files", o.files.out)
 	}
-	return o.writeErr
+	return o.parts.err
 }
 
 // rankedFile is a rendered file with its rank.

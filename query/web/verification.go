@@ -54,9 +54,10 @@ func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	request := wire.VerificationRequest{Repositories: strings.Fields(f.Get("repositories")), Remote: f.Has("remote", "1"), Repair: f.Has("repair", "1")}
-	out := &verificationWriter{s: s, w: w, v: v, control: http.NewResponseController(w), started: s.o.Now()}
+	out := &verificationWriter{s: s, w: w, v: v, parts: s.newPartWriter(w, v.r), started: s.o.Now()}
+	defer out.parts.close()
 	for frame, err := range s.streamsOf(v).Verify(v.r.Context(), request) {
-		if err != nil && !out.begun {
+		if err != nil && !out.parts.begun {
 			return s.showRefusal(w, v, f, err, s.showVerifyForm)
 		}
 		if err != nil {
@@ -68,7 +69,7 @@ func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 			return nil //nolint:nilerr // the browser has gone, and the verification ends with it
 		}
 	}
-	if !out.begun {
+	if !out.parts.begun {
 		return errors.New("web: a verification without a frame")
 	}
 	_ = out.sendPart("verified", out)
@@ -81,9 +82,8 @@ type verificationWriter struct {
 	s       *Server
 	w       http.ResponseWriter
 	v       *pageRequest
-	control *http.ResponseController
+	parts   *partWriter
 	frame   *frame
-	begun   bool
 	started time.Time
 	moved   time.Time // time of the last progress update
 
@@ -94,9 +94,7 @@ type verificationWriter struct {
 func (o *verificationWriter) sendPart(template string, data any) error {
 	var b bytes.Buffer
 	page := o.s.templates.byName["verify"]
-	if !o.begun {
-		o.begun = true
-		o.w.Header().Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
+	if o.frame == nil {
 		o.frame = o.s.newFrame(o.v, &view{title: o.s.texts.mustFormat("verify")})
 		for _, part := range []string{"open", "verifying"} {
 			if err := page.ExecuteTemplate(&b, part, o.frame); err != nil {
@@ -107,14 +105,7 @@ func (o *verificationWriter) sendPart(template string, data any) error {
 	if err := page.ExecuteTemplate(&b, template, data); err != nil {
 		return fmt.Errorf("web: render a verification: %w", err)
 	}
-	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
-	if _, err := o.w.Write(b.Bytes()); err != nil {
-		return err
-	}
-	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	return nil
+	return o.parts.writePart(b.Bytes())
 }
 
 // sendFrame sends one frame: differences up to a bound, and the progress from time to
