@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -142,6 +143,10 @@ case "$2" in
 esac
 echo '{"_type":"program"}'
 ` + answer + "\n"
+	// A process that a parallel test forks would inherit the open file until it runs its own
+	// program, and the kernel does not execute a file that is open for writing.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
