@@ -39,7 +39,7 @@ var _ Pressure = (*ProjectionLag)(nil)
 func (p *ProjectionLag) Behind(ctx context.Context) (int64, error) {
 	next, err := p.Applied(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("how far the projections are: %w", err)
+		return 0, fmt.Errorf("read the positions of the projections: %w", err)
 	}
 	var sum event.Offset
 	for _, offset := range next {
@@ -55,7 +55,7 @@ func (p *ProjectionLag) Behind(ctx context.Context) (int64, error) {
 func countWaiting(ctx context.Context, log GroupOffsets, next []event.Offset) (int64, error) {
 	high, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
-		return 0, fmt.Errorf("how far the log is: %w", err)
+		return 0, fmt.Errorf("read the end of the log: %w", err)
 	}
 	var sum int64
 	for i, offset := range next {

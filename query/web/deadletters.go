@@ -65,11 +65,11 @@ func (s *Server) deadLetterPage(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	ctx := v.r.Context()
-	letter, err := s.operationsOf(v).GetDeadLetter(ctx, partition, offset)
+	record, err := s.operationsOf(v).GetDeadLetter(ctx, partition, offset)
 	if err != nil {
 		return operationError(v, err)
 	}
-	return s.renderPage(w, v, view{template: "deadletter", title: s.texts.mustFormat("deadletter", "id", letter.ID), data: letter})
+	return s.renderPage(w, v, view{template: "deadletter", title: s.texts.mustFormat("deadletter", "id", record.ID), data: record})
 }
 
 // resolveDeadLetter replays or drops the dead letter in the form.
@@ -78,18 +78,18 @@ func (s *Server) resolveDeadLetter(w http.ResponseWriter, v *pageRequest) error 
 	if err != nil {
 		return err
 	}
-	partition, offset, err := deadLetterPosition(f.Get("letter"))
+	partition, offset, err := deadLetterPosition(f.Get("deadletter"))
 	if err != nil {
 		return err
 	}
 	ctx := v.r.Context()
-	api, done := s.operationsOf(v), "letter-replayed"
+	api, done := s.operationsOf(v), "deadletter-replayed"
 	switch f.Get("do") {
 	case "replay":
 		_, err = api.ReplayDeadLetter(ctx, partition, offset)
 	case "drop":
 		_, err = api.DropDeadLetter(ctx, partition, offset, client.DropDeadLetterParams{Reason: cutText(f.Get("reason"), maxReasonBytes)})
-		done = "letter-dropped"
+		done = "deadletter-dropped"
 	default:
 		return errNoPage
 	}

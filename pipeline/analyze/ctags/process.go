@@ -146,7 +146,7 @@ func (p *process) receiveTags() (tags []tag, err error) {
 		case t.Type == "completed":
 			return tags, nil
 		case t.Type == "error":
-			return nil, fmt.Errorf("it says %.200q", t.Message)
+			return nil, fmt.Errorf("ctags reports %.200q", t.Message)
 		}
 	}
 }
