@@ -72,7 +72,7 @@ func TestRolesOnKafka(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	brokersAway(t, brokers, c, servers["ingest"].url)
+	checkWithoutBrokers(t, brokers, c, servers["ingest"].url)
 }
 
 // eraseByRole erases a second repository. The process with the projections has no mirrors
@@ -112,9 +112,9 @@ func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 // time for a busy machine.
 const pushBound = 8*time.Second + 4*time.Second
 
-// brokersAway kills two of three brokers. A push gets a retryable error in time, and
+// checkWithoutBrokers kills two of three brokers. A push gets a retryable error in time, and
 // searches still work. When the brokers are back, the push is accepted and found.
-func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
+func checkWithoutBrokers(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
 	c.commitFile("third", "here is a sackbut")
 	body, err := json.Marshal(push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
 	if err != nil {

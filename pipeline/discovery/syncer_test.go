@@ -145,7 +145,7 @@ func found(id int, name string) Found {
 	}, Path: name}
 }
 
-func foundMany(n int) (out []Found) {
+func makeFound(n int) (out []Found) {
 	for i := range n {
 		out = append(out, found(i+1, fmt.Sprintf("r%03d", i)))
 	}
@@ -294,7 +294,7 @@ func TestAnOutageRemovesNothing(t *testing.T) {
 func TestMassRemovalIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		all := foundMany(40)
+		all := makeFound(40)
 		w.setHost("a", nil, all...)
 		w.setConnections(Connection{Name: "a", Token: "old"})
 		w.run(func() {
@@ -314,7 +314,7 @@ func TestMassRemovalIsHeld(t *testing.T) {
 func TestNewTargetsRemoveWithoutQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		all := foundMany(40)
+		all := makeFound(40)
 		w.setHost("a", nil, all...)
 		w.setConnections(Connection{Name: "a", Targets: Targets{Orgs: []string{"o", "p"}}})
 		w.run(func() {
@@ -411,10 +411,10 @@ func TestBadRepositoriesDoNotStopOthers(t *testing.T) {
 func TestTooManyRepositories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.MaxRepositories = 3 })
-		w.setHost("a", nil, foundMany(10)...)
+		w.setHost("a", nil, makeFound(10)...)
 		w.setConnections(Connection{Name: "a"})
 		w.run(func() {
-			w.wait(time.Second, namesOf("registered", " by a", foundMany(3))...)
+			w.wait(time.Second, namesOf("registered", " by a", makeFound(3))...)
 			w.wantIssue("a", TooManyFound)
 		})
 	})

@@ -14,9 +14,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// letTimePass advances the clock of the test's bubble, and waits until all goroutines are
+// sleepFor advances the clock of the test's bubble, and waits until all goroutines are
 // blocked.
-func letTimePass(d time.Duration) {
+func sleepFor(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
@@ -27,12 +27,12 @@ func TestLostPushIsReportedOnce(t *testing.T) {
 		anvil := repositoryNamed("anvil")
 		w.registerIndexed(anvil)
 		r := w.start(Options{})
-		letTimePass(2 * time.Hour)
+		sleepFor(2 * time.Hour)
 		if n := len(w.appendedPushes()); n != 0 || lookCount(r, ResultEqual) != 2 {
 			t.Fatalf("%d pushes and %d looks of a repository that is indexed, want 0 and 2", n, lookCount(r, ResultEqual))
 		}
 		w.setBranches(anvil, string(main), string(next))
-		letTimePass(time.Hour + time.Minute)
+		sleepFor(time.Hour + time.Minute)
 		pushes := w.appendedPushes()
 		if len(pushes) != 1 || pushes[0].Ref != main || pushes[0].After != next || pushes[0].Before != first || pushes[0].Action != event.ActionUpdated {
 			t.Fatalf("pushes %+v, want one of main to %s", pushes, next)
@@ -40,12 +40,12 @@ func TestLostPushIsReportedOnce(t *testing.T) {
 		if s, ok := r.Status(anvil.ID); !ok || s.Result != ResultDrift || s.LookedAt.IsZero() || !s.NextAt.After(s.LookedAt) {
 			t.Errorf("status %+v, want drift", s)
 		}
-		letTimePass(3 * time.Hour) // no worker handles it
+		sleepFor(3 * time.Hour) // no worker handles it
 		if n := len(w.appendedPushes()); n != 1 || driftCount(r) != 1 || lookCount(r, ResultWaiting) != 3 {
 			t.Errorf("%d pushes, %d drifts, %d times waiting; want 1, 1, 3", n, driftCount(r), lookCount(r, ResultWaiting))
 		}
 		w.appendIndexed(anvil, main, next, event.Position{Topic: event.TopicEvents, Offset: 2})
-		letTimePass(24 * time.Hour)
+		sleepFor(24 * time.Hour)
 		if n := len(w.appendedPushes()); n != 1 || driftCount(r) != 1 {
 			t.Errorf("%d pushes and %d drifts after it was indexed, want 1 and 1", n, driftCount(r))
 		}
@@ -59,19 +59,19 @@ func TestUnfinishedPushIsNotDrift(t *testing.T) {
 		anvil := repositoryNamed("anvil")
 		w.registerIndexed(anvil)
 		r := w.start(Options{})
-		letTimePass(time.Until(nextLook(anvil.ID, time.Now(), time.Hour)) - time.Second)
+		sleepFor(time.Until(nextLook(anvil.ID, time.Now(), time.Hour)) - time.Second)
 		w.setBranches(anvil, string(main), string(next))
-		letTimePass(5 * time.Second) // the first check; then the webhook, and another push before the second check
+		sleepFor(5 * time.Second) // the first check; then the webhook, and another push before the second check
 		at := w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
 		w.appendIndexed(anvil, main, next, at)
 		w.setBranches(anvil, string(main), string(third))
-		letTimePass(30 * time.Second)
+		sleepFor(30 * time.Second)
 		if lookCount(r, ResultSuspect) != 2 {
 			t.Fatalf("%d suspicions, want 2", lookCount(r, ResultSuspect))
 		}
 		at = w.append(&event.Push{Repository: anvil.ID, Ref: main, After: third, Action: event.ActionUpdated})
 		w.appendIndexed(anvil, main, third, at)
-		letTimePass(time.Minute)
+		sleepFor(time.Minute)
 		if len(w.appendedPushes()) != 0 || driftCount(r) != 0 || lookCount(r, ResultEqual) != 1 {
 			t.Errorf("%d pushes, %d drifts, %d equal; want 0, 0, 1", len(w.appendedPushes()), driftCount(r), lookCount(r, ResultEqual))
 		}
@@ -89,7 +89,7 @@ func TestPendingPushIsNotDrift(t *testing.T) {
 		w.setBranches(anvil, string(main), string(next))
 		w.setBranches(hammer, string(main), string(first))
 		r := w.start(Options{})
-		letTimePass(5 * time.Hour)
+		sleepFor(5 * time.Hour)
 		if len(w.appendedPushes()) != 0 || lookCount(r, ResultWaiting) != 10 {
 			t.Errorf("%d pushes, %d times waiting; want 0 and 10", len(w.appendedPushes()), lookCount(r, ResultWaiting))
 		}
@@ -118,7 +118,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 			w.appendIndexed(anvil, code.PinRef(third), third, event.Position{Topic: event.TopicEvents}) // the host has no such ref
 			w.setBranches(anvil, test.is...)
 			r := w.start(Options{})
-			letTimePass(time.Hour + time.Minute)
+			sleepFor(time.Hour + time.Minute)
 			got := ""
 			for _, p := range w.appendedPushes() {
 				got += fmt.Sprintf("%s %s %.1s>%.1s;", p.Ref, p.Action, p.Before, p.After)
@@ -141,7 +141,7 @@ func TestManyDifferencesAreOne(t *testing.T) {
 		}
 		w.setBranches(anvil, is...)
 		w.start(Options{})
-		letTimePass(time.Hour + time.Minute)
+		sleepFor(time.Hour + time.Minute)
 		if p := w.appendedPushes(); len(p) != 1 || p[0].Ref != "" || p[0].Action != event.ActionRefresh {
 			t.Errorf("pushes %+v, want one refresh of everything", p)
 		}
@@ -157,7 +157,7 @@ func TestPersistentDriftIsReportedWithBackoff(t *testing.T) {
 		w.setBranches(anvil, string(main), string(next))
 		r := w.start(Options{})
 		for range 7 * 24 * 60 {
-			letTimePass(time.Minute)
+			sleepFor(time.Minute)
 			w.commit() // handled without success
 		}
 		pushes := w.appendedPushes()
@@ -184,7 +184,7 @@ func TestFailedPushIsReportedAgain(t *testing.T) {
 		w.setBranches(anvil, string(main), string(next))
 		w.setBranches(hammer, string(main), string(first))
 		r := w.start(Options{})
-		letTimePass(time.Hour + time.Minute)
+		sleepFor(time.Hour + time.Minute)
 		if n := len(w.appendedPushes()); n != 2 || driftCount(r) != 0 || lookCount(r, ResultReported) != 2 {
 			t.Errorf("%d pushes, %d drifts, %d reported; want 2, 0, 2", n, driftCount(r), lookCount(r, ResultReported))
 		}
@@ -198,7 +198,7 @@ func TestFailuresBackOff(t *testing.T) {
 		w.registerIndexed(anvil)
 		w.mu.errs[anvil.ID] = errors.New("host cannot be reached")
 		r := w.start(Options{})
-		letTimePass(7 * 24 * time.Hour)
+		sleepFor(7 * 24 * time.Hour)
 		// After 1, 2, 4, 8, 16 hours, then once a day.
 		if n := lookCount(r, ResultFailed); n < 10 || n > 12 {
 			t.Errorf("%d looks in a week at a repository that fails, want about 11", n)
@@ -210,7 +210,7 @@ func TestFailuresBackOff(t *testing.T) {
 		w.mu.Lock()
 		delete(w.mu.errs, anvil.ID)
 		w.mu.Unlock()
-		letTimePass(26 * time.Hour)
+		sleepFor(26 * time.Hour)
 		if lookCount(r, ResultEqual) < 2 {
 			t.Errorf("%d looks after it answered again, want one each hour", lookCount(r, ResultEqual))
 		}
@@ -240,9 +240,9 @@ func TestTheEndOfAnOutage(t *testing.T) {
 			w.mu.Lock()
 			w.mu.errs[is.ID] = fmt.Errorf("list: %w", mirror.ErrUnreachable)
 			w.mu.Unlock()
-			letTimePass(time.Duration(1+i%6) * 3 * time.Hour)
+			sleepFor(time.Duration(1+i%6) * 3 * time.Hour)
 		}
-		letTimePass(3 * 24 * time.Hour)
+		sleepFor(3 * 24 * time.Hour)
 		answered := lookCount(r, ResultEqual)
 		w.mu.Lock()
 		for _, is := range back {
@@ -251,9 +251,9 @@ func TestTheEndOfAnOutage(t *testing.T) {
 		w.mu.Unlock()
 		first := time.Duration(0)
 		for ; lookCount(r, ResultEqual) == answered; first += time.Minute {
-			letTimePass(time.Minute)
+			sleepFor(time.Minute)
 		}
-		letTimePass(time.Hour)
+		sleepFor(time.Hour)
 		for _, is := range back {
 			if s, _ := r.Status(is.ID); s.Result != ResultEqual {
 				t.Errorf("%s, %v after the first answer and an hour: %+v", is.Name, first, s)
@@ -306,7 +306,7 @@ func TestEveryRepositoryHasItsTurnWithinTheBound(t *testing.T) {
 			w.registerIndexed(all[i])
 		}
 		r := w.start(Options{Concurrency: 2})
-		letTimePass(2 * time.Hour)
+		sleepFor(2 * time.Hour)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.mu.most != 2 {
@@ -327,16 +327,16 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		r := w.start(Options{})
-		letTimePass(time.Hour)
+		sleepFor(time.Hour)
 		anvil := repositoryNamed("anvil")
 		w.registerIndexed(anvil)
-		letTimePass(time.Hour)
+		sleepFor(time.Hour)
 		if lookCount(r, ResultEqual) != 1 || r.repositoryCount() != 1 {
 			t.Fatalf("%d looks at %d repositories, want 1 at 1", lookCount(r, ResultEqual), r.repositoryCount())
 		}
 		w.append(&event.RepositoryRemoved{Repository: anvil.ID, At: time.Now()})
 		w.setBranches(anvil, string(main), string(next))
-		letTimePass(3 * time.Hour)
+		sleepFor(3 * time.Hour)
 		if _, ok := r.Status(anvil.ID); ok || lookCount(r, ResultEqual) != 1 || len(w.appendedPushes()) != 0 {
 			t.Errorf("a repository that was removed is looked at: %d looks, %d pushes", lookCount(r, ResultEqual), len(w.appendedPushes()))
 		}

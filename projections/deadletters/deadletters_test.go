@@ -128,9 +128,9 @@ func (r *rig) append(topic event.Topic, rec event.Record) event.Record {
 	return rec
 }
 
-// appendLetter appends the dead letter of a record, and returns its position once the
+// appendDeadLetter appends the dead letter of a record, and returns its position once the
 // follower has read it.
-func (r *rig) appendLetter(rec event.Record, stage string) event.Position {
+func (r *rig) appendDeadLetter(rec event.Record, stage string) event.Position {
 	r.t.Helper()
 	_, before := r.follower.List(ledger.DeadLetterQuery{})
 	at := r.append(event.TopicDeadLetters, event.DeadLetter(rec, stage, 5, errors.New("no route to host"))).Position
@@ -251,7 +251,7 @@ func TestReplay(t *testing.T) {
 				r.catalog[repository] = *test.known
 			}
 			given := r.appendEvent(test.ev)
-			letter := r.appendLetter(given, test.stage)
+			letter := r.appendDeadLetter(given, test.stage)
 			last := given
 			for _, ev := range test.later {
 				if rec := r.appendEvent(ev); rec.Position.Partition == given.Position.Partition {
@@ -303,7 +303,7 @@ func header(rec event.Record, name string) string {
 func TestReplayThatFailsHalfway(t *testing.T) {
 	r := newRig(t)
 	given := r.appendEvent(push())
-	letter := r.appendLetter(given, "worker")
+	letter := r.appendDeadLetter(given, "worker")
 	r.appender.fail = event.TopicDeadLetters
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, errFull) {
 		t.Fatalf("Replay = %v, want %v", err, errFull)
@@ -320,7 +320,7 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 		t.Errorf("events behind the push: %v", ids)
 	}
 	r.appender.fail = event.TopicEvents
-	other := r.appendLetter(r.appendEvent(push()), "worker")
+	other := r.appendDeadLetter(r.appendEvent(push()), "worker")
 	if _, err := r.replayer.Replay(t.Context(), other); !errors.Is(err, errFull) {
 		t.Errorf("Replay = %v, want %v", err, errFull)
 	}
@@ -337,7 +337,7 @@ func TestReplayOfALargeRecord(t *testing.T) {
 	}
 	changes[0].Path += strings.Repeat("y", 600) // the headers of the dead letter itself no longer fit
 	given := r.appendEvent(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
-	letter := r.appendLetter(given, "projections")
+	letter := r.appendDeadLetter(given, "projections")
 	if rec, err := r.follower.Read(t.Context(), letter); err != nil || len(rec.Value) > 0 {
 		t.Fatalf("the dead letter has %d bytes: %v", len(rec.Value), err)
 	}
@@ -351,9 +351,9 @@ func TestReplayOfALargeRecord(t *testing.T) {
 func TestDropAndWhatCannotBeRead(t *testing.T) {
 	r := newRig(t)
 	given := r.appendEvent(push())
-	letter := r.appendLetter(given, "worker")
+	letter := r.appendDeadLetter(given, "worker")
 	foreign := r.append(event.TopicEvents, event.Record{Value: []byte("hello")})
-	strange := r.appendLetter(foreign, "worker")
+	strange := r.appendDeadLetter(foreign, "worker")
 	if _, err := r.replayer.Replay(t.Context(), strange); !errors.Is(err, deadletters.ErrNoReplay) {
 		t.Errorf("Replay = %v, want %v", err, deadletters.ErrNoReplay)
 	}
@@ -374,7 +374,7 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	// Another process reads the same.
 	stop := r.startFollower()
 	defer stop()
-	marker := r.appendLetter(r.appendEvent(push()), "worker")
+	marker := r.appendDeadLetter(r.appendEvent(push()), "worker")
 	r.await(1)
 	if letters, _ := r.follower.List(ledger.DeadLetterQuery{}); len(letters) != 1 || letters[0].Position != marker {
 		t.Errorf("%+v", letters)
@@ -392,13 +392,13 @@ func TestReplayOfAccountsAndAudit(t *testing.T) {
 		return r.append(topic, rec)
 	}
 	removed := add(event.TopicAccounts, &event.UserRemoved{User: "u", By: by, At: now})
-	letter := r.appendLetter(removed, "projections")
+	letter := r.appendDeadLetter(removed, "projections")
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, deadletters.ErrNoReplay) {
 		t.Errorf("Replay of an event of the accounts = %v, want %v", err, deadletters.ErrNoReplay)
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, "done again by hand"))
 	recorded := add(event.TopicAudit, &event.AuditRecorded{Records: []audit.Record{{At: now, Action: audit.Searched, Actor: by, TargetType: audit.TargetInstance}}})
-	at, err := r.replayer.Replay(t.Context(), r.appendLetter(recorded, "projections"))
+	at, err := r.replayer.Replay(t.Context(), r.appendDeadLetter(recorded, "projections"))
 	if want := (event.Position{Topic: event.TopicAudit, Offset: 1}); err != nil || at != want {
 		t.Errorf("Replay of an event of the audit log = %s, %v; want %s", at, err, want)
 	}
@@ -408,12 +408,12 @@ func TestReplayOfAccountsAndAudit(t *testing.T) {
 func TestList(t *testing.T) {
 	r := newRig(t)
 	given := r.appendEvent(push())
-	letter := r.appendLetter(given, "worker")
+	letter := r.appendDeadLetter(given, "worker")
 	again := event.DeadLetter(given, "worker", 1, errors.New("by another process"))
 	r.append(event.TopicDeadLetters, again)
 	r.append(event.TopicDeadLetters, again)
-	r.appendLetter(given, "projections")
-	r.appendLetter(event.Record{Value: []byte("?")}, "")
+	r.appendDeadLetter(given, "projections")
+	r.appendDeadLetter(event.Record{Value: []byte("?")}, "")
 	letters, open := r.follower.List(ledger.DeadLetterQuery{Stage: "worker", Type: event.TypePush, Repository: repository})
 	if open != 3 || len(letters) != 1 || letters[0].Position != letter || letters[0].Of != given.Position || letters[0].Copies != 2 ||
 		letters[0].Reason != "no route to host" || letters[0].Attempts != 5 || letters[0].ValueBytes == 0 {
@@ -451,7 +451,7 @@ func TestBound(t *testing.T) {
 	r := newRig(t)
 	var at []event.Position
 	for range 11 {
-		at = append(at, r.appendLetter(r.appendEvent(push()), "worker"))
+		at = append(at, r.appendDeadLetter(r.appendEvent(push()), "worker"))
 	}
 	letters, open := r.follower.List(ledger.DeadLetterQuery{})
 	if len(letters) != 4 || open != 11 || letters[0].Position != at[10] || letters[3].Position != at[7] {

@@ -131,7 +131,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	c.Pipeline.MaxAttempts = 1
 	s := openOnly(t, c)
 	run(t, s)()
-	takeNumbersOut(t, c.AccountsDir())
+	dropNumbers(t, c.AccountsDir())
 	log, err := logdriver.Open(t.Context(), logdriver.Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +190,8 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	}
 }
 
-// takeNumbersOut removes all numbers from the store of the accounts.
-func takeNumbersOut(t *testing.T, dir string) {
+// dropNumbers removes all numbers from the store of the accounts.
+func dropNumbers(t *testing.T, dir string) {
 	t.Helper()
 	s, err := store.Open(dir, store.Options{})
 	if err != nil {

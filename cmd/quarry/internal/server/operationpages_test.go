@@ -111,7 +111,7 @@ func TestOperationPages(t *testing.T) {
 	owner.mustShow(pages["open"], "team/open", ">main<", "1 file is not searchable", "Re-index")
 	owner.mustShow(pages["open"]+"/skipped", "picture.bin", "Binary content is not searchable.")
 	owner.mustShow(pages["open"]+"/skipped?reason=too_large", "Every file of this branch is searchable, with all its symbols.")
-	t.Run("why", func(t *testing.T) { tellWhy(t, owner.in(t)) })
+	t.Run("why", func(t *testing.T) { checkWhyPage(t, owner.in(t)) })
 
 	if status, text := owner.submitPage(pages["closed"], pages["closed"], url.Values{"do": {"access"}, "visibility": {"private"}}); status != http.StatusOK || !strings.Contains(text, "The decision is saved.") {
 		t.Fatalf("hide: %d\n%s", status, text)
@@ -186,8 +186,8 @@ func differs(a, b, inA, inB string) bool {
 	return strip(a, inA) != strip(b, inB)
 }
 
-// tellWhy requests the reason for files of each kind, by addresses of several hosts.
-func tellWhy(t *testing.T, owner *visitor) {
+// checkWhyPage requests the reason for files of each kind, by addresses of several hosts.
+func checkWhyPage(t *testing.T, owner *visitor) {
 	for file, says := range map[string]string{
 		"team/open/src/open.go":                                         "The file is searchable.",
 		"https://host.example/x":                                        "No repository with this URL",

@@ -39,7 +39,7 @@ func (w *simulatedWorld) awaitModel() error {
 			return nil
 		}
 		if letters := w.log.Records(event.TopicDeadLetters); len(letters) > 0 {
-			return fmt.Errorf("%d dead letters, the first: %s; and %w", len(letters), letterText(letters[0]), err)
+			return fmt.Errorf("%d dead letters, the first: %s; and %w", len(letters), deadLetterText(letters[0]), err)
 		}
 		if time.Since(began) > maxHealing {
 			return fmt.Errorf("%s after the faults: %w", maxHealing, err)
@@ -48,8 +48,8 @@ func (w *simulatedWorld) awaitModel() error {
 	}
 }
 
-// letterText describes the record of a dead letter.
-func letterText(letter event.Record) string {
+// deadLetterText describes the record of a dead letter.
+func deadLetterText(letter event.Record) string {
 	text := ""
 	for _, h := range letter.Headers {
 		text += fmt.Sprintf("%s=%.300s ", h.Name, h.Value)

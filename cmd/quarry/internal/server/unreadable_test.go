@@ -15,14 +15,14 @@ import (
 // types and without a type to the log of a process with all roles. Each becomes one dead
 // letter of a named stage, and the later records of the partition are handled.
 func TestUnreadableRecordBecomesOneDeadLetter(t *testing.T) {
-	t.Run("embedded log", func(t *testing.T) { buriedOnce(t, "log.partitions=1") })
+	t.Run("embedded log", func(t *testing.T) { checkDeadLetters(t, "log.partitions=1") })
 	t.Run("a Kafka broker", func(t *testing.T) {
 		broker := kafkatest.Start(t)
-		buriedOnce(t, "log.partitions=1", "log.driver=kafka", "log.kafka.brokers="+strings.Join(broker.Addresses, ","))
+		checkDeadLetters(t, "log.partitions=1", "log.driver=kafka", "log.kafka.brokers="+strings.Join(broker.Addresses, ","))
 	})
 }
 
-func buriedOnce(t *testing.T, set ...string) {
+func checkDeadLetters(t *testing.T, set ...string) {
 	t.Helper()
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "needle\n")

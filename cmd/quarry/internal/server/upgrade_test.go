@@ -30,7 +30,7 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 		}
 		awaitStatus(t, s, r.RepoID, refresh.isApplied)
 	})
-	takeLedgerOut(t, c.ProjectionsDir())
+	dropLedger(t, c.ProjectionsDir())
 	s := open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
 	if n := s.versions.Live().Catalog.Snapshot().Len(); n != 1 {
 		t.Errorf("%d repositories after the upgrade", n)
@@ -41,8 +41,8 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	}
 }
 
-// takeLedgerOut removes all rows of the ledger from the live store.
-func takeLedgerOut(t *testing.T, dir string) {
+// dropLedger removes all rows of the ledger from the live store.
+func dropLedger(t *testing.T, dir string) {
 	t.Helper()
 	home, err := projections.OpenHome(dir)
 	if err != nil {

@@ -18,12 +18,18 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
+// tableRows is a number of rows with which a table does not fit one screen, so that a browser
+// displays the first rows before it has the others.
+const tableRows = 48
+
 // visitedHistory returns the git fast-import input for two commits: a few small files,
-// some of them of this project, and then a change.
+// some of them of this project, binary files that are skipped, and then a change.
 func visitedHistory(t *testing.T) string {
 	t.Helper()
 	files := map[string]string{
@@ -35,6 +41,9 @@ func visitedHistory(t *testing.T) string {
 			t.Fatal(err)
 		}
 		files["pages/"+name] = string(text)
+	}
+	for i := range tableRows {
+		files[fmt.Sprintf("assets/%s%02d.bin", strings.Repeat("z-long-name-", i/8), i)] = strings.Repeat("\x00", 1+i*i)
 	}
 	var b strings.Builder
 	commit := func(mark int, seconds int, message string, files map[string]string) {
@@ -83,6 +92,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	}
 	s := runServer(t, c)
 	s.registerAt(t, spoon, spoon.commitFiles("spoon.go", "package spoon\n"))
+	s.addDeadLetters(t, tableRows)
 	owner := newVisitor(t, s)
 	if status, _, text := owner.requestPage("/setup", htmlPage, url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}); status != http.StatusOK {
 		t.Fatalf("set-up: %d\n%s", status, text)
@@ -106,6 +116,9 @@ func TestEveryPageInABrowser(t *testing.T) {
 			delivery = found[1]
 		}
 		return delivery != ""
+	})
+	waitUntil(t, func() bool {
+		return strings.Count(owner.mustShow("/admin/deadletters"), `value="replay"`) == tableRows
 	})
 	base, err := url.Parse(s.URL())
 	if err != nil {
@@ -134,5 +147,19 @@ func TestEveryPageInABrowser(t *testing.T) {
 	}
 	if said, err := exec.CommandContext(t.Context(), "node", "testdata/visit.mjs", string(argument)).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// addDeadLetters appends records of unknown types, which become dead letters.
+func (s *Server) addDeadLetters(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		record := event.Record{Key: event.RecordKey(code.RepositoryID(i + 1)), Value: []byte("{}"), Headers: []event.Header{
+			{Name: "ce_specversion", Value: []byte("1.0")}, {Name: "ce_type", Value: []byte("com.example." + strings.Repeat("order.", (n-i)/8) + "v1")},
+			{Name: "ce_id", Value: []byte("x")}, {Name: "ce_source", Value: []byte("/test")},
+		}}
+		if _, err := s.log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, record); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
