@@ -9,11 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/quarrysearch/quarry/query/search/internal/fuzzy"
-
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/fuzzy"
 )
 
 // Bounds of a search for files by the letters of their paths.

@@ -47,7 +47,8 @@ type placeSummary struct {
 	known       bool   // every place was inspected, or nothing was left to find
 
 	segment       Segment // the current one
-	languagesSeen []bool  // in the current segment
+	inspected     int     // places of it
+	languagesSeen []bool  // in it
 }
 
 // placeEvaluator decides conditions on places. It matches one path at a time, unless it
@@ -116,7 +117,11 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 	v.files++
 	doc := seg.Places.Doc[i]
 	if v.segment.Places != seg.Places {
-		v.enterSegment(seg)
+		v.segment, v.inspected, v.languagesSeen = seg, 0, make([]bool, len(seg.Reader.Languages()))
+		clear(v.evaluator.columns)
+	}
+	if v.inspected++; v.inspected == max(seg.Places.Len()/columnShare, 1) {
+		v.matchPaths()
 	}
 	if l := seg.Reader.LanguageIndex(doc); !v.languagesSeen[l] {
 		v.languagesSeen[l] = true
@@ -141,13 +146,15 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 	}
 }
 
-// enterSegment prepares the summary for the places of a segment. It matches all paths of
-// the segment at once.
-func (v *placeSummary) enterSegment(seg Segment) {
-	v.segment, v.languagesSeen = seg, make([]bool, len(seg.Reader.Languages()))
+// columnShare is the fraction of the places of a segment after which all its paths are
+// matched at once: that is cheaper for many places, but not for those of a small repository.
+const columnShare = 8
+
+// matchPaths evaluates the path predicates for all places of the current segment.
+func (v *placeSummary) matchPaths() {
 	for _, p := range v.evaluator.scope.c.predicates {
-		if p.path != nil && v.ofEmpty && (!v.matched[p.number] || !v.isSatisfied()) {
-			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
+		if p.path != nil && v.ofEmpty {
+			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, v.segment)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
-
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 

@@ -4,7 +4,8 @@
 // A letter scores higher at the beginning of a word, in the file name, and directly after
 // the previous letter. Score estimates the placement in one pass. Place finds the best one
 // by dynamic programming over letters and positions, with affine costs of gaps (Gotoh 1982).
-// Letters are in lower case, and the same as many bytes of the path, ASCII in any case.
+// The letters must be in lower case, at most MaxLetters bytes; they match ASCII letters of
+// the path in either case.
 package fuzzy
 
 import (
@@ -20,29 +21,6 @@ const (
 	maxScoredPath = 256
 )
 
-// placeBackward places letters as late as possible, and reports whether every letter has
-// a position.
-func placeBackward(path []byte, letters string, positions []int) bool {
-	j := len(letters) - 1
-	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
-		if lowerASCII[path[i]] == letters[j] {
-			positions[j] = i
-			j--
-		}
-	}
-	return j < 0
-}
-
-// lowerASCII maps capital ASCII letters to lower case and every other byte to itself.
-var lowerASCII = func() (table [256]byte) {
-	for c := range table {
-		if table[c] = byte(c); 'A' <= c && c <= 'Z' {
-			table[c] += 'a' - 'A'
-		}
-	}
-	return table
-}()
-
 // Points of a placement.
 const (
 	pointsLetter   = 16
@@ -56,29 +34,8 @@ const (
 	pointsBetween  = -1 // each further character between them
 )
 
-// pointsAt returns the points for a letter at a position of a path whose file name begins
-// at base.
-func pointsAt(path []byte, i, base int) int {
-	points := pointsLetter
-	if i >= base {
-		points += pointsBase
-	}
-	switch {
-	case i == base:
-		points += pointsStart
-	case i == 0 || path[i-1] == '/':
-		points += pointsFolder
-	case strings.IndexByte("_-. ", path[i-1]) >= 0:
-		points += pointsWord
-	case 'A' <= path[i] && path[i] <= 'Z' && 'a' <= path[i-1] && path[i-1] <= 'z':
-		points += pointsCapital
-	}
-	return points
-}
-
-// Score scores the letters in the file name if it contains them all, and otherwise
-// at their latest positions in the path. It returns false if the path does not contain
-// them.
+// Score scores the letters in the file name if it contains them all, and otherwise at their
+// latest positions in the path. It returns false if the path does not contain them.
 func Score(path []byte, letters string) (score int, ok bool) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	var buffer [MaxLetters]int
@@ -98,30 +55,11 @@ func Score(path []byte, letters string) (score int, ok bool) {
 	return score, true
 }
 
-func pointsOfGap(between int) int {
-	if between == 0 {
-		return pointsTogether
-	}
-	return pointsGap + pointsBetween*(between-1)
-}
-
-// placeForward places letters as early as possible, starting at an offset.
-func placeForward(path []byte, from int, letters string, positions []int) bool {
-	j := 0
-	for i := from; i < len(path) && j < len(letters); i++ {
-		if lowerASCII[path[i]] == letters[j] {
-			positions[j] = i
-			j++
-		}
-	}
-	return j == len(letters)
-}
-
 // impossibleScore is the score of an impossible placement.
 const impossibleScore = -1 << 30
 
-// Place returns the highest score of the letters at the end of a path, and their
-// positions.
+// Place returns the highest score of the letters at the end of a path, which contains them,
+// and their positions: byte offsets in the path, ascending.
 func Place(path []byte, letters string) (score int, positions []int) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	skip := max(len(path)-maxScoredPath, 0)
@@ -175,3 +113,65 @@ func Place(path []byte, letters string) (score int, positions []int) {
 	}
 	return score, positions
 }
+
+// placeBackward places letters as late as possible, and reports whether every letter has
+// a position.
+func placeBackward(path []byte, letters string, positions []int) bool {
+	j := len(letters) - 1
+	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
+		if lowerASCII[path[i]] == letters[j] {
+			positions[j] = i
+			j--
+		}
+	}
+	return j < 0
+}
+
+// placeForward places letters as early as possible, starting at an offset.
+func placeForward(path []byte, from int, letters string, positions []int) bool {
+	j := 0
+	for i := from; i < len(path) && j < len(letters); i++ {
+		if lowerASCII[path[i]] == letters[j] {
+			positions[j] = i
+			j++
+		}
+	}
+	return j == len(letters)
+}
+
+// pointsAt returns the points for a letter at a position of a path whose file name begins
+// at base.
+func pointsAt(path []byte, i, base int) int {
+	points := pointsLetter
+	if i >= base {
+		points += pointsBase
+	}
+	switch {
+	case i == base:
+		points += pointsStart
+	case i == 0 || path[i-1] == '/':
+		points += pointsFolder
+	case strings.IndexByte("_-. ", path[i-1]) >= 0:
+		points += pointsWord
+	case 'A' <= path[i] && path[i] <= 'Z' && 'a' <= path[i-1] && path[i-1] <= 'z':
+		points += pointsCapital
+	}
+	return points
+}
+
+func pointsOfGap(between int) int {
+	if between == 0 {
+		return pointsTogether
+	}
+	return pointsGap + pointsBetween*(between-1)
+}
+
+// lowerASCII maps capital ASCII letters to lower case and every other byte to itself.
+var lowerASCII = func() (table [256]byte) {
+	for c := range table {
+		if table[c] = byte(c); 'A' <= c && c <= 'Z' {
+			table[c] += 'a' - 'A'
+		}
+	}
+	return table
+}()

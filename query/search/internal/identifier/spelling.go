@@ -34,9 +34,9 @@ func LowerStyles(name string) []string {
 	return styles
 }
 
-// StyleExpression returns an expression for a name in other styles of identifiers: its words
-// joined by nothing, a blank, or one of the characters - _ . in all places, except that
-// two words may be joined, and that underscores may be in only some places:
+// StyleExpression returns an expression for a name in other styles of identifiers: its
+// words joined by nothing, a blank, or one of the characters - _ . in all places, except
+// that two words may be joined, and that underscores may be in only some places:
 // TestReader_ReadAt. The alternatives are literals, which the index finds faster than an
 // expression with optional characters. The result is empty for a name of one word.
 func StyleExpression(name string) string {
