@@ -173,3 +173,21 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestHighContrastIsOneTheme checks that the theme of high contrast has the same colors
+// whether the reader or the system chooses it: CSS has no way to write them once.
+func TestHighContrastIsOneTheme(t *testing.T) {
+	text, err := os.ReadFile("styles/10-tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := func(selector string) string {
+		_, rest, _ := strings.Cut(string(text), selector+" {\n")
+		block, _, _ := strings.Cut(rest, "\n}")
+		return block
+	}
+	chosen, preferred := colors("[data-theme=contrast]"), colors(":root:not([data-theme])")
+	if chosen == "" || chosen != preferred {
+		t.Errorf("the reader's choice has\n%s\nthe system's has\n%s", chosen, preferred)
+	}
+}
