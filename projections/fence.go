@@ -57,14 +57,14 @@ func (f *Fence) AppliedOffset(ctx context.Context, partition int32) (event.Offse
 	// Read the committed offset before the high-water mark; see Fence.
 	committed, err := f.log.Committed(ctx, f.group, event.TopicEvents)
 	if err != nil {
-		return 0, fmt.Errorf("read the positions of the workers: %w", err)
+		return 0, fmt.Errorf("read the offsets of the workers: %w", err)
 	}
 	ends, err := f.log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
-		return 0, fmt.Errorf("read the end of the log: %w", err)
+		return 0, fmt.Errorf("read the high-water mark of the log: %w", err)
 	}
 	if int(partition) >= len(committed) || int(partition) >= len(ends) {
-		return 0, fmt.Errorf("partition %d of %d", partition, len(ends))
+		return 0, fmt.Errorf("there is no partition %d: the log has %d", partition, len(ends))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

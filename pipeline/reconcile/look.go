@@ -85,7 +85,7 @@ func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Off
 	}
 	p := k.partition
 	if int(p.number) >= len(committed) || int(p.number) >= len(high) {
-		return 0, fmt.Errorf("partition %d of %d", p.number, len(high))
+		return 0, fmt.Errorf("there is no partition %d: the log has %d", p.number, len(high))
 	}
 	r.mu.Lock()
 	f := readWaiter{high[p.number], make(chan struct{})}

@@ -55,7 +55,7 @@ func (p *ProjectionLag) Behind(ctx context.Context) (int64, error) {
 func countWaiting(ctx context.Context, log GroupOffsets, next []event.Offset) (int64, error) {
 	high, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
-		return 0, fmt.Errorf("read the end of the log: %w", err)
+		return 0, fmt.Errorf("read the high-water mark of the log: %w", err)
 	}
 	var sum int64
 	for i, offset := range next {

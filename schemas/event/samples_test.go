@@ -209,7 +209,7 @@ func decodeSample(t *testing.T, path string) Event {
 		t.Errorf("%s: envelope %+v, want %+v", path, env, wantEnv)
 	}
 	if again := formatSample(mustEncode(t, got)); !bytes.Equal(again, sample) {
-		t.Errorf("%s: it says\n%s\nand this build reads\n%s", path, sample, again)
+		t.Errorf("%s: the file holds\n%s\nand this build decodes it to\n%s", path, sample, again)
 	}
 	return got
 }

@@ -266,7 +266,7 @@ func (m *member) loadOffsets(ctx context.Context, numbers []int32) ([]ownedParti
 	owned := make([]ownedPartition, len(numbers))
 	for i, p := range numbers {
 		if p < 0 || p >= m.partitions {
-			return nil, fmt.Errorf("assigned partition %d of %d", p, m.partitions)
+			return nil, fmt.Errorf("the group assigned partition %d; the log has %d", p, m.partitions)
 		}
 		owned[i] = ownedPartition{p, committed[p]}
 	}

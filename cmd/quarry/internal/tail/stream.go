@@ -75,7 +75,7 @@ type partitionSource struct {
 
 func openSources(ctx context.Context, log eventlog.Log, o Options, ends []event.Offset) ([]*partitionSource, error) {
 	if int(o.Partition) >= len(ends) {
-		return nil, fmt.Errorf("%w: partition %d of %d", ErrPosition, o.Partition, len(ends))
+		return nil, fmt.Errorf("%w: there is no partition %d; the log has %d, from 0 up", ErrPosition, o.Partition, len(ends))
 	}
 	var sources []*partitionSource
 	for partition, end := range ends {
