@@ -231,7 +231,7 @@ func (a *adviceFinder) adviseTerm(ctx context.Context, leaf syntax.Query, severa
 			text := a.request.Query.Correct(leaf, word, name)
 			n.Queries = append(n.Queries, text)
 			reason := RelatedSpelling
-			if identifier.IsSame(word, name) {
+			if identifier.EqualIgnoringStyle(word, name) {
 				reason = RelatedStyle
 			}
 			if text != "" {

@@ -90,10 +90,13 @@ func (f *firstFiles) add(hits []firstHit) {
 	f.mu.found = all
 }
 
-// mergeFirstHits merges two sorted lists.
+// mergeFirstHits merges two sorted lists. It may return one of them.
 func mergeFirstHits(a, b []firstHit) []firstHit {
-	if len(a) == 0 {
+	switch {
+	case len(a) == 0:
 		return b
+	case len(b) == 0:
+		return a
 	}
 	merged := make([]firstHit, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {

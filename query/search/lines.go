@@ -269,9 +269,9 @@ func (s *scope) rarityOf(atom int) float64 {
 func (s *scope) termShare(text []byte, base int, a termMatch) float64 {
 	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
 	share := 1.0
-	if identifier.IsWhole(text, start, end) {
+	if identifier.IsWholeWord(text, start, end) {
 		share += lineWholeWord
-	} else if identifier.IsPart(text, start, end) {
+	} else if identifier.IsWordPart(text, start, end) {
 		share += lineWordPart
 	}
 	if a.atom >= 0 && s.c.atoms[a.atom].literal != "" && s.c.atoms[a.atom].literal == string(text[start:end]) {

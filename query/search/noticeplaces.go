@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
@@ -46,9 +47,9 @@ type placeSummary struct {
 	symbols     bool   // such a place contains symbols
 	known       bool   // every place was inspected, or nothing was left to find
 
-	segment       Segment // the current one
-	inspected     int     // places of it
-	languagesSeen []bool  // in it
+	places        *segment.Places // of the current segment
+	inspected     int             // places of it
+	languagesSeen []bool          // in it
 }
 
 // placeEvaluator decides conditions on places. It matches one path at a time, unless it
@@ -116,12 +117,12 @@ func (v *placeSummary) isSatisfied() bool {
 func (v *placeSummary) addPlace(seg Segment, i int) {
 	v.files++
 	doc := seg.Places.Doc[i]
-	if v.segment.Places != seg.Places {
-		v.segment, v.inspected, v.languagesSeen = seg, 0, make([]bool, len(seg.Reader.Languages()))
+	if v.places != seg.Places {
+		v.places, v.inspected, v.languagesSeen = seg.Places, 0, make([]bool, len(seg.Reader.Languages()))
 		clear(v.evaluator.columns)
 	}
 	if v.inspected++; v.inspected == max(seg.Places.Len()/columnShare, 1) {
-		v.matchPaths()
+		v.matchPaths(seg)
 	}
 	if l := seg.Reader.LanguageIndex(doc); !v.languagesSeen[l] {
 		v.languagesSeen[l] = true
@@ -150,11 +151,11 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 // matched at once: that is cheaper for many places, but not for those of a small repository.
 const columnShare = 8
 
-// matchPaths evaluates the path predicates for all places of the current segment.
-func (v *placeSummary) matchPaths() {
+// matchPaths evaluates the path predicates for all places of a segment.
+func (v *placeSummary) matchPaths(seg Segment) {
 	for _, p := range v.evaluator.scope.c.predicates {
 		if p.path != nil && v.ofEmpty {
-			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, v.segment)
+			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
 		}
 	}
 }

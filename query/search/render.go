@@ -20,8 +20,8 @@ type renderer struct {
 	reader     *segment.Reader
 	outline    segment.Outline // symbols of the current file
 	symbolText *segment.Text   // reads their names
-	// paths match what the renderer shows of a path: the path patterns of the query. They
-	// are compiled when the first file needs them.
+	// paths are the compiled path patterns of the query. pathRanges shows what they match;
+	// its first call compiles them.
 	paths     []*regexp.Regexp
 	bytesLeft int64 // bytes by which the result may still grow
 	// definesMatch means that a match was the whole name of a symbol whose kind weighs at

@@ -112,14 +112,14 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			if term.exact {
 				exact |= 1 << term.number
 			}
-			if identifier.IsWhole(c.Content, start, end) {
+			if identifier.IsWholeWord(c.Content, start, end) {
 				words |= 1 << term.number
 				own = max(own, wholeValuePoints(c.Content, start, end))
-			} else if identifier.IsPart(c.Content, start, end) {
+			} else if identifier.IsWordPart(c.Content, start, end) {
 				parts |= 1 << term.number
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-				cuts := !identifier.IsPart(c.Content, start, end)
+				cuts := !identifier.IsWordPart(c.Content, start, end)
 				r.definesMatch = r.definesMatch || end-start == len(c.Symbols[j].Name) && kindWeights[c.Symbols[j].Kind] >= minDefinedWeight
 				if points := r.definitionPoints(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
 					best, defined = points, c.Symbols[j]
@@ -234,7 +234,7 @@ func (r *renderer) scoreName(s *scorer) {
 func partOfFileName(fold, stem, written string) float64 {
 	points := scoreFileNamePart + (scoreFileName-scoreFileNamePart)*float64(len(fold))/float64(len(stem))/2
 	at := strings.Index(stem, fold)
-	if len(stem) == len(written) && !identifier.IsPart([]byte(written), at, at+len(fold)) {
+	if len(stem) == len(written) && !identifier.IsWordPart([]byte(written), at, at+len(fold)) {
 		return points / 2
 	}
 	return points
@@ -292,5 +292,5 @@ func (r *renderer) scoreRepository(s *scorer) {
 
 // isJoined reports whether a name consists of the terms of the query.
 func (c *compiledQuery) isJoined(name string) bool {
-	return c.joined != "" && len(name) >= len(c.joined) && identifier.IsSame(c.joined, name)
+	return c.joined != "" && len(name) >= len(c.joined) && identifier.EqualIgnoringStyle(c.joined, name)
 }

@@ -110,7 +110,7 @@ type partWriter struct {
 	control *http.ResponseController
 	gzip    *gzip.Writer // nil if the page is not compressed
 	begun   bool         // a part has been written
-	err     error        // the reader has disconnected
+	err     error        // the first of a write: usually the reader has disconnected
 }
 
 func (s *Server) newPartWriter(w http.ResponseWriter, r *http.Request) *partWriter {

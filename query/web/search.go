@@ -185,7 +185,7 @@ func (o *resultWriter) send(name string, part []byte) {
 		part = bytes.ReplaceAll(part, []byte(fragmentEnd), []byte("\u241e"))
 		part = append(append([]byte(name+"\n"), part...), fragmentEnd...)
 	}
-	_ = o.parts.writePart(part) // parts.err stays
+	_ = o.parts.writePart(part) // parts.err keeps the error
 }
 
 // run searches, and sends the results and the rest of the page.

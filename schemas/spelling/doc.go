@@ -9,8 +9,9 @@
 // Invariants:
 //  1. The result depends only on the word and on the names that the caller passes. So a
 //     caller that passes only visible names reveals no others.
-//  2. A comparison takes a few steps for each byte of the name, and none for names
-//     whose lengths or letters differ a lot. The caller must bound the number of names.
+//  2. A comparison computes at most 2·limit+1 cells of a table for each byte, and none for
+//     names whose lengths or letters differ too much. A name with slashes is compared once
+//     for each of its elements. The caller must bound the number of names.
 //
 // It imports the standard library only. All functions are safe for concurrent use.
 package spelling

@@ -55,18 +55,19 @@ func Nearest(word string, names iter.Seq[string], limit int) []string {
 // target is the word that names are compared with.
 type target struct {
 	word     string
-	limit    int // the maximum number of errors in a name
+	limit    int // the maximum cost: one more than the number of errors
 	elements int
 	letters  uint64
 }
 
 func newTarget(word string) *target {
 	word = strings.ToLower(word)
-	return &target{word, maxErrors(word), strings.Count(word, "/") + 1, lettersOf(word)}
+	return &target{word, maxCost(word), strings.Count(word, "/") + 1, lettersOf(word)}
 }
 
-// maxErrors returns the maximum number of wrong letters in a word.
-func maxErrors(word string) int { return min(2+len(word)/5, 6) }
+// maxCost returns the maximum cost of a name, one more than the number of errors that it may
+// have.
+func maxCost(word string) int { return min(2+len(word)/5, 6) }
 
 // nameCost returns 0 for a name that ends in the word, 1 for one that contains it,
 // otherwise the number of errors plus 1, or a number above the limit.
@@ -95,14 +96,15 @@ func (w *target) nameCost(name string) int {
 }
 
 func (w *target) countErrors(name string) int {
-	if difference := len(w.word) - len(name); max(difference, -difference) > w.limit {
-		return w.limit
+	most := w.limit - 1
+	if difference := len(w.word) - len(name); max(difference, -difference) > most {
+		return most + 1 // without reading the name
 	}
 	// One error changes at most two bits of the set of letters.
-	if bits.OnesCount64(w.letters^lettersOf(name)) > 2*w.limit {
-		return w.limit
+	if bits.OnesCount64(w.letters^lettersOf(name)) > 2*most {
+		return most + 1
 	}
-	return Distance(w.word, name, w.limit-1)
+	return Distance(w.word, name, most)
 }
 
 // lettersOf returns the set of letters of a name as bits. Several letters may share a
@@ -126,14 +128,14 @@ func lastElements(name string, n int) string {
 	return name[from+1:]
 }
 
-// maxShortBytes is the length up to which Distance allocates nothing.
+// maxShortBytes is the length of b up to which the table of Distance is on the stack.
 const maxShortBytes = 63
 
 // Distance returns the number of typing errors that turn a into b, or limit+1 if there are
 // more than limit. An error is an extra byte, a missing one, a wrong one, or two swapped
 // neighbors (the restricted Damerau-Levenshtein distance). It computes only the cells of
-// the table that are at most limit from its diagonal (Ukkonen 1985), which takes about
-// 2·limit·len(a) steps.
+// the table that are at most limit from its diagonal (Ukkonen 1985): (2·limit+1)·len(a).
+// limit must not be negative.
 func Distance(a, b string, limit int) int {
 	if difference := len(a) - len(b); max(difference, -difference) > limit {
 		return limit + 1

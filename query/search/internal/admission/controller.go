@@ -86,14 +86,14 @@ type Controller struct {
 
 	mu struct {
 		sync.Mutex
-		interactive int       // interactive workers that run
-		heavy       int       // heavy workers that run
-		floor       bool      // one heavy worker has the floor share
-		armed       bool      // the timer of the floor share is running
-		queue       []*Worker // heavy workers that wait for a processor
-		admitted    int       // heavy searches with a heavy slot
-		delayed     []*Ticket // heavy searches that wait for one
-		grants      int       // processors given to heavy workers so far
+		interactive   int       // interactive workers that run
+		heavy         int       // heavy workers that run
+		floor         bool      // one heavy worker has the floor share
+		armed         bool      // the timer of the floor share is running
+		queue         []*Worker // heavy workers that wait for a processor
+		heavySearches int       // searches with a heavy slot
+		heavyWaiting  []*Ticket // searches that wait for one
+		grants        int       // processors given to heavy workers so far
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *Controller) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Counts{
-		Interactive: len(c.slots), Waiting: int(c.waiting.Load()), Heavy: c.mu.admitted, HeavyWaiting: len(c.mu.delayed),
+		Interactive: len(c.slots), Waiting: int(c.waiting.Load()), Heavy: c.mu.heavySearches, HeavyWaiting: len(c.mu.heavyWaiting),
 		Demotions: c.demotions.Load(), Refusals: c.refusals.Load(), Yielded: time.Duration(c.yielded.Load()),
 	}
 }

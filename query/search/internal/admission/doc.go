@@ -28,7 +28,7 @@
 //  1. At most MaxInteractive searches have a slot, and at most MaxHeavy a heavy slot. The
 //     number of searches that wait for either is bounded; further ones fail with ErrBusy.
 //  2. A worker that waits returns when its done channel is closed.
-//  3. A heavy search with a slot gets its turn, however many interactive searches there are.
+//  3. A search with a heavy slot gets its turn, however many interactive searches there are.
 //
 // A Controller and a Ticket are safe for concurrent use; a Worker belongs to one
 // goroutine. The package does not know what a search does.

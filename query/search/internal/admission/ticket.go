@@ -15,10 +15,10 @@ type Ticket struct {
 	err    atomic.Pointer[error]
 
 	// Guarded by the controller's lock.
-	hasSlot  bool // a heavy one
-	left     bool
-	attained time.Duration // work of its heavy workers
-	parked   []*Worker     // workers of a search without a heavy slot
+	hasHeavySlot bool
+	left         bool
+	attained     time.Duration // work of its heavy workers
+	parked       []*Worker     // workers of a search without a heavy slot
 }
 
 func newTicket(c *Controller) *Ticket { return &Ticket{c: c} }
@@ -53,12 +53,12 @@ func (t *Ticket) Leave() {
 	switch {
 	case !t.heavy.Load():
 		<-c.slots
-	case t.hasSlot:
-		t.hasSlot = false
-		c.mu.admitted--
-		c.giveSlotsLocked()
+	case t.hasHeavySlot:
+		t.hasHeavySlot = false
+		c.mu.heavySearches--
+		c.assignHeavySlotsLocked()
 	default:
-		c.mu.delayed = slices.DeleteFunc(c.mu.delayed, func(o *Ticket) bool { return o == t })
+		c.mu.heavyWaiting = slices.DeleteFunc(c.mu.heavyWaiting, func(o *Ticket) bool { return o == t })
 	}
 }
 
@@ -80,22 +80,23 @@ func (t *Ticket) demoteLocked() {
 		return
 	}
 	<-c.slots
-	if c.mu.admitted == c.o.MaxHeavy && len(c.mu.delayed) >= c.o.MaxHeavyWaiting {
+	if c.mu.heavySearches == c.o.MaxHeavy && len(c.mu.heavyWaiting) >= c.o.MaxHeavyWaiting {
 		err := c.countRefusal(fmt.Errorf("%w: %d that take long wait already", ErrBusy, c.o.MaxHeavyWaiting))
 		t.err.Store(&err)
 		return
 	}
-	c.mu.delayed = append(c.mu.delayed, t)
-	c.giveSlotsLocked()
+	c.mu.heavyWaiting = append(c.mu.heavyWaiting, t)
+	c.assignHeavySlotsLocked()
 }
 
-// giveSlotsLocked gives free heavy slots to waiting searches, in order. c.mu must be held.
-func (c *Controller) giveSlotsLocked() {
-	for c.mu.admitted < c.o.MaxHeavy && len(c.mu.delayed) > 0 {
-		t := c.mu.delayed[0]
-		c.mu.delayed = slices.Delete(c.mu.delayed, 0, 1)
-		t.hasSlot = true
-		c.mu.admitted++
+// assignHeavySlotsLocked gives free heavy slots to waiting searches, in order. c.mu must be
+// held.
+func (c *Controller) assignHeavySlotsLocked() {
+	for c.mu.heavySearches < c.o.MaxHeavy && len(c.mu.heavyWaiting) > 0 {
+		t := c.mu.heavyWaiting[0]
+		c.mu.heavyWaiting = slices.Delete(c.mu.heavyWaiting, 0, 1)
+		t.hasHeavySlot = true
+		c.mu.heavySearches++
 		t.unparkLocked()
 	}
 }
@@ -227,7 +228,7 @@ func (w *Worker) queueLocked() {
 		w.ended = true
 		return
 	}
-	if !w.t.hasSlot && !w.t.left {
+	if !w.t.hasHeavySlot && !w.t.left {
 		w.t.parked = append(w.t.parked, w)
 		return
 	}

@@ -70,7 +70,8 @@ func Union(a, b Set) Set {
 	return out
 }
 
-// Complement returns the numbers of a set's size that are not members.
+// Complement returns the numbers that are not in s, up to its size rounded up to 64: callers
+// must ignore the numbers beyond the size. s must not be nil.
 func Complement(s Set) Set {
 	out := make(Set, len(s))
 	for i := range s {

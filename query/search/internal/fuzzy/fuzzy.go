@@ -2,10 +2,9 @@
 // query/search/fuzzy.go.
 //
 // A letter scores higher at the beginning of a word, in the file name, and directly after
-// the previous letter. Score estimates the placement in one pass. Place finds the best one
+// the previous letter. Score estimates the placement in linear time. Place finds the best one
 // by dynamic programming over letters and positions, with affine costs of gaps (Gotoh 1982).
-// The letters must be in lower case, at most MaxLetters bytes; they match ASCII letters of
-// the path in either case.
+// The letters must be in lower case. A letter is one byte; ASCII letters match in any case.
 package fuzzy
 
 import (
@@ -14,7 +13,7 @@ import (
 )
 
 const (
-	// MaxLetters bounds the letters, in bytes.
+	// MaxLetters bounds the letters, in bytes. Score panics if there are more.
 	MaxLetters = 128
 	// maxScoredPath bounds the part at the end of a path in which the best placement is
 	// computed.
@@ -58,8 +57,9 @@ func Score(path []byte, letters string) (score int, ok bool) {
 // impossibleScore is the score of an impossible placement.
 const impossibleScore = -1 << 30
 
-// Place returns the highest score of the letters at the end of a path, which contains them,
-// and their positions: byte offsets in the path, ascending.
+// Place returns the highest score of the letters and their positions: byte offsets in the
+// path, ascending. The path must contain the letters. If its last maxScoredPath bytes do not,
+// Place returns the result of Score and the latest positions.
 func Place(path []byte, letters string) (score int, positions []int) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	skip := max(len(path)-maxScoredPath, 0)

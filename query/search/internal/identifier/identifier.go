@@ -25,17 +25,17 @@ func Words(name string) (words []string) {
 	return words
 }
 
-// IsWhole reports whether a piece of text has no letter, digit or underscore next to it, or
+// IsWholeWord reports whether a piece of text has no letter, digit or underscore next to it, or
 // none at its own ends.
-func IsWhole(text []byte, start, end int) bool {
+func IsWholeWord(text []byte, start, end int) bool {
 	return (start == 0 || !IsWordByte(text[start-1]) || !IsWordByte(text[start])) &&
 		(end >= len(text) || !IsWordByte(text[end]) || end > 0 && !IsWordByte(text[end-1]))
 }
 
-// IsPart reports whether a piece of text consists of whole words of an identifier. A word
+// IsWordPart reports whether a piece of text consists of whole words of an identifier. A word
 // begins at a letter after a non-letter, at a capital after a lower-case letter, and at a
 // capital before a lower-case letter.
-func IsPart(text []byte, start, end int) bool {
+func IsWordPart(text []byte, start, end int) bool {
 	return isWordStart(text, start) && isWordStart(text, end)
 }
 

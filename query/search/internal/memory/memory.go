@@ -23,11 +23,11 @@ type Pool struct {
 // NewPool returns a pool of so many bytes.
 func NewPool(maxBytes int64) *Pool { return &Pool{maxBytes: maxBytes} }
 
-// UsedBytes returns the bytes that searches have drawn from the pool.
+// UsedBytes returns the bytes of the pool that searches hold.
 func (p *Pool) UsedBytes() int64 { return p.used.Load() }
 
-// NewBudget returns the budget of one search, which may hold maxBytes as long as the pool
-// has them left.
+// NewBudget returns the budget of one search, which may hold maxBytes, but at least
+// unpooledBytes, as long as the pool has them left.
 func (p *Pool) NewBudget(maxBytes int64) *Budget { return &Budget{pool: p, maxBytes: maxBytes} }
 
 // tryReserve reserves n bytes if the pool has that many left.
@@ -47,17 +47,17 @@ type Budget struct {
 
 	mu struct {
 		sync.Mutex
-		held, drawn int64
+		held, pooled int64
 	}
 }
 
 // Reserve reserves n bytes, or releases -n bytes if n is negative. It reports whether the
-// search may continue.
+// search may continue. A refused reservation counts until it is released.
 func (b *Budget) Reserve(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.mu.held += n
-	missing := max(b.mu.held-unpooledBytes, 0) - b.mu.drawn
+	missing := max(b.mu.held-unpooledBytes, 0) - b.mu.pooled
 	if missing > 0 && (b.mu.held > b.maxBytes || !b.pool.tryReserve(missing)) {
 		b.exceeded.Store(true)
 		return false
@@ -65,7 +65,7 @@ func (b *Budget) Reserve(n int64) bool {
 	if missing < 0 {
 		b.pool.used.Add(missing)
 	}
-	b.mu.drawn += missing
+	b.mu.pooled += missing
 	return true
 }
 
@@ -76,13 +76,13 @@ func (b *Budget) Exceeded() bool { return b.exceeded.Load() }
 func (b *Budget) UsesPool() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.mu.drawn > 0
+	return b.mu.pooled > 0
 }
 
 // ReleaseAll releases all memory of the search. It may be called more than once.
 func (b *Budget) ReleaseAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pool.used.Add(-b.mu.drawn)
-	b.mu.held, b.mu.drawn = 0, 0
+	b.pool.used.Add(-b.mu.pooled)
+	b.mu.held, b.mu.pooled = 0, 0
 }

@@ -3,7 +3,7 @@
 // It answers the question "where in this text is a match?".
 //
 //	Literals  finds the next occurrence of one or several literals
-//	Regexp    runs package regexp on a text of any length, and can be stopped inside it
+//	Regexp    runs package regexp on a text of any length, and can be stopped in the middle of it
 //	RE2       runs RE2, for expressions without a literal, on pieces of whole lines
 //
 // # Literals
@@ -24,8 +24,10 @@
 //  2. The work is linear in the text for any literal: about maxCompared bytes are compared
 //     per byte of the text, or minRepetitive for a short literal.
 //
-//  3. Regexp and RE2 find what FindAllIndex finds, without the empty matches.
+//  3. Regexp finds what FindAllIndex finds, without the empty matches. RE2 finds the same in
+//     valid UTF-8 if the expression neither matches a line feed nor refers to the bounds of
+//     the text.
 //
-// All three remember their position or a state, so they belong to one goroutine. The
-// package does not know about segments.
+// All three keep state between calls, so each belongs to one goroutine. The package does
+// not know about segments.
 package scan

@@ -101,8 +101,8 @@ type RE2 struct {
 func NewRE2(re *re2.Regexp, stop func() bool) *RE2 { return &RE2{re: re, stop: stop} }
 
 // Each calls emit for the non-empty matches in whole lines, with offsets to which base is
-// added, until emit returns false or stop returns true. It reports whether it reached the
-// end.
+// added, until emit returns false or stop returns true. It returns false if either ended it,
+// even after the last piece.
 func (r *RE2) Each(text []byte, base int, emit func(start, end int) bool) bool {
 	for at := 0; at < len(text); {
 		end, started := r.sizer.pieceEnd(text, at), time.Now()

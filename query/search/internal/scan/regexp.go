@@ -26,8 +26,8 @@ type Regexp struct {
 }
 
 // NewRegexp returns a Regexp for a compiled expression and the number of instructions of
-// its program. Each calls stop at least every millisecond or so, and ends when it returns
-// true.
+// its program. Each does not call stop in its first maxSteps steps; after that it calls it
+// about every millisecond, and ends when it returns true.
 func NewRegexp(re *regexp.Regexp, expression string, instructions int, stop func() bool) *Regexp {
 	return &Regexp{re: re, expression: expression, instructions: max(instructions, 1), stop: stop}
 }

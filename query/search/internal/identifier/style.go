@@ -15,10 +15,8 @@ const (
 	maxAccented = 24
 )
 
-// LowerStyles returns a name in the other styles of identifiers, in lower case:
-// memtable_size, memtable-size, memtablesize. A word ends before a capital letter and
-// before a character that is neither letter nor digit. A name of one word has no other
-// styles.
+// LowerStyles returns the words of a name joined in each other style, in lower case:
+// memtable_size, memtable-size, memtablesize. A name of one word has no other styles.
 func LowerStyles(name string) []string {
 	words := Words(name)
 	if len(words) < 2 {
@@ -34,11 +32,11 @@ func LowerStyles(name string) []string {
 	return styles
 }
 
-// StyleExpression returns an expression for a name in other styles of identifiers: its
-// words joined by nothing, a blank, or one of the characters - _ . in all places, except
-// that two words may be joined, and that underscores may be in only some places:
-// TestReader_ReadAt. The alternatives are literals, which the index finds faster than an
-// expression with optional characters. The result is empty for a name of one word.
+// StyleExpression returns an expression that matches a name in other styles: its words
+// joined by nothing, an underscore, a hyphen, a dot or a blank; with one pair of words
+// joined; or with underscores between some words only, as in TestReader_ReadAt. The
+// alternatives are literals, which the index finds faster than an expression with optional
+// characters. The result is empty for a name of one word.
 func StyleExpression(name string) string {
 	words := Words(name)
 	if len(words) < 2 {
@@ -72,7 +70,7 @@ func StyleExpression(name string) string {
 		}
 		add(mixed)
 	}
-	return choiceOf(styles)
+	return joinAlternatives(styles)
 }
 
 // accents maps a letter to its accented forms, most frequent first.
@@ -95,22 +93,23 @@ var plainLetters = func() map[rune]rune {
 // Minimum and maximum length in letters of a word that may have accents.
 const minAccentWord, maxAccentWord = 4, 24
 
-// AccentExpression returns an expression for a word with other accents; empty if the text
-// is not a single word of 4 to 24 ASCII letters, accented or not.
-func AccentExpression(word string) string { return choiceOf(accentsOf(word)) }
+// AccentExpression returns an expression that matches a word with other accents. It is empty
+// if there are none: the text must be one word of 4 to 24 letters from a to z or their
+// accented forms.
+func AccentExpression(word string) string { return joinAlternatives(accentVariants(word)) }
 
-// choiceOf returns an expression that matches any of the words, or "" if there are none.
-func choiceOf(words []string) string {
+// joinAlternatives returns an expression that matches any of the words, or "" if there are none.
+func joinAlternatives(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
 	return "(?:" + strings.Join(words, "|") + ")"
 }
 
-// accentsOf returns the forms of a word with an accent on one letter, or with the same
+// accentVariants returns the forms of a word with an accent on one letter, or with the same
 // accent on each occurrence of a letter; for an accented word, the form without accents.
 // It returns none for a text that is not a single word.
-func accentsOf(word string) (forms []string) {
+func accentVariants(word string) (forms []string) {
 	letters := []rune(strings.ToLower(word))
 	if len(letters) < minAccentWord || len(letters) > maxAccentWord || len(Words(word)) > 1 {
 		return nil
@@ -142,8 +141,9 @@ func accentsOf(word string) (forms []string) {
 	return forms[:min(len(forms), maxAccented)]
 }
 
-// IsSame reports whether two names have the same letters and digits.
-func IsSame(a, b string) bool {
+// EqualIgnoringStyle reports whether two names have the same letters and digits in the same
+// order, in any letter case.
+func EqualIgnoringStyle(a, b string) bool {
 	strip := func(r rune) rune {
 		if !IsWordRune(r) || r == '_' {
 			return -1

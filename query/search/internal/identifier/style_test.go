@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestAccentsOf(t *testing.T) {
+func TestAccentVariants(t *testing.T) {
 	for word, want := range map[string]string{
 		"naive": "näive naíve naivé naïve", "Resume": "résumé résume", "naïve": "naive", "über": "uber", "xyzw": "xýzw xyžw",
 		"abc": "", "two_words": "", "TwoWords": "", "kmalloc2": "", "世界世界": "",
 	} {
-		forms := accentsOf(word)
+		forms := accentVariants(word)
 		for w := range strings.FieldsSeq(want) {
 			found := false
 			for _, f := range forms {
