@@ -151,10 +151,10 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 // matched at once: that is cheaper for many places, but not for those of a small repository.
 const columnShare = 8
 
-// matchPaths evaluates the path predicates for all places of a segment.
+// matchPaths evaluates the path predicates that still matter for all places of a segment.
 func (v *placeSummary) matchPaths(seg Segment) {
 	for _, p := range v.evaluator.scope.c.predicates {
-		if p.path != nil && v.ofEmpty {
+		if p.path != nil && v.ofEmpty && (!v.matched[p.number] || !v.isSatisfied()) {
 			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
 		}
 	}

@@ -74,15 +74,24 @@ func (s *Server) mayCompress(r *http.Request) bool {
 	return r.Method == http.MethodGet && acceptsGzip(r)
 }
 
+// takeCompressor returns a free writer to w if the response to a request may be compressed,
+// or nil. The caller must release it.
+func (s *Server) takeCompressor(r *http.Request, w io.Writer) *gzip.Writer {
+	if !s.mayCompress(r) {
+		return nil
+	}
+	return s.compressors.take(w)
+}
+
 // compressPage returns a whole page, compressed if that is allowed and worthwhile, and
 // sets the header accordingly.
 func (s *Server) compressPage(h http.Header, r *http.Request, page []byte) ([]byte, error) {
 	h.Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
-	if len(page) < minCompressed || !s.mayCompress(r) {
+	if len(page) < minCompressed {
 		return page, nil
 	}
 	var packed bytes.Buffer
-	z := s.compressors.take(&packed)
+	z := s.takeCompressor(r, &packed)
 	if z == nil {
 		return page, nil
 	}
@@ -123,7 +132,7 @@ func (p *partWriter) writePart(part []byte) error {
 		return p.err
 	}
 	if !p.begun {
-		p.begin()
+		p.beginPage()
 	}
 	_ = p.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
 	if p.gzip == nil {
@@ -139,22 +148,19 @@ func (p *partWriter) writePart(part []byte) error {
 	return p.err
 }
 
-// begin sets the header before the first part.
-func (p *partWriter) begin() {
+// beginPage sets the header, and decides whether the page is compressed.
+func (p *partWriter) beginPage() {
 	p.begun = true
 	h := p.w.Header()
 	h.Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
 	h.Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
-	if !p.s.mayCompress(p.r) {
-		return
-	}
-	if p.gzip = p.s.compressors.take(p.w); p.gzip != nil {
+	if p.gzip = p.s.takeCompressor(p.r, p.w); p.gzip != nil {
 		h.Set("Content-Encoding", "gzip")
 	}
 }
 
-// close ends the page.
-func (p *partWriter) close() {
+// endPage ends the page and releases its compressor.
+func (p *partWriter) endPage() {
 	if p.gzip == nil {
 		return
 	}

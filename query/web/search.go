@@ -82,7 +82,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	out := s.newResultWriter(w, v, &p)
-	defer out.parts.close()
+	defer out.parts.endPage()
 	if err := out.begin(); err != nil {
 		return err
 	}

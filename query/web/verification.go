@@ -55,7 +55,7 @@ func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 	}
 	request := wire.VerificationRequest{Repositories: strings.Fields(f.Get("repositories")), Remote: f.Has("remote", "1"), Repair: f.Has("repair", "1")}
 	out := &verificationWriter{s: s, w: w, v: v, parts: s.newPartWriter(w, v.r), started: s.o.Now()}
-	defer out.parts.close()
+	defer out.parts.endPage()
 	for frame, err := range s.streamsOf(v).Verify(v.r.Context(), request) {
 		if err != nil && !out.parts.begun {
 			return s.showRefusal(w, v, f, err, s.showVerifyForm)

@@ -151,7 +151,8 @@ func Distance(a, b string, limit int) int {
 	}
 	for i := range len(a) {
 		from, to := max(i-limit, 0), min(i+limit, len(b)-1)
-		if next[from] = limit + 1; from == 0 {
+		next[from] = limit + 1 // outside the band
+		if from == 0 {
 			next[0] = i + 1
 		}
 		least := next[from]

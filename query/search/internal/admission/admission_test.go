@@ -198,8 +198,8 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 	})
 }
 
-// TestHeavySlotsAreBounded checks that searches get heavy slots in order, and are refused if too
-// many wait.
+// TestHeavySlotsAreBounded checks that searches get heavy slots in order, and are refused
+// if too many wait.
 func TestHeavySlotsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxHeavy: 1, MaxHeavyWaiting: 1})

@@ -61,7 +61,7 @@ func (r *Regexp) Each(text []byte, base int, emit func(start, end int) bool) boo
 	if r.long == nil {
 		r.long = newLongRegexp(r)
 	}
-	return r.long.each(text, at, base, r.stop, emit)
+	return r.long.eachMatch(text, at, base, r.stop, emit)
 }
 
 // afterMatch returns the offset at which the next match may start.
@@ -88,9 +88,9 @@ func newLongRegexp(r *Regexp) *longRegexp {
 	return &longRegexp{first: r.re, next: next, poll: max(pollSteps/r.instructions, 1)}
 }
 
-// each calls emit for the non-empty matches from at on, until emit returns false or
+// eachMatch calls emit for the non-empty matches from at on, until emit returns false or
 // stop returns true.
-func (l *longRegexp) each(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
+func (l *longRegexp) eachMatch(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
 	for at < len(text) {
 		start, end := l.findFrom(text, at, stop)
 		if start < 0 || stop() {

@@ -37,7 +37,7 @@ func TestLongRegexpFindsWhatRegexpFinds(t *testing.T) {
 			var got, want [][2]int
 			eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
 			never := func() bool { return false }
-			done := newLongRegexp(newRegexp(p, never)).each([]byte(text), 0, 7, never, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+			done := newLongRegexp(newRegexp(p, never)).eachMatch([]byte(text), 0, 7, never, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
 			if !done || !slices.Equal(got, want) {
 				t.Errorf("%s in %q: got %v, want %v", expression, text, got, want)
 			}
