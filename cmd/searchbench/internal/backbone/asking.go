@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 // maxOpenQuestions bounds the concurrent queries. A query above the bound is skipped and
@@ -93,7 +94,7 @@ func (a *questionLoad) stop() asked {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := a.mu.asked
-	out.P50, out.P99 = quantileOf(out.Times, 0.5), quantileOf(out.Times, 0.99)
+	out.P50, out.P99 = stat.Quantile(out.Times, 0.5), stat.Quantile(out.Times, 0.99)
 	out.Taken = float64(len(out.Times)) / time.Since(a.began).Seconds()
 	return out
 }

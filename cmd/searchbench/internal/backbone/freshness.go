@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
@@ -164,7 +165,7 @@ func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer
 	if run.Revisions > 0 {
 		run.Mean = time.Duration((after[histogram+"_sum"] - before[histogram+"_sum"]) / run.Revisions * float64(time.Second))
 	}
-	o.Log("quarry on %s, %g pushes a second: p50 %s, p99 %s over %d", l, rate, quantileOf(run.Found, 0.5), quantileOf(run.Found, 0.99), len(run.Found))
+	o.Log("quarry on %s, %g pushes a second: p50 %s, p99 %s over %d", l, rate, stat.Quantile(run.Found, 0.5), stat.Quantile(run.Found, 0.99), len(run.Found))
 	return run, nil
 }
 
@@ -199,7 +200,7 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {
-		if err := awaitWord(ctx, server, h.words[first+n], pollEvery); err != nil {
+		if err := engine.AwaitWord(ctx, server, h.words[first+n], pollEvery); err != nil {
 			return err
 		}
 		run.Found = append(run.Found, time.Since(at))

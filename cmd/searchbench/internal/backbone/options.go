@@ -14,7 +14,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
-	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Log is a kind of event log to measure on.
@@ -148,22 +147,4 @@ func (o *Options) waitSettled(ctx context.Context, s *engine.QuarryServer) error
 		o.Log("quarry: still merging")
 	}
 	return err
-}
-
-// awaitWord searches until word is found.
-func awaitWord(ctx context.Context, s engine.Searcher, word string, every time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
-	defer cancel()
-	for {
-		answer, err := s.Search(ctx, engine.Request{Text: word, Limit: 1})
-		if err != nil {
-			return fmt.Errorf("wait for %s: %w", word, err)
-		}
-		if answer.Matches > 0 {
-			return nil
-		}
-		if err := clock.Sleep(ctx, every); err != nil {
-			return fmt.Errorf("wait for %s: %w", word, err)
-		}
-	}
 }

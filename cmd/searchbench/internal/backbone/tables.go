@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 // These are the goals.
@@ -34,7 +35,7 @@ func goalVerdict(reached bool) string {
 // Rows compares the results with the goals.
 func (f *Freshness) Rows() []report.Row {
 	var rows []report.Row
-	delta := quantileOf(f.Delta, 0.5)
+	delta := stat.Quantile(f.Delta, 0.5)
 	zoekt := ""
 	if delta > 0 {
 		zoekt = fmt.Sprintf("delta mode by hand: p50 %s", report.Milliseconds(delta))
@@ -46,7 +47,7 @@ func (f *Freshness) Rows() []report.Row {
 		if !slices.Contains(goalLogs, run.Log) {
 			continue
 		}
-		p50, p99 := quantileOf(run.Found, 0.5), quantileOf(run.Found, 0.99)
+		p50, p99 := stat.Quantile(run.Found, 0.5), stat.Quantile(run.Found, 0.99)
 		row := report.Row{
 			Figure: fmt.Sprintf("webhook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
 			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: "p50 ≤ 1/2 of delta mode, p99 ≤ 5 × p50",
@@ -74,7 +75,7 @@ func (f *Freshness) Table() report.Table {
 	}
 	for _, run := range f.Runs {
 		t.Rows = append(t.Rows, append([]string{string(run.Log), fmt.Sprintf("%g", run.Rate)}, append(timesCells(run.Found),
-			report.Milliseconds(quantileOf(run.Accepted, 0.5))+", "+report.Milliseconds(quantileOf(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
+			report.Milliseconds(stat.Quantile(run.Accepted, 0.5))+", "+report.Milliseconds(stat.Quantile(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
 			fmt.Sprintf("%.0f, %s", run.Revisions, report.Milliseconds(run.Mean)),
 			fmt.Sprintf("%.1f, %s, %s, %d, %d", run.Asked.Taken, report.Milliseconds(run.Asked.P50), report.Milliseconds(run.Asked.P99), run.Asked.Errors, run.Asked.LeftOut))...))
 	}
@@ -91,7 +92,7 @@ func (f *Freshness) Table() report.Table {
 func timesCells(times []time.Duration) []string {
 	cells := []string{strconv.Itoa(len(times))}
 	for _, q := range []float64{0.5, 0.9, 0.99, 1} {
-		cells = append(cells, report.Milliseconds(quantileOf(times, q)))
+		cells = append(cells, report.Milliseconds(stat.Quantile(times, q)))
 	}
 	return cells
 }

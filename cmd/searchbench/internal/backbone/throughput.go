@@ -216,7 +216,7 @@ func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine
 	}
 	defer func() { _ = os.RemoveAll(clones) }()
 	for _, s := range repositories[:min(o.OneByOne, len(repositories))] {
-		if err := runGit(ctx, "", "clone", "--quiet", "--bare", s.dir, filepath.Join(clones, filepath.Base(s.dir))); err != nil {
+		if err := corpus.RunGit(ctx, "", "clone", "--quiet", "--bare", s.dir, filepath.Join(clones, filepath.Base(s.dir))); err != nil {
 			return err
 		}
 	}
@@ -229,7 +229,7 @@ func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine
 		if err := server.Push(ctx, s.dir, "refs/heads/"+corpus.Branch, s.commits[push-1], s.commits[push]); err != nil {
 			return err
 		}
-		if err := awaitWord(ctx, server, s.pushWord(push), onePoll); err != nil {
+		if err := engine.AwaitWord(ctx, server, s.pushWord(push), onePoll); err != nil {
 			return err
 		}
 		found := time.Now()

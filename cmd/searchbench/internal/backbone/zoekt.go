@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
 // measureZoektFreshness indexes only Linux, which favors zoekt, and runs zoekt-git-index
@@ -21,7 +22,7 @@ func (o *Options) measureZoektFreshness(ctx context.Context, h *history, f *Fres
 	if err := errors.Join(os.RemoveAll(index), os.RemoveAll(clone), os.MkdirAll(filepath.Dir(clone), 0o755)); err != nil {
 		return err
 	}
-	if err := runGit(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(o.Corpora, linux), clone); err != nil {
+	if err := corpus.RunGit(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(o.Corpora, linux), clone); err != nil {
 		return err
 	}
 	if _, err := o.Zoekt.Index(ctx, index, false, clone); err != nil {
@@ -46,7 +47,7 @@ func (o *Options) measureZoektFreshness(ctx context.Context, h *history, f *Fres
 		if _, err := o.Zoekt.Index(ctx, index, delta, clone); err != nil {
 			return err
 		}
-		if err := awaitWord(ctx, server, h.words[i], pollEvery); err != nil {
+		if err := engine.AwaitWord(ctx, server, h.words[i], pollEvery); err != nil {
 			return err
 		}
 		took := time.Since(start)

@@ -17,7 +17,7 @@ func (b *bench) measureBackbone(ctx context.Context) {
 	o.Quarry, o.Zoekt, o.Corpora, o.Manifest, o.Log = b.Quarry, b.Zoekt, b.Corpora, b.manifest, b.Log
 	o.Work, o.Reuse = filepath.Join(b.Work, "backbone"), b.Reuse
 	mix := suite.Interactive(b.Queries)
-	o.Queries, o.ZoektQueries = translateAll(mix, quarryRequest), translateAll(mix, zoektRequest)
+	o.Queries, o.ZoektQueries = translateAll(mix, engine.QuarryRequest), translateAll(mix, engine.ZoektRequest)
 	var err error
 	if b.takesStep(StepFreshness) {
 		if b.freshness, err = backbone.MeasureFreshness(ctx, o); err != nil {

@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -51,11 +49,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-func TestStatistics(t *testing.T) {
-	d := []time.Duration{5, 1, 4, 2, 3}
-	if medianDuration(d) != 3 || quantileDuration(d, 0.99) != 5 || quantileDuration(d, 0.2) != 1 || d[0] != 5 || quantileDuration(nil, 0.5) != 0 {
-		t.Errorf("median %d, p99 %d, p20 %d, input %v", medianDuration(d), quantileDuration(d, 0.99), quantileDuration(d, 0.2), d)
-	}
+func TestGeometricMean(t *testing.T) {
 	timings := []timing{{Median: 1000}, {Median: 100_000}, {Median: 7, err: errors.New("no")}, {Median: 10}}
 	if got := geometricMean(timings, func(i int) bool { return i < 3 }); got < 9_990 || got > 10_010 {
 		t.Errorf("geometric mean %d, want 10000", got)
@@ -80,50 +74,13 @@ func TestLoadCountsQueriesAndErrors(t *testing.T) {
 	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
 	synctest.Test(t, func(t *testing.T) {
 		f := &slowFake{fake{times: []time.Duration{ms, 3 * ms}}}
-		load := measureLoad(t.Context(), f, queries, zoektRequest, 20*ms)
+		load := measureLoad(t.Context(), f, queries, engine.ZoektRequest, 20*ms)
 		if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*ms || load.Wall < 20*ms || load.Wall > 23*ms {
 			t.Errorf("%+v after %d questions, want as many queries without errors in 20 to 23 ms, the slowest 3 ms", load, f.asked.Load())
 		}
 		f = &slowFake{fake{times: []time.Duration{ms}, err: errors.New("no")}}
-		if load := measureLoad(t.Context(), f, queries, zoektRequest, 5*ms); load.Queries != 0 || load.Errors != 5*loadClients {
+		if load := measureLoad(t.Context(), f, queries, engine.ZoektRequest, 5*ms); load.Queries != 0 || load.Errors != 5*loadClients {
 			t.Errorf("failing server: %+v, want %d errors", load, 5*loadClients)
 		}
 	})
-}
-
-func TestWaitForWord(t *testing.T) {
-	f := &fake{times: []time.Duration{1}, found: 4}
-	took, err := waitForWord(context.Background(), f, "word", time.Now())
-	if err != nil || took < 3*pushPoll || f.asked.Load() != 4 {
-		t.Errorf("%s %v after %d questions, want the fourth one to find it", took, err, f.asked.Load())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := waitForWord(ctx, &fake{times: []time.Duration{1}, found: 1 << 40}, "word", time.Now()); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v, want %v", err, context.Canceled)
-	}
-}
-
-func TestDiskBytesCountsLinksOnce(t *testing.T) {
-	dir := t.TempDir()
-	data := make([]byte, 100_000)
-	for i := range data {
-		data[i] = byte(i * 7)
-	}
-	for _, path := range []string{"a/one", "mirrors/two"} {
-		full := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Link(filepath.Join(dir, "a/one"), filepath.Join(dir, "a/link")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := diskBytes(dir, filepath.Join(dir, "mirrors"))
-	if err != nil || got < 100_000 || got > 130_000 {
-		t.Errorf("%d bytes %v, want one file of 100000 and two folders", got, err)
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -23,7 +24,7 @@ func (f *coldFigure) medianStart() time.Duration {
 	if f == nil {
 		return 0
 	}
-	return medianDuration(f.Starts)
+	return stat.Median(f.Starts)
 }
 
 const (
@@ -109,7 +110,7 @@ func (b *bench) coldZoekt(ctx context.Context) (coldFigure, error) {
 	if err != nil {
 		return coldFigure{}, err
 	}
-	q, want, err := b.rareQuery(ctx, ready, zoektRequest)
+	q, want, err := b.rareQuery(ctx, ready, engine.ZoektRequest)
 	if err := errors.Join(err, ready.Stop()); err != nil {
 		return coldFigure{}, err
 	}
@@ -119,7 +120,7 @@ func (b *bench) coldZoekt(ctx context.Context) (coldFigure, error) {
 			return nil, nil, err
 		}
 		return s, s.Stop, nil
-	}, zoektRequest)
+	}, engine.ZoektRequest)
 }
 
 func (b *bench) coldQuarry(ctx context.Context) (coldFigure, error) {
@@ -127,7 +128,7 @@ func (b *bench) coldQuarry(ctx context.Context) (coldFigure, error) {
 	if err != nil {
 		return coldFigure{}, err
 	}
-	q, want, err := b.rareQuery(ctx, ready, quarryRequest)
+	q, want, err := b.rareQuery(ctx, ready, engine.QuarryRequest)
 	if err := errors.Join(err, ready.Stop()); err != nil {
 		return coldFigure{}, err
 	}
@@ -137,5 +138,5 @@ func (b *bench) coldQuarry(ctx context.Context) (coldFigure, error) {
 			return nil, nil, err
 		}
 		return s, s.Stop, nil
-	}, quarryRequest)
+	}, engine.QuarryRequest)
 }

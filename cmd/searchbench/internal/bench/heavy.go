@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -54,7 +55,7 @@ func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, tr
 		f.Errors += failed
 	}
 	f.Wall = time.Since(start)
-	f.Queries, f.P50, f.P99 = len(all), medianDuration(all), quantileDuration(all, 0.99)
+	f.Queries, f.P50, f.P99 = len(all), stat.Median(all), stat.Quantile(all, 0.99)
 	return f
 }
 

@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 )
 
@@ -166,51 +162,4 @@ func (b *bench) importSets(
 		}
 	}
 	return imports, l.put(importedKey, b.Sets)
-}
-
-// diskBytes returns the disk usage of all files below root, without the folders in skip.
-// It counts a file with several names once.
-func diskBytes(root string, skip ...string) (int64, error) {
-	type inode struct{ device, number uint64 }
-	seen := make(map[inode]bool)
-	var total int64
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if os.IsNotExist(err) { // a compaction removed the file in the meantime
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if slices.Contains(skip, path) {
-			return filepath.SkipDir
-		}
-		info, err := entry.Info()
-		if os.IsNotExist(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || seen[inode{stat.Dev, stat.Ino}] {
-			return nil
-		}
-		seen[inode{stat.Dev, stat.Ino}] = true
-		total += stat.Blocks * 512
-		return nil
-	})
-	return total, err
-}
-
-// gitCommand runs git without the user's settings.
-func gitCommand(ctx context.Context, dir string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w: %.500s", strings.Join(args, " "), err, out)
-	}
-	return nil
 }

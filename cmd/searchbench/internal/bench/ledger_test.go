@@ -34,13 +34,13 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	queries := []suite.Query{{Name: "a", Text: "a", Limit: 1}, {Name: "b", Text: "b"}}
 	first := newTestBench(t, path, false)
 	asked := &fake{times: []time.Duration{time.Millisecond}}
-	first.askAll(context.Background(), &source{name: "zoekt", searcher: asked, translate: zoektRequest, ledger: first.zoektLedger}, "suite", queries[:1], 2)
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: asked, translate: engine.ZoektRequest, ledger: first.zoektLedger}, "suite", queries[:1], 2)
 	failing := &fake{times: []time.Duration{1}, err: errors.New("no")}
-	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, translate: zoektRequest, ledger: first.zoektLedger}, "suite", queries[1:], 2)
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, translate: engine.ZoektRequest, ledger: first.zoektLedger}, "suite", queries[1:], 2)
 
 	second := newTestBench(t, path, true)
 	again := &fake{times: []time.Duration{9 * time.Millisecond}}
-	got := second.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: zoektRequest, ledger: second.zoektLedger}, "suite", queries, 2)
+	got := second.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: engine.ZoektRequest, ledger: second.zoektLedger}, "suite", queries, 2)
 	if got[0].Median != time.Millisecond || got[1].Median != 9*time.Millisecond || again.asked.Load() != 3 {
 		t.Errorf("%+v after %d questions, want the first one recalled and the second one asked three times", got, again.asked.Load())
 	}
@@ -48,7 +48,7 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 		t.Errorf("the report hides that it combines two runs:\n%s", text)
 	}
 	third := newTestBench(t, path, false) // --again
-	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: zoektRequest, ledger: third.zoektLedger}, "suite", queries, 2)
+	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: engine.ZoektRequest, ledger: third.zoektLedger}, "suite", queries, 2)
 	if again.asked.Load() != 9 || third.zoektLedger.replayed != 0 {
 		t.Errorf("%d questions, want all asked again", again.asked.Load())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -49,7 +50,7 @@ func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, 
 		all = append(all, r.latencies...)
 		f.Errors += r.errors
 	}
-	f.Queries, f.P50, f.P99 = len(all), medianDuration(all), quantileDuration(all, 0.99)
+	f.Queries, f.P50, f.P99 = len(all), stat.Median(all), stat.Quantile(all, 0.99)
 	return f
 }
 

@@ -16,9 +16,6 @@ const (
 	// pushTimeout bounds one run of zoekt-git-index. A run without delta mode takes as
 	// long as an import.
 	pushTimeout = 10 * time.Minute
-	// wordTimeout bounds the wait for one word after it was indexed or pushed, so that a
-	// server that never shows it does not block the other programs.
-	wordTimeout = time.Minute
 	// pushPoll is the pause between two queries for the new word. It is short compared
 	// with a push and long compared with a query.
 	pushPoll = 2 * time.Millisecond
@@ -52,34 +49,6 @@ func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err er
 	return pushes, before, nil
 }
 
-// moveBranch fetches one prepared commit into a clone, as a push does.
-func (b *bench) moveBranch(ctx context.Context, clone string, p corpus.Push) error {
-	return gitCommand(ctx, clone, "fetch", "--quiet", "--no-tags", corpus.PushPath(b.Corpora, "linux"),
-		"+refs/heads/"+p.Branch+":refs/heads/"+corpus.Branch)
-}
-
-// waitForWord searches until word is found and returns the time since start.
-func waitForWord(ctx context.Context, s engine.Searcher, word string, start time.Time) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
-	defer cancel()
-	ticker := time.NewTicker(pushPoll)
-	defer ticker.Stop()
-	for {
-		answer, err := s.Search(ctx, engine.Request{Text: word, Limit: 1})
-		if err != nil {
-			return 0, fmt.Errorf("wait for %s: %w", word, err)
-		}
-		if answer.Matches > 0 {
-			return time.Since(start), nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("wait for %s: %w", word, ctx.Err())
-		case <-ticker.C:
-		}
-	}
-}
-
 // pushQuarry delivers each commit as a signed webhook.
 func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]pushFigure, error) {
 	var figures []pushFigure
@@ -92,17 +61,17 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 		if err := b.quarryLedger.put(pushedKey, before+i+1); err != nil {
 			return figures, err
 		}
-		if err := b.moveBranch(ctx, clone, p); err != nil {
+		if err := p.Fetch(ctx, b.Corpora, "linux", clone); err != nil {
 			return figures, err
 		}
 		start := time.Now()
 		if err := server.Push(ctx, "linux", "refs/heads/"+corpus.Branch, p.Before, p.Commit); err != nil {
 			return figures, err
 		}
-		searchable, err := waitForWord(ctx, server, p.Word, start)
-		if err != nil {
+		if err := engine.AwaitWord(ctx, server, p.Word, pushPoll); err != nil {
 			return figures, err
 		}
+		searchable := time.Since(start)
 		figures = append(figures, pushFigure{Searchable: searchable})
 		b.Log("quarry: %s searchable after %s", p.Branch, searchable.Round(time.Millisecond))
 	}
@@ -144,7 +113,7 @@ func (b *bench) pushZoekt(ctx context.Context, server *lazyZoekt, f *figures) er
 
 func (b *bench) pushOneZoekt(ctx context.Context, server *lazyZoekt, p corpus.Push, delta bool) (pushFigure, error) {
 	clone := b.linuxClone("zoekt")
-	if err := b.moveBranch(ctx, clone, p); err != nil {
+	if err := p.Fetch(ctx, b.Corpora, "linux", clone); err != nil {
 		return pushFigure{}, err
 	}
 	start := time.Now()
@@ -154,6 +123,6 @@ func (b *bench) pushOneZoekt(ctx context.Context, server *lazyZoekt, p corpus.Pu
 	if err != nil {
 		return pushFigure{}, err
 	}
-	searchable, err := waitForWord(ctx, server, p.Word, start)
-	return pushFigure{Indexed: usage.Wall, Searchable: searchable}, err
+	err = engine.AwaitWord(ctx, server, p.Word, pushPoll)
+	return pushFigure{Indexed: usage.Wall, Searchable: time.Since(start)}, err
 }

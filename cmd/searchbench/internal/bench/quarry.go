@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
 func (b *bench) quarryData() string { return filepath.Join(b.Work, "quarry-data") }
@@ -44,13 +45,13 @@ func (b *bench) measureQuarry(ctx context.Context) *figures {
 }
 
 func (b *bench) askQuarry(ctx context.Context, f *figures, server *engine.QuarryServer) {
-	s := &source{name: "quarry", searcher: server, translate: quarryRequest, ledger: b.quarryLedger}
+	s := &source{name: "quarry", searcher: server, translate: engine.QuarryRequest, ledger: b.quarryLedger}
 	var err error
 	if b.takesStep(StepSuite) {
 		f.plain.suite = b.askAll(ctx, s, "suite", b.Queries, b.Runs)
 		m := server.Memory()
 		f.memory = memoryFigure{m.ResidentBytes, m.AnonymousBytes}
-		if f.diskBytes, err = diskBytes(b.quarryData(), filepath.Join(b.quarryData(), "mirrors")); err != nil {
+		if f.diskBytes, err = machine.DiskBytes(b.quarryData(), filepath.Join(b.quarryData(), "mirrors")); err != nil {
 			b.noteMissing("quarry's bytes on disk: %v", err)
 		}
 	}

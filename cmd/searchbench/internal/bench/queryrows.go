@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -128,15 +129,15 @@ func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 		share float64
 	}{{"p50", 0.5}, {"p99", 0.99}} {
 		row := report.Row{Figure: fmt.Sprintf("rare literal, %s of %d answers", q.name, len(ours)), Reach: reachFactor(goalRareFactor) + " of the better"}
-		z := quantileDuration(plain, q.share)
-		if other := quantileDuration(re2, q.share); z == 0 || (other > 0 && other < z) {
+		z := stat.Quantile(plain, q.share)
+		if other := stat.Quantile(re2, q.share); z == 0 || (other > 0 && other < z) {
 			z = other
 		}
 		if z > 0 {
-			row.Zoekt = fmt.Sprintf("%s default, %s RE2", report.Milliseconds(quantileDuration(plain, q.share)), report.Milliseconds(quantileDuration(re2, q.share)))
+			row.Zoekt = fmt.Sprintf("%s default, %s RE2", report.Milliseconds(stat.Quantile(plain, q.share)), report.Milliseconds(stat.Quantile(re2, q.share)))
 		}
-		row.Quarry = report.Milliseconds(quantileDuration(ours, q.share))
-		rows = append(rows, compareRow(row, float64(z), float64(quantileDuration(ours, q.share)), goalRareFactor))
+		row.Quarry = report.Milliseconds(stat.Quantile(ours, q.share))
+		rows = append(rows, compareRow(row, float64(z), float64(stat.Quantile(ours, q.share)), goalRareFactor))
 	}
 	return rows
 }

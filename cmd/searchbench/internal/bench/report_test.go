@@ -7,10 +7,11 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-func newTiming(d ...time.Duration) timing { return timing{Median: medianDuration(d), All: d} }
+func newTiming(d ...time.Duration) timing { return timing{Median: stat.Median(d), All: d} }
 
 // testedBench returns results that are better than most goals, slower in one class and
 // one scan, and without pushes of zoekt.

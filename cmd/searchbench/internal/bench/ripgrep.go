@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -49,7 +50,7 @@ func (b *bench) timeRipgrep(ctx context.Context, q suite.Query, trees map[string
 			t.Matches += n
 		}
 	}
-	t.First, t.Median, t.All = all[0], medianDuration(all[1:]), all[1:]
+	t.First, t.Median, t.All = all[0], stat.Median(all[1:]), all[1:]
 	b.Log("ripgrep: %-26s first %9s median %9s, %d matches in %d files", q.Name, t.First.Round(time.Millisecond), t.Median.Round(time.Millisecond), t.Matches, t.Files)
 	return t
 }

@@ -205,7 +205,7 @@ func (b *bench) cloneLinux(ctx context.Context, program string) error {
 	if err := os.MkdirAll(filepath.Dir(clone), 0o755); err != nil {
 		return err
 	}
-	return gitCommand(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(b.Corpora, "linux"), clone)
+	return corpus.RunGit(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(b.Corpora, "linux"), clone)
 }
 
 // repositoryPaths returns the bare repositories of a set for one program, by name.

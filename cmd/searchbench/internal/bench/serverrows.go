@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 // scanRows compares each scan with ripgrep, and with zoekt if there is a goal for it.
@@ -171,14 +172,14 @@ func pushRow(zoekt, quarry *figures) report.Row {
 		ours = append(ours, p.Searchable)
 	}
 	if len(delta) > 0 {
-		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(medianDuration(delta)),
-			report.Milliseconds(quantileDuration(delta, 0.99)), report.Milliseconds(medianDuration(indexed)))
+		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(stat.Median(delta)),
+			report.Milliseconds(stat.Quantile(delta, 0.99)), report.Milliseconds(stat.Median(indexed)))
 	}
 	if zoekt.normalPush != nil {
 		row.Zoekt += "; normal mode " + report.Milliseconds(zoekt.normalPush.Searchable)
 	}
 	if len(ours) > 0 {
-		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(medianDuration(ours)), report.Milliseconds(quantileDuration(ours, 0.99)))
+		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(stat.Median(ours)), report.Milliseconds(stat.Quantile(ours, 0.99)))
 	}
-	return compareRow(row, float64(medianDuration(indexed)), float64(medianDuration(ours)), 1)
+	return compareRow(row, float64(stat.Median(indexed)), float64(stat.Median(ours)), 1)
 }

@@ -26,16 +26,16 @@ func TestHeavyMix(t *testing.T) {
 		t.Errorf("%v", mix)
 	}
 	f := &fake{times: []time.Duration{time.Millisecond}}
-	load := measureRounds(context.Background(), f, mix, zoektRequest, 0)
+	load := measureRounds(context.Background(), f, mix, engine.ZoektRequest, 0)
 	if load.Queries != len(mix) || f.asked.Load() != int64(len(mix)) || load.Errors != 0 || load.perSecond() <= 0 {
 		t.Errorf("%+v after %d questions, want %d in one round", load, f.asked.Load(), len(mix))
 	}
 	f = &fake{times: []time.Duration{1}}
-	if load := measureRounds(context.Background(), f, mix, zoektRequest, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
+	if load := measureRounds(context.Background(), f, mix, engine.ZoektRequest, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
 		t.Errorf("%d queries, want whole rounds of %d", load.Queries, len(mix))
 	}
 	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
-	if load := measureRounds(context.Background(), f, mix, zoektRequest, 0); load.Queries != 0 || load.Errors != len(mix) {
+	if load := measureRounds(context.Background(), f, mix, engine.ZoektRequest, 0); load.Queries != 0 || load.Errors != len(mix) {
 		t.Errorf("failing server: %+v", load)
 	}
 }
@@ -54,7 +54,7 @@ func (m *moody) Search(_ context.Context, q engine.Request) (engine.Answer, erro
 
 func TestCountLists(t *testing.T) {
 	m := &moody{}
-	f, err := countLists(context.Background(), &source{searcher: m, translate: zoektRequest}, suite.Query{Text: "x", Limit: 100})
+	f, err := countLists(context.Background(), &source{searcher: m, translate: engine.ZoektRequest}, suite.Query{Text: "x", Limit: 100})
 	if err != nil || f != (stableFigure{Lists: 3, Matches: stableRequests, FilesRead: 2 * stableRequests}) || m.asked != stableRequests {
 		t.Errorf("%+v %v after %d questions", f, err, m.asked)
 	}
@@ -84,11 +84,11 @@ func TestFirstAnswerWaitsForTheWholeAnswer(t *testing.T) {
 // TestRareQuery checks that the rare literal is chosen from the measured sets.
 func TestRareQuery(t *testing.T) {
 	b := &bench{Options: Options{Extra: []suite.Query{{Class: suite.ClassSymbolExact, Text: "s"}, {Class: suite.ClassRare, Text: "a"}, {Class: suite.ClassRare, Text: "b"}}}}
-	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, zoektRequest)
+	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, engine.ZoektRequest)
 	if err != nil || q.Text != "b" || n != 3 {
 		t.Errorf("%+v %d %v, want the second rare one", q, n, err)
 	}
-	if _, _, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 9}, zoektRequest); !errors.Is(err, errNoRareQuery) {
+	if _, _, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 9}, engine.ZoektRequest); !errors.Is(err, errNoRareQuery) {
 		t.Errorf("%v, want errNoRareQuery", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestLoadNeedsAMix(t *testing.T) {
 	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
 	b.Queries = []suite.Query{{Text: "a", Mix: suite.MixNone}}
 	f, a := &fake{times: []time.Duration{1}}, &answers{}
-	b.askLoads(context.Background(), &source{name: "zoekt", searcher: f, translate: zoektRequest, ledger: b.zoektLedger}, a)
+	b.askLoads(context.Background(), &source{name: "zoekt", searcher: f, translate: engine.ZoektRequest, ledger: b.zoektLedger}, a)
 	if len(b.absent) != 1 || f.asked.Load() != 0 || a.load != nil {
 		t.Errorf("%q after %d questions, want it said", b.absent, f.asked.Load())
 	}
@@ -167,7 +167,7 @@ func (s *slowStart) Stream(context.Context, engine.Request) (engine.Streamed, er
 
 func TestAskStream(t *testing.T) {
 	s := &slowStart{}
-	f, err := askStream(context.Background(), s, suite.Query{Text: "x"}, quarryRequest, 3)
+	f, err := askStream(context.Background(), s, suite.Query{Text: "x"}, engine.QuarryRequest, 3)
 	if err != nil || f != (streamFigure{Query: "x", First: 3, Whole: 30, Chunks: 2}) || s.asked != 4 {
 		t.Errorf("%+v %v after %d questions, want medians without the first", f, err, s.asked)
 	}

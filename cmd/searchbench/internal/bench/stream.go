@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -50,6 +51,6 @@ func askStream(ctx context.Context, s streamer, q suite.Query, translate transla
 			first, whole, f.Chunks = append(first, answer.First), append(whole, answer.Whole), answer.Chunks
 		}
 	}
-	f.First, f.Whole = medianDuration(first), medianDuration(whole)
+	f.First, f.Whole = stat.Median(first), stat.Median(whole)
 	return f, nil
 }

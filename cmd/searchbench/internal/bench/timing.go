@@ -2,12 +2,11 @@ package bench
 
 import (
 	"context"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -25,7 +24,7 @@ func (t timing) isMeasured() bool { return t.err == nil && t.Median > 0 }
 
 // p99 returns the 99th percentile, which is the slowest run if there are fewer than a
 // hundred.
-func (t timing) p99() time.Duration { return quantileDuration(t.All, 0.99) }
+func (t timing) p99() time.Duration { return stat.Quantile(t.All, 0.99) }
 
 // defaultQueryBudget bounds all runs of one query, so that a query of ten seconds is not
 // run six times.
@@ -33,18 +32,6 @@ const defaultQueryBudget = 40 * time.Second
 
 // translator translates a query for one program.
 type translator func(suite.Query) engine.Request
-
-func zoektRequest(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
-
-// quarryRequest translates a query with zoekt's semantics: a term with capital letters is
-// case-sensitive.
-func quarryRequest(q suite.Query) engine.Request {
-	text, form := q.Quarry()
-	if form == suite.FormSearch && !strings.Contains(text, "case:") {
-		text = "case:auto " + text
-	}
-	return engine.Request{Text: text, Limit: q.Limit, Repositories: form == suite.FormRepositories}
-}
 
 // measureQuery runs a query once to warm up and then runs times, within the budget. If
 // the warm-up takes half of the budget, it is the measurement: caches do not speed up
@@ -66,43 +53,20 @@ func measureQuery(ctx context.Context, s engine.Searcher, request engine.Request
 		spent += answer.Elapsed
 		t.All = append(t.All, answer.Elapsed)
 	}
-	t.Median = medianDuration(t.All)
+	t.Median = stat.Median(t.All)
 	return t
-}
-
-func medianDuration(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	sorted := slices.Clone(d)
-	slices.Sort(sorted)
-	return sorted[len(sorted)/2]
-}
-
-// quantileDuration returns the q-quantile of the sorted durations d.
-func quantileDuration(d []time.Duration, q float64) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	sorted := slices.Clone(d)
-	slices.Sort(sorted)
-	return sorted[min(len(sorted)-1, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
 // geometricMean returns the geometric mean of the medians of the timings that keep
 // accepts, or 0 if there are none.
 func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
-	sum, n := 0.0, 0
+	var medians []time.Duration
 	for i, t := range timings {
 		if t.isMeasured() && keep(i) {
-			sum += math.Log(float64(t.Median))
-			n++
+			medians = append(medians, t.Median)
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return time.Duration(math.Exp(sum / float64(n)))
+	return stat.GeometricMean(medians)
 }
 
 // fasterTimings returns for each query the faster timing of two engines of the same

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
 // measureZoekt runs all steps on zoekt, with two servers over one index, one after the
@@ -16,7 +17,7 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 		return f
 	}
 	if b.takesStep(StepSuite) {
-		if f.diskBytes, err = recallOrMeasure(b.zoektLedger, "disk", func() (int64, error) { return diskBytes(b.zoektIndex()) }); err != nil {
+		if f.diskBytes, err = recallOrMeasure(b.zoektLedger, "disk", func() (int64, error) { return machine.DiskBytes(b.zoektIndex()) }); err != nil {
 			b.noteMissing("zoekt's bytes on disk: %v", err)
 		}
 	}
@@ -42,7 +43,7 @@ func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 		return b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosenRepositories()), re2)
 	}}
 	defer b.stopServer("zoekt-webserver", server.stop)
-	s, a := &source{name: "zoekt", searcher: server, translate: zoektRequest, ledger: b.zoektLedger}, &f.plain
+	s, a := &source{name: "zoekt", searcher: server, translate: engine.ZoektRequest, ledger: b.zoektLedger}, &f.plain
 	if re2 {
 		s.name, a = "zoekt-re2", &f.re2
 	}

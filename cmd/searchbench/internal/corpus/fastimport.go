@@ -32,6 +32,12 @@ func gitCommand(dir string, args ...string) command {
 	return command{dir: dir, env: gitEnv, args: append([]string{"git"}, args...)}
 }
 
+// RunGit runs a git command in a directory, without the settings of the user and the
+// machine.
+func RunGit(ctx context.Context, dir string, args ...string) error {
+	return gitCommand(dir, args...).run(ctx)
+}
+
 // initBare creates an empty bare repository whose HEAD is Branch.
 func initBare(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {

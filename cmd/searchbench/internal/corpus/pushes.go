@@ -23,6 +23,12 @@ const (
 	maxEditedBytes = 128 << 10
 )
 
+// Fetch moves Branch of a clone of OUT/git/NAME.git to the prepared commit, as a push
+// does.
+func (p Push) Fetch(ctx context.Context, out, name, clone string) error {
+	return RunGit(ctx, clone, "fetch", "--quiet", "--no-tags", PushPath(out, name), "+refs/heads/"+p.Branch+":refs/heads/"+Branch)
+}
+
 // preparePushes writes n commits to the repository side, which borrows the objects of
 // bare.
 func preparePushes(ctx context.Context, bare, side, tree, name string, files []file, n int) ([]Push, error) {

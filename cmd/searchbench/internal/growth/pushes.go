@@ -13,7 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 const (
@@ -27,9 +27,8 @@ const (
 	// minEditedBytes and maxEditedBytes bound the files that are edited: ordinary
 	// sources.
 	minEditedBytes, maxEditedBytes = 2 << 10, 64 << 10
-	// pushPoll is the pause between two queries for a word. pushTimeout bounds the wait.
-	pushPoll    = 2 * time.Millisecond
-	pushTimeout = time.Minute
+	// pushPoll is the pause between two queries for a word.
+	pushPoll = 2 * time.Millisecond
 	// logEvery is the number of pushes between two progress messages.
 	logEvery = 500
 	// lookEvery is the number of pushes between two checks of the number of segments.
@@ -113,22 +112,8 @@ func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int
 	if err := s.Push(ctx, pushedName, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {
 		return 0, err
 	}
-	for {
-		answer, err := s.Search(ctx, engine.Request{Text: h.words[n], Limit: 1})
-		if err != nil {
-			return 0, fmt.Errorf("wait for %s: %w", h.words[n], err)
-		}
-		took := time.Since(start)
-		if answer.Matches > 0 {
-			return took, nil
-		}
-		if took > pushTimeout {
-			return 0, fmt.Errorf("%s is not found after %s", h.words[n], pushTimeout)
-		}
-		if err := clock.Sleep(ctx, pushPoll); err != nil {
-			return 0, err
-		}
-	}
+	err := engine.AwaitWord(ctx, s, h.words[n], pushPoll)
+	return time.Since(start), err
 }
 
 // pushFigures holds the times from delivery until the word is found.
@@ -289,7 +274,7 @@ func (g *growth) pushAged(ctx context.Context, h *history, s *stage, f *pushFigu
 		f.MaxSegments = max(f.MaxSegments, m["quarry_places_segments"])
 	}
 	if (n+1)%logEvery == 0 {
-		g.Log("%d pushes, the last %d in %s each", n+1, logEvery, medianDuration(f.Times[n+1-logEvery:]))
+		g.Log("%d pushes, the last %d in %s each", n+1, logEvery, stat.Median(f.Times[n+1-logEvery:]))
 	}
 	return nil
 }

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"syscall"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 // stage is one size of an experiment: a data directory and its measurements.
@@ -80,41 +77,12 @@ func (g *growth) readState(ctx context.Context, s *stage) error {
 		return err
 	}
 	memory := s.server.Memory()
-	disk, err := diskBytes(s.data, filepath.Join(s.data, "mirrors"))
+	disk, err := machine.DiskBytes(s.data, filepath.Join(s.data, "mirrors"))
 	s.state = serverState{
 		residentBytes: memory.ResidentBytes, anonymousBytes: memory.AnonymousBytes, diskBytes: disk,
 		segments: m["quarry_places_segments"], tables: m["quarry_store_tables"], metrics: m,
 	}
 	return err
-}
-
-// diskBytes returns the disk usage of the files below root. It counts a file with several
-// names once.
-func diskBytes(root string, skip ...string) (int64, error) {
-	type inode struct{ device, number uint64 }
-	seen := map[inode]bool{}
-	total := int64(0)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && slices.Contains(skip, path) {
-			return filepath.SkipDir
-		}
-		var info fs.FileInfo
-		if err == nil {
-			info, err = entry.Info()
-		}
-		if errors.Is(err, fs.ErrNotExist) { // removed in the meantime
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); ok && !seen[inode{stat.Dev, stat.Ino}] {
-			seen[inode{stat.Dev, stat.Ino}] = true
-			total += stat.Blocks * 512
-		}
-		return nil
-	})
-	return total, err
 }
 
 // askAll sends every query rounds times to all stages, in turn.
@@ -145,21 +113,11 @@ func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*sta
 
 // geometricMean returns the geometric mean of the medians of a kind.
 func (s *stage) geometricMean(k int) time.Duration {
-	sum := 0.0
+	var medians []time.Duration
 	for _, times := range s.answers[k] {
-		sum += math.Log(float64(medianDuration(times)))
+		medians = append(medians, stat.Median(times))
 	}
-	return time.Duration(math.Exp(sum / float64(max(len(s.answers[k]), 1))))
-}
-
-func medianDuration(times []time.Duration) time.Duration { return quantileDuration(times, 0.5) }
-
-func quantileDuration(times []time.Duration, q float64) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+	return stat.GeometricMean(medians)
 }
 
 // measureStart kills the server of a stage and measures the time from the start of the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
 // addInputs adds a description of the measured data to the report.
@@ -41,8 +42,8 @@ func stageTable(title string, kinds []questionKind, stages []*stage) report.Tabl
 		row(kinds[k].name, func(s *stage) float64 { return s.geometricMean(k).Seconds() * 1e3 }, formatMilliseconds)
 	}
 	if len(stages[0].starts) > 0 {
-		row("start after kill → first right answer", func(s *stage) float64 { return medianDuration(s.starts).Seconds() * 1e3 }, formatMilliseconds)
-		row("the same, files out of the page cache", func(s *stage) float64 { return medianDuration(s.cold).Seconds() * 1e3 }, formatMilliseconds)
+		row("start after kill → first right answer", func(s *stage) float64 { return stat.Median(s.starts).Seconds() * 1e3 }, formatMilliseconds)
+		row("the same, files out of the page cache", func(s *stage) float64 { return stat.Median(s.cold).Seconds() * 1e3 }, formatMilliseconds)
 	}
 	row("resident memory, MiB", func(s *stage) float64 { return float64(s.state.residentBytes) / (1 << 20) }, formatCount)
 	row("without mapped files, MiB", func(s *stage) float64 { return float64(s.state.anonymousBytes) / (1 << 20) }, formatCount)
@@ -72,7 +73,7 @@ func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 		t.Rows = append(t.Rows, []string{figure, fmt.Sprintf(format, args...)})
 	}
 	times := func(figure string, list []time.Duration) {
-		row(figure+": p50, p99", "%s, %s", report.Milliseconds(medianDuration(list)), report.Milliseconds(quantileDuration(list, 0.99)))
+		row(figure+": p50, p99", "%s, %s", report.Milliseconds(stat.Median(list)), report.Milliseconds(stat.Quantile(list, 0.99)))
 	}
 	n, ends := len(f.Times), min(endPushes, len(f.Times))
 	row("pushes", "%d", n)

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
@@ -98,7 +99,7 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 		p := b.measurePhase(ctx, phase.name, phase.loads)
 		r.Phases = append(r.Phases, p)
 		o.Log("hooks under %s: p50 %s, p99 %s, slowest %s of %d, %d failed, server's means %s, append %s, sync %s, load did %d, load average %s", p.Name,
-			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), len(p.Waited), p.Failed,
+			p.quantile(0.5), p.quantile(0.99), p.quantile(1), len(p.Waited), p.Failed,
 			p.Received.Round(time.Millisecond/10), p.Appended.Round(time.Millisecond/10), p.Synced.Round(time.Millisecond/10), p.Work, p.Load)
 	}
 	b.mu.Lock()
@@ -243,11 +244,9 @@ func (b *bench) forgeLoad(size int) load {
 	}
 }
 
-func sortedQuantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(100 * time.Microsecond)
+// quantile returns a quantile of the times, rounded for a report.
+func (p *Phase) quantile(q float64) time.Duration {
+	return stat.Quantile(p.Waited, q).Round(100 * time.Microsecond)
 }
 
 // Markdown returns the phases as a table.
@@ -255,7 +254,7 @@ func (r Result) Markdown() string {
 	out := "| load | deliveries | p50 | p99 | slowest | not 202 | load average |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 	for _, p := range r.Phases {
 		out += fmt.Sprintf("| %s | %d | %s | %s | %s | %d | %s |\n", p.Name, len(p.Waited)+p.Failed,
-			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), p.Failed, p.Load)
+			p.quantile(0.5), p.quantile(0.99), p.quantile(1), p.Failed, p.Load)
 	}
 	return out
 }

@@ -39,3 +39,27 @@ func TestDropFiles(t *testing.T) {
 		t.Error("a folder that is not there is cold")
 	}
 }
+
+func TestDiskBytesCountsLinksOnce(t *testing.T) {
+	dir := t.TempDir()
+	data := make([]byte, 100_000)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	for _, path := range []string{"a/one", "mirrors/two"} {
+		full := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "a/one"), filepath.Join(dir, "a/link")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := DiskBytes(dir, filepath.Join(dir, "mirrors"))
+	if err != nil || got < 100_000 || got > 130_000 {
+		t.Errorf("%d bytes %v, want one file of 100000 and two folders", got, err)
+	}
+}
