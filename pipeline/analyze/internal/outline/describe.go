@@ -60,13 +60,15 @@ type describer struct {
 	line    uint32
 	at      int
 	columns uint32
+
+	signature []byte // buffer of oneLine
 }
 
 func (d *describer) describe(s code.Symbol, bodyEnd int) code.Definition {
 	out := code.Definition{Symbol: s, Column: d.column(s)}
 	start := d.declarationStart(int(s.Offset))
 	stop := d.signatureEnd(int(s.Offset)+len(s.Name), bodyEnd)
-	out.Signature = oneLine(d.text[start:stop])
+	out.Signature = d.oneLine(d.text[start:stop])
 	if bodyEnd > stop {
 		out.BodyStart, out.BodyEnd = uint32(stop), uint32(bodyEnd)
 	}
@@ -181,15 +183,35 @@ func (d *describer) signatureEnd(from, bodyEnd int) int {
 }
 
 // oneLine returns text on one line, at most MaxSignatureBytes, without the characters
-// that separate it from its body.
-func oneLine(text []byte) string {
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")
-	s = strings.TrimRight(s, " ,:=")
-	for len(s) > code.MaxSignatureBytes {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
+// that separate it from its body. A run of blanks becomes one blank, and a run of bytes
+// that are not UTF-8 one U+FFFD.
+func (d *describer) oneLine(text []byte) string {
+	out := d.signature[:0]
+	blank, invalid := false, false
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		i += n
+		wasInvalid := invalid
+		invalid = r == utf8.RuneError && n == 1
+		switch {
+		case unicode.IsSpace(r):
+			blank = true
+		case invalid && wasInvalid:
+		default:
+			if blank && len(out) > 0 {
+				out = append(out, ' ')
+			}
+			blank = false
+			out = utf8.AppendRune(out, r)
+		}
 	}
-	return s
+	d.signature = out
+	out = bytes.TrimRight(out, " ,:=")
+	end := min(len(out), code.MaxSignatureBytes)
+	for end < len(out) && !utf8.RuneStart(out[end]) {
+		end--
+	}
+	return string(out[:end])
 }
 
 // isDeclaration reports whether a symbol is declared without a body.
@@ -212,7 +234,7 @@ var visibilities = map[string]string{
 
 // visibility returns the visibility of a symbol whose declaration begins with head.
 func (d *describer) visibility(s code.Symbol, head []byte) string {
-	for _, w := range bytes.FieldsFunc(head, func(r rune) bool { return !unicode.IsLetter(r) }) {
+	for w := range bytes.FieldsFuncSeq(head, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if v := visibilities[string(w)]; v != "" {
 			if v == "public" && bytes.Contains(head, []byte("pub(")) {
 				return "internal"

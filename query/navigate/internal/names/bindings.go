@@ -292,7 +292,7 @@ func (f *File) readPlainAssignment(i int) {
 		return // a keyword argument or a default
 	}
 	first := i
-	for first > 0 && !f.tokens[first].newline && !f.is(first-1, ";") && i-first < 2*maxElements {
+	for first > 0 && !f.tokens[first].newline && !f.is(first-1, ";") && i-first < 2*maxElements && f.step() {
 		first--
 	}
 	from, to := f.scopeStart(first), f.scopeEnd(first)
@@ -300,7 +300,7 @@ func (f *File) readPlainAssignment(i int) {
 		f.bind(first, from, to, value{typeAt: first + 2, exprAt: i + 1}, false)
 		return
 	}
-	for k := first; k < i; k++ {
+	for k := i - 1; k >= first; k-- {
 		if f.is(k, "=") {
 			first = k + 1
 		}

@@ -1,13 +1,14 @@
 package names_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -72,39 +73,26 @@ func TestAnyText(t *testing.T) {
 	}
 }
 
-// TestHostile reads large repetitive texts: the time must grow linearly with their size.
+// TestHostile reads large repetitive texts: the cost must grow linearly with their size.
 func TestHostile(t *testing.T) {
 	for _, language := range languages {
 		for _, piece := range []string{
 			"(", "{", "[", "<", "a.", "f(", "a := ", "a = ", "a, ", "def f(a):\n ", "for x in ", "func f(a int) {\n", "class A {\n", "let a = ", "if a {", "(a) => ", "x: ", "|a| ",
 			"new A<", "import a\n", "from a import b\n", "use a::{", "return ", "\n", "  \n a = b\n", "case ", "a[", "lambda a: ", "List<A> a = ", "a as ", "*a", "{a: ",
+			"x def f(a): ", "var a, b = ", "a, b = c ", "(a b, ", "<A> a(",
 		} {
-			text := strings.Repeat(piece, 60_000/len(piece))
-			took := readAll(language, text)
-			for n := 0; n < 2 && took > maxTime; n++ { // another program may have used the processor
-				took = min(took, readAll(language, text))
-			}
-			if took > maxTime {
-				t.Errorf("%s: %.20q of %d bytes took %s", language, piece, len(text), took.Round(time.Millisecond))
-			}
+			clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %.20q", language, piece), 60_000, func(size int) {
+				text := strings.Repeat(piece, size/len(piece))
+				f := read(language, text)
+				for n := range 20 {
+					if i, ok := f.TokenFrom(n * len(text) / 20); ok {
+						useAll(f, i)
+					}
+				}
+			})
 		}
 	}
 }
-
-// readAll returns how long reading a text takes.
-func readAll(language code.Language, text string) time.Duration {
-	start := time.Now()
-	f := read(language, text)
-	for n := range 20 {
-		if i, ok := f.TokenFrom(n * len(text) / 20); ok {
-			useAll(f, i)
-		}
-	}
-	return time.Since(start)
-}
-
-// maxTime is about ten times the time that an idle machine takes for 60 kB.
-const maxTime = time.Second
 
 func TestOffset(t *testing.T) {
 	text := []byte("ab\nçd\n\nx")

@@ -43,9 +43,11 @@ func (f *File) lineStart(i int) int { return int(f.lines.start[min(i, len(f.toke
 
 // indentation holds the positions of statements and blocks in an indented language.
 type indentation struct {
-	start  []int32       // for each token, the first token of its statement
-	around []int32       // for each first token, the keyword of the enclosing function or class
-	ends   map[int32]int // for the first token of a function or class, the token after it
+	start  []int32 // for each token, the first token of its statement
+	around []int32 // for each first token, the keyword of the enclosing function or class
+	// ends holds for each first token the token after its statement or, of a function or
+	// class, after its block.
+	ends []int32
 }
 
 // readIndentation finds the statements and blocks.
@@ -55,14 +57,15 @@ func (f *File) readIndentation() {
 		first, word int32
 	}
 	var open []block
-	l := indentation{start: make([]int32, len(f.tokens)), around: make([]int32, len(f.tokens)), ends: map[int32]int{}}
+	l := indentation{start: make([]int32, len(f.tokens)), around: make([]int32, len(f.tokens)), ends: make([]int32, len(f.tokens))}
 	start := int32(0)
 	for i := range f.tokens {
 		if i == 0 || f.tokens[i].newline && f.tokens[i].around < 0 && f.pairOf(i) >= i { // not a closing bracket
+			l.ends[start] = int32(i)
 			start = int32(i)
 			column := f.column(i)
 			for len(open) > 0 && open[len(open)-1].column >= column {
-				l.ends[open[len(open)-1].first] = i
+				l.ends[open[len(open)-1].first] = int32(i)
 				open = open[:len(open)-1]
 			}
 			l.around[i] = -1
@@ -79,8 +82,9 @@ func (f *File) readIndentation() {
 		}
 		l.start[i] = start
 	}
+	l.ends[start] = int32(len(f.tokens))
 	for _, b := range open {
-		l.ends[b.first] = len(f.tokens)
+		l.ends[b.first] = int32(len(f.tokens))
 	}
 	f.lines = l
 }
@@ -98,19 +102,10 @@ func (f *File) column(i int) int {
 
 const maxColumn = 1000
 
-// blockEnd returns the token after the block of the function or class at token i in an
-// indented language.
+// blockEnd returns the token after the block of the function or class at token i, or after
+// the statement if it begins with another word, in an indented language.
 func (f *File) blockEnd(i int) int {
-	start := f.lineStart(i)
-	if end, ok := f.lines.ends[int32(start)]; ok {
-		return end
-	}
-	for k := start + 1; k < len(f.tokens); k++ {
-		if int(f.lines.start[k]) != start {
-			return k
-		}
-	}
-	return len(f.tokens)
+	return int(f.lines.ends[f.lineStart(i)])
 }
 
 // headerOf returns the keyword of the statement whose header contains token i, such as
