@@ -3,6 +3,7 @@ package outline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -115,8 +117,8 @@ func TestBrokenSource(t *testing.T) {
 	}
 }
 
-// TestLinear repeats nested, unclosed or ambiguous text: twice the text must not take
-// much more than twice the time.
+// TestLinear repeats nested, unclosed or ambiguous text: the cost must grow linearly with
+// the size.
 func TestLinear(t *testing.T) {
 	patterns := []string{
 		"{", "(", "[", "<", "a<", "}", ")", "/", "/[", "`${", "`", "'", "\"", "/*", "#if\n", "#if 0\n", "#else\n", "#endif\n",
@@ -125,16 +127,11 @@ func TestLinear(t *testing.T) {
 		"template<", "a::", "::", "operator", "~", "\\\n", "\n", "  \n", "if x\n", "begin ", "end\n", "a,", "a;", "a b;", "typedef ", "(*",
 		"var (\n", "x {", "x:", "=>", "a => {", "cfg_a!{", "macro_rules! a {", "__attribute__((", "?>", "\r", "={}", "a={},", "f(a)b ", "A(a)\n", "(a)", "a b ", "[a]", "<a>", "f(a) int a;", "a ? b : ", "} a", "class A;", "é", "\xff", "\x00",
 	}
-	const size = 200_000
 	for _, language := range languages {
 		for _, pattern := range patterns {
-			text := bytes.Repeat([]byte(pattern), size/len(pattern))
-			start := time.Now()
-			extractChecked(t, language, text)
-			// Quadratic reading would take minutes; the bound allows for a busy machine.
-			if d := time.Since(start); d > 2*time.Second {
-				t.Errorf("%s: %d bytes of %q take %v", language, len(text), pattern, d)
-			}
+			clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %q", language, pattern), 200_000, func(size int) {
+				extractChecked(t, language, bytes.Repeat([]byte(pattern), size/len(pattern)))
+			})
 		}
 	}
 }
