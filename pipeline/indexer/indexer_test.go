@@ -76,7 +76,7 @@ func newBench(t testing.TB, branches ...string) *bench {
 	}
 	t.Cleanup(func() { _ = b.mirrors.Close() })
 	b.x, err = New(Options{
-		Log: b.log, Mirrors: b.mirrors, Analyzer: analyze.New(analyze.Options{}), Segments: b.store, TempDir: b.dir, Logger: slog.New(slog.DiscardHandler),
+		Log: b.log, Mirrors: b.mirrors, Analyzer: analyze.New(analyze.Options{OutlineTimeout: -1}), Segments: b.store, TempDir: b.dir, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

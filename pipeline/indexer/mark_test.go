@@ -41,7 +41,7 @@ func (b *bench) restart(log Log) *countingLog {
 	counting := &countingLog{Log: log}
 	var err error
 	b.x, err = New(Options{
-		Log: counting, Mirrors: b.mirrors, Analyzer: analyze.New(analyze.Options{}), Segments: b.store, TempDir: b.dir, Logger: slog.New(slog.DiscardHandler),
+		Log: counting, Mirrors: b.mirrors, Analyzer: analyze.New(analyze.Options{OutlineTimeout: -1}), Segments: b.store, TempDir: b.dir, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.t.Fatal(err)

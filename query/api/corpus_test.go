@@ -18,7 +18,7 @@ import (
 // indexedCorpus is the corpus that the tests search: a file with symbols, a word twice in
 // a line, and a path that addresses escape; and a repository without a default branch.
 var indexedCorpus = sync.OnceValue(func() *searchtest.Corpus {
-	analyzer := analyze.New(analyze.Options{})
+	analyzer := analyze.New(analyze.Options{OutlineTimeout: -1})
 	c, err := searchtest.New(func(path string, text []byte) (segment.Document, code.Flags) {
 		r := analyzer.Document(path, text)
 		return segment.Document{Key: code.DocumentKey{Language: r.Language}, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}, r.Flags

@@ -76,7 +76,7 @@ const corpusCommit = code.CommitID("1111111111111111111111111111111111111111")
 func newCorpus(t *testing.T) *corpus {
 	t.Helper()
 	c := &corpus{world: &world{}, texts: map[code.RepositoryID]map[string]source.File{}}
-	analyzer := analyze.New(analyze.Options{})
+	analyzer := analyze.New(analyze.Options{OutlineTimeout: -1})
 	var repositories []searchtest.Repository
 	for i, name := range slices.Sorted(maps.Keys(corpusFiles)) {
 		repo := &search.Repository{IndexedCommit: corpusCommit, Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}}
@@ -192,7 +192,7 @@ func TestTools(t *testing.T) {
 	}
 	s, err := New(Options{
 		Searcher: search.New(search.Options{}), Index: c, Source: browser, Note: c.addRecord,
-		PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{},
+		PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func newServer(t testing.TB, w *world) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Searcher: w, Index: w, Source: browser, Note: w.addRecord, PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{}})
+	s, err := New(Options{Searcher: w, Index: w, Source: browser, Note: w.addRecord, PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func symbolsOf(s source) []code.Symbol {
 // TestEngine checks the results of the query tree with the real engine.
 func TestEngine(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{})
+	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
 	for _, tc := range []struct {
 		request                 navigate.Request
 		definitions, references string
@@ -150,7 +150,7 @@ func TestEngine(t *testing.T) {
 // nothing.
 func TestEngineNotices(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{})
+	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
 	for _, tc := range []struct {
 		request navigate.Request
 		want    string

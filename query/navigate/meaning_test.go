@@ -67,7 +67,7 @@ func (c *scripted) view(t *testing.T) *corpus {
 	if c.corpus != nil {
 		return c.corpus
 	}
-	analyzer := analyze.New(analyze.Options{})
+	analyzer := analyze.New(analyze.Options{OutlineTimeout: -1})
 	b := segment.NewBuilder(segment.Options{Seed: []byte("meaning")})
 	c.corpus = &corpus{refs: []code.Ref{"refs/heads/main"}}
 	numbers := map[string]uint32{}

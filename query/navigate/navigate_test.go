@@ -58,7 +58,7 @@ func TestQueries(t *testing.T) {
 		{navigate.Request{Symbol: "x", Revision: "HEAD"}, `case:yes sym:\bx\b`, ``},
 	} {
 		var s recorder
-		n := navigate.New(&s, analyze.Outline{})
+		n := navigate.New(&s, analyze.Outline{Timeout: -1})
 		if _, err := n.Definitions(t.Context(), refs{}, tc.request); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestNotices(t *testing.T) {
 	} {
 		tc.request.Symbol = "Foo"
 		s := recorder{result: search.Result{Notices: tc.found}}
-		r, err := navigate.New(&s, analyze.Outline{}).Definitions(t.Context(), refs{}, tc.request)
+		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, tc.request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestRevisionIsExact(t *testing.T) {
 		{"mai", ""},
 	} {
 		var s recorder
-		if _, err := navigate.New(&s, analyze.Outline{}).References(t.Context(), refs{names: names}, navigate.Request{Symbol: "x", Revision: tc.revision}); err != nil {
+		if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).References(t.Context(), refs{names: names}, navigate.Request{Symbol: "x", Revision: tc.revision}); err != nil {
 			t.Fatal(err)
 		}
 		_, got, _ := s.view.Revisions(t.Context(), all)
@@ -147,13 +147,13 @@ func TestRefuses(t *testing.T) {
 		{Symbol: "x", Repository: strings.Repeat("x", code.MaxNameBytes+1)},
 	} {
 		var s recorder
-		if _, err := navigate.New(&s, analyze.Outline{}).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
+		if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
 			t.Errorf("%+v: %v, want %v", r, err, navigate.ErrInvalid)
 		}
 	}
 	broken := errors.New("disk")
 	s := recorder{err: broken}
-	if _, err := navigate.New(&s, analyze.Outline{}).Definitions(t.Context(), refs{}, navigate.Request{Symbol: "x"}); !errors.Is(err, broken) {
+	if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, navigate.Request{Symbol: "x"}); !errors.Is(err, broken) {
 		t.Errorf("the search's error is lost: %v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestMatches(t *testing.T) {
 			{Path: "p", Chunks: []search.Chunk{chunkOf(tc.content, tc.pattern, 100)}},
 			{Path: "name only"},
 		}}}
-		r, err := navigate.New(&s, analyze.Outline{}).References(t.Context(), refs{}, navigate.Request{Symbol: tc.name})
+		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).References(t.Context(), refs{}, navigate.Request{Symbol: tc.name})
 		if err != nil {
 			t.Fatal(err)
 		}
