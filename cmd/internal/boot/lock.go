@@ -53,8 +53,9 @@ func LockDirectory(dir string) (*Directory, error) {
 // LockPath returns the path of the lock file.
 func (d *Directory) LockPath() string { return d.file.Name() }
 
-// Close unlocks the directory.
-func (d *Directory) Close() error { return d.file.Close() }
+// Close unlocks the directory. It does not leave that to the closing of the file, because
+// a program that this process is starting has a copy of the open file until it executes.
+func (d *Directory) Close() error { return errors.Join(unlockFile(d.file), d.file.Close()) }
 
 // Holder describes the process that holds a data directory. Process is 0 if it is
 // unknown.
