@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,10 +30,7 @@ func TestConformance(t *testing.T) {
 			dir := t.TempDir()
 			return func() (eventlog.Log, error) { return Open(dir, Options{Partitions: partitions}) }
 		},
-		// Many times the duration of a sync on a slow disk; waking up takes only
-		// microseconds.
-		Wake:     50 * time.Millisecond,
-		Patience: 20 * time.Second,
+		Bubble: true,
 	})
 }
 

@@ -6,5 +6,5 @@
 //
 // Main types: Driver, Run.
 //
-// The suite waits for events, never for a duration; Driver.Patience bounds each wait.
+// The suite waits for events, never for a duration.
 package eventlogtest

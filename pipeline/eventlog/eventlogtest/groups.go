@@ -58,9 +58,7 @@ func collectTexts(to chan<- string) func(context.Context, eventlog.Assignment) e
 
 func (s *suite) committedOffsets(group string) []event.Offset {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	offsets, err := s.log.Committed(ctx, group, s.topic)
+	offsets, err := s.log.Committed(s.ctx, group, s.topic)
 	s.mustSucceed(err)
 	return offsets
 }
@@ -143,8 +141,6 @@ func (l *holderLedger) setHolder(partition int32, name string) {
 // awaitHolders returns when each member holds the wanted number of partitions.
 func (l *holderLedger) awaitHolders(want map[string]int) {
 	l.s.Helper()
-	ctx, cancel := l.s.patientContext()
-	defer cancel()
 	for {
 		l.mu.Lock()
 		got := map[string]int{}
@@ -158,7 +154,7 @@ func (l *holderLedger) awaitHolders(want map[string]int) {
 		}
 		select {
 		case <-changed:
-		case <-ctx.Done():
+		case <-l.s.ctx.Done():
 			l.s.Fatalf("members hold %v, want %v", got, want)
 		}
 	}

@@ -10,9 +10,7 @@ import (
 )
 
 func (s *suite) noteOffsets(group string, offsets ...event.Offset) error {
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	return s.log.Note(ctx, group, s.topic, offsets)
+	return s.log.Note(s.ctx, group, s.topic, offsets)
 }
 
 func (s *suite) notesAreKept() {

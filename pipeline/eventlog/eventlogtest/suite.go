@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"go.uber.org/goleak"
 )
@@ -18,11 +20,9 @@ type Driver struct {
 	// partitions, and returns a function that opens a log on it. The suite closes a log
 	// before it opens the storage again. New may call t.Cleanup.
 	New func(t *testing.T, partitions int32, topics ...event.Topic) func() (eventlog.Log, error)
-	// Wake bounds the median time from the start of an append to the return of a Next
-	// that waits for it.
-	Wake time.Duration
-	// Patience bounds each wait; a longer one fails the test.
-	Patience time.Duration
+	// Bubble means that the driver can run in a bubble of testing/synctest: it waits for
+	// nothing outside the process.
+	Bubble bool
 }
 
 // Run tests the driver, with one subtest for each guarantee.
@@ -40,7 +40,7 @@ func Run(t *testing.T, d Driver) {
 		{"TopicsAreApart", (*suite).topicsAreApart},
 		{"Reopen", (*suite).offsetsSurviveReopen},
 		{"TailFromOffset", (*suite).tailFromOffset},
-		{"NextWaitsAndWakes", (*suite).nextWaitsAndWakes},
+		{"NextWaits", (*suite).nextWaits},
 		{"Cancel", (*suite).callsAreCanceled},
 		{"HighWater", (*suite).highWater},
 		{"TooLarge", (*suite).tooLarge},
@@ -59,8 +59,13 @@ func Run(t *testing.T, d Driver) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
-			t.Run("log", func(t *testing.T) { test.run(newSuite(t, d)) })
+			t.Run("log", func(t *testing.T) { test.run(newSuite(t, d, clocktest.NewContext(t))) })
 			goleak.VerifyNone(t, before)
+		})
+	}
+	if d.Bubble {
+		t.Run("NextWakesAtOnce", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { newSuite(t, d, t.Context()).nextWakesAtOnce() })
 		})
 	}
 }
@@ -73,7 +78,7 @@ type suite struct {
 	other  event.Topic // a second topic
 	open   func() (eventlog.Log, error)
 	log    eventlog.Log
-	ctx    context.Context // ends after Patience
+	ctx    context.Context // for calls that wait
 }
 
 // partitions is the number of partitions of every topic of the suite.
@@ -82,17 +87,14 @@ const partitions = 4
 // topicNumber keeps topics of different subtests apart if their storages share a server.
 var topicNumber atomic.Int64
 
-func newSuite(t *testing.T, d Driver) *suite {
+func newSuite(t *testing.T, d Driver, ctx context.Context) *suite {
 	n := topicNumber.Add(1)
 	stamp := time.Now().UnixNano()
 	s := &suite{
-		T: t, driver: d,
+		T: t, driver: d, ctx: ctx,
 		topic: event.Topic(fmt.Sprintf("conformance-%d-%d", stamp, n)),
 		other: event.Topic(fmt.Sprintf("conformance-%d-%d.other", stamp, n)),
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 4*d.Patience)
-	t.Cleanup(cancel)
-	s.ctx = ctx
 	s.open = d.New(t, partitions, s.topic, s.other)
 	s.log = s.mustOpen()
 	t.Cleanup(func() {
@@ -124,21 +126,14 @@ func (s *suite) mustSucceed(err error) {
 	}
 }
 
-// patientContext returns a context for one wait.
-func (s *suite) patientContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(s.ctx, s.driver.Patience)
-}
-
-// awaitValue receives a value from c, within Patience.
+// awaitValue receives a value from c.
 func awaitValue[T any](s *suite, what string, c <-chan T) T {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
 	select {
 	case v := <-c:
 		return v
-	case <-ctx.Done():
-		s.Fatalf("%s: nothing within %v", what, s.driver.Patience)
+	case <-s.ctx.Done():
+		s.Fatalf("%s: nothing until the tests have to end", what)
 		panic("unreachable")
 	}
 }
@@ -159,9 +154,7 @@ func (s *suite) append(records ...event.Record) []event.Position {
 
 func (s *suite) appendTo(topic event.Topic, partition int32, records ...event.Record) []event.Position {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	positions, err := s.log.Append(ctx, topic, partition, records...)
+	positions, err := s.log.Append(s.ctx, topic, partition, records...)
 	s.mustSucceed(err)
 	if len(positions) != len(records) {
 		s.Fatalf("%d positions for %d records", len(positions), len(records))
@@ -171,9 +164,7 @@ func (s *suite) appendTo(topic event.Topic, partition int32, records ...event.Re
 
 func (s *suite) openTail(partition int32, from event.Offset) eventlog.Reader {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	r, err := s.log.Tail(ctx, s.topic, partition, from)
+	r, err := s.log.Tail(s.ctx, s.topic, partition, from)
 	s.mustSucceed(err)
 	s.Cleanup(func() {
 		if err := r.Close(); err != nil {
@@ -185,9 +176,7 @@ func (s *suite) openTail(partition int32, from event.Offset) eventlog.Reader {
 
 func (s *suite) next(r eventlog.Reader) event.Record {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	rec, err := r.Next(ctx)
+	rec, err := r.Next(s.ctx)
 	s.mustSucceed(err)
 	return rec
 }
@@ -204,9 +193,7 @@ func (s *suite) expectTexts(r eventlog.Reader, texts ...string) {
 
 func (s *suite) highWaters() []event.Offset {
 	s.Helper()
-	ctx, cancel := s.patientContext()
-	defer cancel()
-	marks, err := s.log.HighWater(ctx, s.topic)
+	marks, err := s.log.HighWater(s.ctx, s.topic)
 	s.mustSucceed(err)
 	if len(marks) != partitions {
 		s.Fatalf("%d high-water marks, want %d", len(marks), partitions)

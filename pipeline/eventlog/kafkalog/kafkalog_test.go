@@ -67,8 +67,6 @@ func conformance(t *testing.T, cluster *kafkatest.Cluster) {
 				return kafkalog.Open(t.Context(), kafkalog.Options{Brokers: cluster.Addresses})
 			}
 		},
-		Wake:     100 * time.Millisecond,
-		Patience: 40 * time.Second,
 	})
 }
 

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/eventlogtest"
@@ -16,6 +15,6 @@ func TestLog(t *testing.T) {
 			l := NewLog(partitions)
 			return func() (eventlog.Log, error) { return l.Open(nil, nil), nil }
 		},
-		Wake: 5 * time.Millisecond, Patience: 10 * time.Second,
+		Bubble: true,
 	})
 }
