@@ -11,15 +11,13 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// longSession is the session timeout of members that must not have to wait for its end;
-// wellBefore is the time within which they must be back.
-const (
-	longSession = time.Minute
-	wellBefore  = 30 * time.Second
-)
+// longSession is the session timeout of members that must not have to wait for its end:
+// the longest that brokers allow, so that such a wait lasts until the tests have to end.
+const longSession = 30 * time.Minute
 
 // network tracks the connections of a process, and can cut them as kill -9 does: the
 // brokers are not notified.
@@ -83,8 +81,8 @@ func (m *groupMember) awaitPartition(t *testing.T, what string) int32 {
 	select {
 	case p := <-m.got:
 		return p
-	case <-time.After(wellBefore):
-		t.Fatalf("%s: not within %v of a session of %v", what, wellBefore, longSession)
+	case <-clocktest.NewContext(t).Done():
+		t.Fatalf("%s: not until the tests have to end, in a session of %v", what, longSession)
 		return 0
 	}
 }
@@ -108,9 +106,7 @@ func refusedSession(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("refused-session")
 	makeTopic(t, c, topic, 1)
 	l := mustOpen(t, kafkalog.Options{Brokers: c.Addresses, SessionTimeout: time.Second})
-	ctx, cancel := context.WithTimeout(t.Context(), wellBefore)
-	defer cancel()
-	err := l.Join(ctx, "short", topic, func(context.Context, eventlog.Assignment) error { return nil })
+	err := l.Join(clocktest.NewContext(t), "short", topic, func(context.Context, eventlog.Assignment) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "group.min.session.timeout.ms") {
 		t.Errorf("Join: %v, want an error that names group.min.session.timeout.ms", err)
 	}
@@ -147,9 +143,7 @@ func killedCoordinator(t *testing.T, broker *kafkatest.Broker) {
 	broker.Kill()
 	broker.Restart()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	mustAppend(ctx, t, l, topic, "after")
+	mustAppend(clocktest.NewContext(t), t, l, topic, "after")
 	m.awaitPartition(t, "the member reads on")
 	t.Logf("a member read on %v after its coordinator was back", time.Since(began).Round(time.Millisecond))
 }

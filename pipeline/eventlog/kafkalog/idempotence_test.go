@@ -1,7 +1,6 @@
 package kafkalog_test
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -72,7 +72,7 @@ func cutLog(t *testing.T, broker *kafkatest.Broker, topic event.Topic, timeout t
 // second record.
 func lostAcknowledgements(t *testing.T, broker *kafkatest.Broker) {
 	const topic, n = event.Topic("lost-acknowledgements"), 50
-	l, c := cutLog(t, broker, topic, 30*time.Second)
+	l, c := cutLog(t, broker, topic, time.Hour)
 	var want []string
 	for i := range n {
 		if i%10 == 5 {
@@ -125,8 +125,7 @@ func givenUp(t *testing.T, broker *kafkatest.Broker) {
 // readTexts reads a partition to its end.
 func readTexts(t *testing.T, l *kafkalog.Log, topic event.Topic, partition int32) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := clocktest.NewContext(t)
 	marks, err := l.HighWater(ctx, topic)
 	if err != nil {
 		t.Fatal(err)

@@ -219,6 +219,26 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 	return p
 }
 
+// TestAppendIsBounded appends to brokers that refuse and to brokers that do not answer:
+// the append is given up after AppendTimeout.
+func TestAppendIsBounded(t *testing.T) {
+	for name, attempt := range map[string]func(context.Context, []byte) (int64, error){
+		"accepted": func(context.Context, []byte) (int64, error) { return 0, kafka.NotEnoughReplicas },
+		"answered": func(ctx context.Context, _ []byte) (int64, error) { <-ctx.Done(); return 0, ctx.Err() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestProducer(t, &brokerModel{})
+			p.identify = func(context.Context) (int64, error) { return 1, nil }
+			p.attempt = attempt
+			began := time.Now()
+			err := p.log.write(p, []*partitionAppend{{records: []*event.Record{{Value: []byte("x")}}}})
+			if took := time.Since(began); !errors.Is(err, eventlog.ErrFull) || took != p.log.opts.AppendTimeout {
+				t.Errorf("an append that is never %s: %v after %v, want %v after %v", name, err, took, eventlog.ErrFull, p.log.opts.AppendTimeout)
+			}
+		})
+	}
+}
+
 // TestProducerResetsItsIdentity makes the brokers answer with each error that means a
 // different state of the producer.
 func TestProducerResetsItsIdentity(t *testing.T) {

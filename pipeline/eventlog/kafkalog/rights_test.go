@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -58,7 +59,7 @@ func (s *secured) withTest(t *testing.T) *secured { return &secured{t, s.cluster
 // options returns the options for a user.
 func (s *secured) options(user, mechanism, password string) kafkalog.Options {
 	return kafkalog.Options{
-		Brokers: s.cluster.Addresses, TLS: s.cluster.TLS, ConnectTimeout: 20 * time.Second,
+		Brokers: s.cluster.Addresses, TLS: s.cluster.TLS, ConnectTimeout: time.Hour,
 		SASL: &kafkalog.SASL{Mechanism: mechanism, Username: user, Password: password},
 	}
 }
@@ -107,7 +108,7 @@ func (s *secured) checkCertificates() {
 			}
 			config.Certificates = []tls.Certificate{pair}
 		}
-		l, err := kafkalog.Open(s.Context(), kafkalog.Options{Brokers: s.cluster.MutualAddresses, TLS: config, ConnectTimeout: 20 * time.Second})
+		l, err := kafkalog.Open(s.Context(), kafkalog.Options{Brokers: s.cluster.MutualAddresses, TLS: config, ConnectTimeout: time.Hour})
 		if !test.works {
 			if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), "certificate") {
 				s.Errorf("%s: %v, want ErrRefused that speaks of the certificate", test.name, err)
@@ -239,8 +240,7 @@ func (s *secured) performDuties(role string, duties []duty) error {
 		return err
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
-	defer cancel()
+	ctx := clocktest.NewContext(s)
 	for _, d := range duties {
 		if err := d(ctx, l); err != nil {
 			return err
@@ -293,7 +293,7 @@ func newLists(t *testing.T, cluster *kafkatest.Cluster) *lists {
 	}
 	transport := &kafka.Transport{TLS: cluster.TLS, SASL: mechanism}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &lists{t, &kafka.Client{Addr: kafka.TCP(cluster.Addresses...), Timeout: 20 * time.Second, Transport: transport}}
+	return &lists{t, &kafka.Client{Addr: kafka.TCP(cluster.Addresses...), Timeout: time.Hour, Transport: transport}}
 }
 
 func (r right) types() (kafka.ResourceType, kafka.ACLOperationType) {

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -47,8 +48,7 @@ const trafficKeys = 6
 // sender of a webhook does.
 func startTraffic(t *testing.T, c *kafkatest.Cluster, topic event.Topic, partitions int32) *traffic {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
+	ctx := clocktest.NewContext(t)
 	f := &traffic{t: t, cluster: c, topic: topic, partitions: partitions, ctx: ctx}
 	f.log = f.open()
 	if err := f.log.EnsureTopics(ctx, kafkalog.TopicSpec{Topic: topic, Partitions: partitions, Replication: 3}); err != nil {
@@ -116,7 +116,7 @@ func (f *traffic) await(what string, done func() bool) {
 		select {
 		case <-changed:
 		case <-f.ctx.Done():
-			f.t.Fatalf("%s: not within three minutes", what)
+			f.t.Fatalf("%s: not until the tests have to end", what)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestCluster(t *testing.T) {
 	began := time.Now()
 	c := kafkatest.StartSecureCluster(t, 3, "quarry", "horse")
 	t.Logf("ready after %v", time.Since(began).Round(time.Millisecond))
-	l, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: c.Addresses, SASL: c.SASL, TLS: c.TLS, AppendTimeout: 30 * time.Second})
+	l, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: c.Addresses, SASL: c.SASL, TLS: c.TLS, AppendTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
