@@ -108,10 +108,17 @@ func moduleRoot() string {
 }
 
 // Start returns a cluster that is ready for clients. The caller must close it.
-func Start(ctx context.Context, o Options) (*Cluster, error) {
+func Start(ctx context.Context, o Options) (*Cluster, error) { return start(ctx, o, "") }
+
+// start starts a cluster with a flag of Java about the class archive. If it is empty, the
+// cluster uses the archive.
+func start(ctx context.Context, o Options, archive string) (*Cluster, error) {
 	shape, err := newClusterConfig(o)
 	if err != nil {
 		return nil, err
+	}
+	if shape.archive = archive; archive == "" {
+		shape.findArchive(ctx)
 	}
 	c := &Cluster{SASL: o.SASL}
 	if o.SASL != nil {

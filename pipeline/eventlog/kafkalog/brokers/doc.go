@@ -11,6 +11,10 @@
 // The caller passes the directory of the jars; Find searches where `make kafka` and
 // `.ci/run` put them. This package downloads nothing.
 //
+// Starting a broker is mostly CPU time of Java, so the first Start writes a class archive
+// next to the directory of the jars (archive.go), and a process formats the storage of one
+// node for all clusters with the same users (format.go).
+//
 // # Invariants
 //
 //  1. A broker does not outlive this process, even if the process is killed: a shell

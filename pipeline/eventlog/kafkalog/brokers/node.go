@@ -6,24 +6,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
 // node is one process of a cluster.
 type node struct {
 	clusterConfig *clusterConfig
+	number        int
 	config        string         // path of server.properties
+	data          string         // its storage
 	output        string         // path of its output
 	child         *exec.Cmd      // nil if it does not run
 	stdin         io.WriteCloser // commands for the keeper
 }
 
 func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
-	n := &node{clusterConfig: shape, config: filepath.Join(dir, "server.properties"), output: filepath.Join(dir, "output")}
+	n := &node{clusterConfig: shape, number: number, config: filepath.Join(dir, "server.properties"), data: filepath.Join(dir, "data"), output: filepath.Join(dir, "output")}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return n, os.WriteFile(n.config, []byte(shape.serverProperties(number, filepath.Join(dir, "data"))), 0o600)
+	return n, os.WriteFile(n.config, []byte(shape.serverProperties(number, n.data)), 0o600)
 }
 
 // clusterID is the same for all clusters, which are isolated from each other.
@@ -33,29 +36,18 @@ const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
 // able to run three.
 const heapOption = "-Xmx512m"
 
-func (n *node) javaArguments(class string, arguments ...string) []string {
-	return append([]string{
-		heapOption, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-cp", filepath.Join(n.clusterConfig.libs, "*"), class,
-	}, arguments...)
+// javaArguments returns the arguments of Java for a program. The flags save CPU time at
+// the start, and do not matter to a broker that serves a test.
+func (n *node) javaArguments(flags []string, class string, arguments ...string) []string {
+	return slices.Concat([]string{heapOption, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, flags,
+		[]string{"-cp", filepath.Join(n.clusterConfig.libs, "*"), class}, arguments)
 }
 
-// formatStorage creates the node's storage, and the cluster's user.
-func (n *node) formatStorage() error {
-	arguments := []string{"format", "-t", clusterID, "-c", n.config}
-	if sasl := n.clusterConfig.sasl; sasl != nil {
-		arguments = append(arguments, "--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", sasl.Username, sasl.Password))
+func (n *node) archiveFlags() []string {
+	if n.clusterConfig.archive == "" {
+		return nil
 	}
-	for name, password := range n.clusterConfig.users {
-		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
-			arguments = append(arguments, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, password))
-		}
-	}
-	out, err := exec.Command(n.clusterConfig.java, n.javaArguments("kafka.tools.StorageTool", arguments...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)
-	}
-	return nil
+	return []string{n.clusterConfig.archive}
 }
 
 // keeper is a shell script that runs the broker and waits for a command, or for the end
@@ -76,7 +68,7 @@ func (n *node) run() error {
 		return err
 	}
 	defer output.Close()
-	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.clusterConfig.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
+	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.clusterConfig.java}, n.javaArguments(n.archiveFlags(), "kafka.Kafka", n.config)...)...)
 	child.Stdout, child.Stderr = output, output
 	// Use a separate process group: an interrupt of this program must not end the broker
 	// before its clients have ended.

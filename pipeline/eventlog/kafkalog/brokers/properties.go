@@ -10,6 +10,7 @@ import (
 // clusterConfig is the configuration shared by the nodes of a cluster.
 type clusterConfig struct {
 	java, libs  string
+	archive     string         // flag of Java; may be empty
 	sasl        *kafkalog.SASL // nil accepts every client
 	certificate certificate    // only with sasl
 	users       map[string]string
