@@ -5,7 +5,7 @@
 // temporary directory, and every commit has a fixed author and time, so that object
 // names are the same in every run.
 //
-// New returns a Repository; HTTPHandler serves the repositories below a directory over
+// New returns a Repository; Snapshot and Restore copy one; HTTPHandler serves the repositories below a directory over
 // HTTP.
 //
 // A Repository must be used by one goroutine at a time. The package is for tests only.

@@ -17,6 +17,8 @@ type Repository struct {
 	// Dir is the work tree; its repository is Dir/.git.
 	Dir     string
 	commits int
+	// last is the last snapshot of the repository or restored to it.
+	last *Snapshot
 }
 
 // New returns an empty repository whose HEAD is main. args are passed to git init.
@@ -26,8 +28,25 @@ func New(t testing.TB, args ...string) *Repository {
 		t.Fatalf("the tests of pipeline need git: %v", err)
 	}
 	r := &Repository{t: t, Dir: filepath.Join(t.TempDir(), "repository")}
-	r.run("", append([]string{"init", "--quiet", "--template=", "--initial-branch=main"}, append(args, r.Dir)...)...)
+	if len(args) > 0 {
+		r.initialize(args...)
+		return r
+	}
+	emptyRepository.once.Do(func() {
+		r.initialize()
+		emptyRepository.snapshot = r.Snapshot()
+	})
+	if emptyRepository.snapshot == nil {
+		t.Fatal("git init failed in another test")
+	}
+	r.Restore(emptyRepository.snapshot)
 	return r
+}
+
+// initialize runs git init.
+func (r *Repository) initialize(args ...string) {
+	r.t.Helper()
+	r.run("", append([]string{"init", "--quiet", "--template=", "--initial-branch=main"}, append(args, r.Dir)...)...)
 }
 
 // Clone returns a clone in a new directory. Its history is independent of r from then on.
@@ -53,7 +72,7 @@ func (r *Repository) run(dir string, args ...string) string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_AUTHOR_DATE=" + at,
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "GIT_COMMITTER_DATE=" + at,
-		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false",
 		"GIT_CONFIG_KEY_1=protocol.file.allow", "GIT_CONFIG_VALUE_1=always",
 		"GIT_CONFIG_KEY_2=uploadpack.allowAnySHA1InWant", "GIT_CONFIG_VALUE_2=true",
 	}
@@ -90,7 +109,22 @@ func (r *Repository) Commit() code.CommitID {
 	r.commits++
 	r.Git("add", "--all", "--force", ".")
 	r.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprintf("commit %d", r.commits))
-	return code.CommitID(r.Git("rev-parse", "HEAD"))
+	return r.CommitOf("HEAD")
+}
+
+// CommitOf returns the commit of HEAD or of a full name of a branch.
+func (r *Repository) CommitOf(ref string) code.CommitID {
+	r.t.Helper()
+	// Reading a file takes a hundredth of the time of a git process. A ref that is packed
+	// has no file.
+	text, err := os.ReadFile(filepath.Join(r.Dir, ".git", ref))
+	if err != nil {
+		return code.CommitID(r.Git("rev-parse", ref))
+	}
+	if target, symbolic := strings.CutPrefix(string(text), "ref: "); symbolic {
+		return r.CommitOf(strings.TrimSpace(target))
+	}
+	return code.CommitID(strings.TrimSpace(string(text)))
 }
 
 // CommitFiles writes pairs of path and content, and commits.

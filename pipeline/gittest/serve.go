@@ -6,14 +6,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
+
+var execPath = sync.OnceValues(func() ([]byte, error) { return exec.Command("git", "--exec-path").Output() })
 
 // HTTPHandler serves the repositories below root read-only, by their paths, as a code
 // host does: with git http-backend, whose messages go to the log of the test.
 func HTTPHandler(t testing.TB, root string) http.Handler {
 	t.Helper()
-	programs, err := exec.Command("git", "--exec-path").Output()
+	programs, err := execPath()
 	if err != nil {
 		t.Fatalf("git --exec-path, to find git http-backend: %v", err)
 	}
