@@ -102,10 +102,11 @@ var everyDamage = flag.Bool("every-damage", false, "damage each file of a mirror
 // TestDamagedMirrorsComeBack damages one file of a mirror, with the process stopped or
 // running, and then pushes: the push is indexed as usual.
 func TestDamagedMirrorsComeBack(t *testing.T) {
+	history := newDamageHistory(t)
 	for remote, newBench := range map[string]func(testing.TB, ...string) *bench{"path": newBench, "http": newFetchedBench} {
 		// The first bench shows which files exist.
 		first := newBench(t, "dev*")
-		first.fillMirror()
+		first.fillMirror(history)
 		files := first.mirrorFiles()
 		for _, kind := range []string{"loose object", "pack.pack", "pack.idx", "git/HEAD", "git/config", "git/packed-refs", "quarry.json", "git/refs/heads/main"} {
 			if len(files[kind]) == 0 {
@@ -124,8 +125,8 @@ func TestDamagedMirrorsComeBack(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/%s/%d/%s/running=%t", remote, strings.ReplaceAll(kind, "/", "_"), n, damage, running), func(t *testing.T) {
 						t.Parallel()
 						b := newBench(t, "dev*")
-						b.fillMirror()
-						b.tryDamage(b.mirrorFiles()[kind][n], damage, running)
+						b.fillMirror(history)
+						b.tryDamage(history, b.mirrorFiles()[kind][n], damage, running)
 					})
 				}
 			}
@@ -133,16 +134,43 @@ func TestDamagedMirrorsComeBack(t *testing.T) {
 	}
 }
 
-// fillMirror makes a mirror with packs, loose objects, packed and loose refs.
-func (b *bench) fillMirror() {
-	b.t.Helper()
+// damageHistory is a repository at the times at which it is pushed.
+type damageHistory struct {
+	imported, changed      *gittest.Snapshot // for fillMirror
+	moved, branched, again *gittest.Snapshot // for tryDamage
+}
+
+// newDamageHistory creates the repository of all benches, once for all of them.
+func newDamageHistory(t *testing.T) (h damageHistory) {
+	repo := gittest.New(t)
 	var many []string
 	for i := range 120 { // more objects than git unpacks
 		many = append(many, fmt.Sprintf("d%d/%d", i%3, i), fmt.Sprintf("%d\n", i))
 	}
-	b.repo.CommitFiles(many...)
-	b.repo.Git("branch", "dev1")
-	b.repo.Git("repack", "-adq")
+	repo.CommitFiles(many...)
+	repo.Git("branch", "dev1")
+	repo.Git("repack", "-adq")
+	h.imported = repo.Snapshot()
+	repo.CommitFiles("d0/0", "changed\n", "loose", "loose\n")
+	h.changed = repo.Snapshot()
+	// Files of earlier pushes move, so that their blobs are read again.
+	repo.Git("mv", "d0", "e0")
+	repo.Git("mv", "loose", "moved.go")
+	repo.CommitFiles("e0/3", "changed, too\n")
+	h.moved = repo.Snapshot()
+	repo.Git("checkout", "--quiet", "dev1")
+	repo.CommitFiles("new", "new\n")
+	repo.Git("checkout", "--quiet", "main")
+	h.branched = repo.Snapshot()
+	repo.CommitFiles("d1/1", "4\n")
+	h.again = repo.Snapshot()
+	return h
+}
+
+// fillMirror makes a mirror with packs, loose objects, packed and loose refs.
+func (b *bench) fillMirror(h damageHistory) {
+	b.t.Helper()
+	b.repo.Restore(h.imported)
 	b.registerRepository()
 	b.push("dev1")
 	git := exec.Command("git", "--git-dir", filepath.Join(b.mirrorDir(), "git"), "pack-refs", "--all")
@@ -159,13 +187,13 @@ func (b *bench) fillMirror() {
 	if err := os.WriteFile(packed, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	b.repo.CommitFiles("d0/0", "changed\n", "loose", "loose\n")
+	b.repo.Restore(h.changed)
 	b.push("main")
 	b.check("main", "dev1")
 }
 
 // tryDamage damages a file and pushes three times.
-func (b *bench) tryDamage(path, damage string, running bool) {
+func (b *bench) tryDamage(h damageHistory, path, damage string, running bool) {
 	b.t.Helper()
 	if err := damages[damage](path); err != nil {
 		b.t.Fatal(err)
@@ -173,18 +201,13 @@ func (b *bench) tryDamage(path, damage string, running bool) {
 	if !running {
 		b.reopenMirrors()
 	}
-	// Files of earlier pushes move, so that their blobs are read again.
-	b.repo.Git("mv", "d0", "e0")
-	b.repo.Git("mv", "loose", "moved.go")
-	b.repo.CommitFiles("e0/3", "changed, too\n")
+	b.repo.Restore(h.moved)
 	b.push("main")
 	b.checkAll()
-	b.repo.Git("checkout", "--quiet", "dev1")
-	b.repo.CommitFiles("new", "new\n")
-	b.repo.Git("checkout", "--quiet", "main")
+	b.repo.Restore(h.branched)
 	b.push("dev1")
 	b.checkAll()
-	b.repo.CommitFiles("d1/1", "4\n")
+	b.repo.Restore(h.again)
 	b.push("main")
 	b.checkAll()
 }

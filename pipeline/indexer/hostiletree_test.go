@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -19,26 +22,74 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// zlibWriters are shared by tests, because a new writer allocates a megabyte.
+var zlibWriters = sync.Pool{New: func() any {
+	w, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}}
+
+// writeCompressed writes content to w as git stores it.
+func (b *bench) writeCompressed(w io.Writer, content []byte) {
+	b.t.Helper()
+	z := zlibWriters.Get().(*zlib.Writer)
+	defer zlibWriters.Put(z)
+	z.Reset(w)
+	_, err := z.Write(content)
+	if err = errors.Join(err, z.Close()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// nameObject returns an object with its header, and its name.
+func nameObject(kind string, content []byte) (object []byte, id [sha1.Size]byte) {
+	object = append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+	return object, sha1.Sum(object)
+}
+
 // forge writes an unchecked object, as a hostile program would, and returns its name.
 func (b *bench) forge(kind string, content []byte) (id [sha1.Size]byte) {
 	b.t.Helper()
-	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
-	id = sha1.Sum(object)
+	object, id := nameObject(kind, content)
 	name := hex.EncodeToString(id[:])
 	dir := filepath.Join(b.repo.Dir, ".git", "objects", name[:2])
 	var packed bytes.Buffer
-	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
-	if err == nil {
-		_, err = w.Write(object)
-		err = errors.Join(err, w.Close(), os.MkdirAll(dir, 0o755))
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name[2:]), packed.Bytes(), 0o644)
-	}
-	if err != nil {
+	b.writeCompressed(&packed, object)
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name[2:]), packed.Bytes(), 0o644)); err != nil {
 		b.t.Fatal(err)
 	}
 	return id
+}
+
+// forgeChain writes a chain of tree objects as one pack, because thousands of files would
+// take seconds: the first has the given content, and each has the one before it as the
+// directory d. It returns the content of the last, which it does not write.
+func (b *bench) forgeChain(first []byte, length int) (tree []byte) {
+	b.t.Helper()
+	pack := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(length))
+	tree = first
+	for range length {
+		const kindTree, continues = 2 << 4, 0x80
+		// Four bits of the size are next to the kind, the rest follows.
+		if len(tree) < 16 || len(tree) >= 1<<11 {
+			b.t.Fatalf("a tree of %d bytes in a chain", len(tree))
+		}
+		pack = append(pack, continues|kindTree|byte(len(tree)&15), byte(len(tree)>>4))
+		compressed := bytes.NewBuffer(pack)
+		b.writeCompressed(compressed, tree)
+		pack = compressed.Bytes()
+		_, id := nameObject("tree", tree)
+		tree = forgedEntry("40000", "d", id)
+	}
+	sum := sha1.Sum(pack)
+	path := filepath.Join(b.repo.Dir, ".git", "objects", "pack", fmt.Sprintf("pack-%x.pack", sum))
+	if err := os.WriteFile(path, append(pack, sum[:]...), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.repo.Git("index-pack", path)
+	return tree
 }
 
 // forgedEntry is an entry of a tree object.
@@ -82,11 +133,7 @@ func TestHostileTrees(t *testing.T) {
 			return slices.Concat(forgedEntry("100644", "a.go", file), forgedEntry("40000", "d", inner), forgedEntry("100644", long, file))
 		}},
 		{name: "10,000 directories deep", tooLarge: true, tree: func(b *bench, file [sha1.Size]byte) []byte {
-			tree := forgedEntry("100644", "a.go", file)
-			for range 10_000 {
-				tree = forgedEntry("40000", "d", b.forge("tree", tree))
-			}
-			return tree
+			return b.forgeChain(forgedEntry("100644", "a.go", file), 10_000)
 		}},
 		{name: "directories that hold each other 2^60 times", tooLarge: true, tree: func(b *bench, file [sha1.Size]byte) []byte {
 			tree := forgedEntry("100644", "a.go", file)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -252,7 +253,7 @@ func (b *bench) check(branches ...string) {
 	}
 	for _, branch := range branches {
 		got := b.refs[code.BranchRef(branch)]
-		lines := strings.FieldsFunc(b.repo.Git("ls-tree", "-r", "-z", branch), func(r rune) bool { return r == 0 })
+		lines := b.listTree(branch)
 		if len(got) != len(lines) {
 			b.t.Fatalf("%s has %d paths, want %d", branch, len(got), len(lines))
 		}
@@ -273,6 +274,22 @@ func (b *bench) check(branches ...string) {
 			}
 		}
 	}
+}
+
+// listedTrees has the result of listTree for each commit: the name of a commit determines
+// its tree, and tests check the same commits again and again.
+var listedTrees sync.Map
+
+// listTree returns the files of a branch, as git ls-tree does.
+func (b *bench) listTree(branch string) []string {
+	b.t.Helper()
+	commit := b.repo.CommitOf(string(code.BranchRef(branch)))
+	if lines, listed := listedTrees.Load(commit); listed {
+		return lines.([]string)
+	}
+	lines := strings.FieldsFunc(b.repo.Git("ls-tree", "-r", "-z", string(commit)), func(r rune) bool { return r == 0 })
+	listedTrees.Store(commit, lines)
+	return lines
 }
 
 func (b *bench) registerRepository() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -140,6 +141,14 @@ func TestLostMirrorsComeBack(t *testing.T) {
 			return &event.Push{Action: event.ActionRefresh}
 		},
 	}
+	repo := gittest.New(t)
+	before := repo.CommitFiles("a", "1\n", "same", "2\n")
+	repo.Git("branch", "dev1")
+	imported := repo.Snapshot()
+	after := repo.CommitFiles("a", "3\n")
+	pushed := repo.Snapshot()
+	repo.CommitFiles("a", "4\n")
+	pushedAgain := repo.Snapshot()
 	for loss, paths := range mirrorLosses {
 		for form, push := range pushes {
 			if loss != "mirrors" && form != "only the ref" && form != "refresh a ref" {
@@ -149,10 +158,9 @@ func TestLostMirrorsComeBack(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/running=%t", loss, form, running), func(t *testing.T) {
 					t.Parallel()
 					b := newBench(t, "dev*")
-					before := b.repo.CommitFiles("a", "1\n", "same", "2\n")
-					b.repo.Git("branch", "dev1")
+					b.repo.Restore(imported)
 					b.registerRepository()
-					after := b.repo.CommitFiles("a", "3\n")
+					b.repo.Restore(pushed)
 					for _, path := range paths(b) {
 						if err := os.RemoveAll(path); err != nil {
 							t.Fatal(err)
@@ -166,7 +174,7 @@ func TestLostMirrorsComeBack(t *testing.T) {
 					b.must(p)
 					b.check("main", "dev1")
 					// The next push is an ordinary one.
-					b.repo.CommitFiles("a", "4\n")
+					b.repo.Restore(pushedAgain)
 					b.push("main")
 					b.check("main", "dev1")
 				})

@@ -137,7 +137,7 @@ func TestGiantCommitIsNotPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.repo.Git("commit", "--quiet", "--allow-empty", "-F", message)
-	giant := code.CommitID(strings.TrimSpace(b.repo.Git("rev-parse", "HEAD")))
+	giant := b.repo.CommitOf("HEAD")
 	for i := range 4 {
 		pins = append(pins, b.repo.CommitFiles("a", strings.Repeat("z", i+3)))
 	}
@@ -166,7 +166,7 @@ func (b *bench) linkSubmodule(digits string) (linked, head code.CommitID) {
 	b.repo.Write(".gitmodules", "[submodule \"a\"]\n\tpath = lib/a\n\turl = https://git.example/a\n")
 	b.repo.Git("add", ".gitmodules")
 	b.repo.Git("commit", "--quiet", "--message", "link")
-	return linked, code.CommitID(strings.TrimSpace(b.repo.Git("rev-parse", "HEAD")))
+	return linked, b.repo.CommitOf("HEAD")
 }
 
 // TestSubmodulesAreListedAfterAFailure repeats a push whose list of submodules could not be

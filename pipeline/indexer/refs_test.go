@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,11 +51,12 @@ func (b *bench) readBytes() int64 {
 // largeText returns a text of 100 kB that begins like a Go file. It is so large that
 // reading it clearly costs more than reading directories.
 func largeText(n int) string {
-	s := fmt.Sprintf("package p%d\n", n)
-	for len(s) < 100_000 {
-		s += fmt.Sprintf("// line %d of text %d\n", len(s), n)
+	var b strings.Builder
+	fmt.Fprintf(&b, "package p%d\n", n)
+	for b.Len() < 100_000 {
+		fmt.Fprintf(&b, "// line %d of text %d\n", b.Len(), n)
 	}
-	return s
+	return b.String()
 }
 
 func branchAt(repo *gittest.Repository, name, from string) {
