@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -109,13 +110,11 @@ func start(t *testing.T, s *store.Store, log *projectiontest.Log, o projections.
 
 func (r *rig) awaitPublished(records ...event.Record) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
 	var positions []event.Position
 	for _, rec := range records {
 		positions = append(positions, rec.Position)
 	}
-	must(r.t, r.runner.WaitFor(ctx, positions...))
+	must(r.t, r.runner.WaitFor(clocktest.NewContext(r.t), positions...))
 }
 
 // metricValue returns the value of a metric, or the count of a histogram.

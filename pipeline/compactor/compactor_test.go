@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
@@ -23,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -43,9 +43,7 @@ type site struct {
 
 func newSite(t testing.TB, seed uint64) *site {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	s := &site{TB: t, ctx: ctx, rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
+	s := &site{TB: t, ctx: clocktest.NewContext(t), rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
 	var err error
 	s.log, err = embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 2})
 	s.check(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -263,7 +264,7 @@ func TestClonesRegisteredAtOnceShare(t *testing.T) {
 				})
 				select {
 				case <-waits:
-				case <-time.After(time.Minute):
+				case <-clocktest.NewContext(t).Done():
 					t.Error("the clone does not wait for the first import of its original")
 				}
 				store.failure = failure

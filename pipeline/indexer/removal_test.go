@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -79,7 +80,7 @@ func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 // awaitCommitted waits until the workers have committed an offset.
 func (b *bench) awaitCommitted(offset event.Offset) {
 	b.t.Helper()
-	for ctx := b.t.Context(); ; {
+	for ctx := clocktest.NewContext(b.t); ; {
 		committed, err := b.log.Committed(ctx, "quarry-workers", event.TopicEvents)
 		if err != nil {
 			b.t.Fatal(err)
@@ -90,7 +91,7 @@ func (b *bench) awaitCommitted(offset event.Offset) {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
-			b.t.Fatal("the workers did not come so far")
+			b.t.Fatalf("the workers have committed %v, want %d", committed, offset)
 		}
 	}
 }

@@ -2,18 +2,17 @@ package mirror_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk/ondisktest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -53,8 +52,7 @@ func (w *hostileWorld) gitDir() string { return filepath.Join(w.repo.Dir, ".git"
 // readAll performs all reads of the server on the repository, in the given mirror, and
 // returns the errors.
 func (w *hostileWorld) readAll(m *mirror.Mirror, r code.Repository) error {
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-	defer cancel()
+	ctx := clocktest.NewContext(w.t)
 	var errs []error
 	_, err := m.Fetch(ctx, r)
 	errs = append(errs, err)
@@ -76,7 +74,7 @@ func (w *hostileWorld) readAll(m *mirror.Mirror, r code.Repository) error {
 		}
 	}
 	if ctx.Err() != nil {
-		w.t.Errorf("a read took more than a minute: %v", errors.Join(errs...))
+		w.t.Errorf("a read took until the tests have to end: %v", errors.Join(errs...))
 	}
 	return errors.Join(errs...)
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/gittest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 )
 
 // git connects to the address that the policy resolved and checked, over http and its own
@@ -81,18 +81,14 @@ func serveGitDaemon(t *testing.T, base string) string {
 		_ = killGroup(daemon)
 		_ = daemon.Wait()
 	})
-	retry := time.NewTicker(20 * time.Millisecond)
-	defer retry.Stop()
-	for deadline := time.Now().Add(20 * time.Second); ; <-retry.C {
+	clocktest.WaitUntil(t, "git daemon to listen", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			_ = conn.Close()
-			return strconv.Itoa(port)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("git daemon does not listen")
-		}
-	}
+		return err == nil
+	})
+	return strconv.Itoa(port)
 }
 
 // A host name cannot escape its word in the command that git runs for ssh.

@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -138,8 +139,7 @@ func (e *effects) join(name string, log eventlog.Log) (stop func()) {
 // await returns when all records are committed.
 func (e *effects) await(log eventlog.Log) {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := clocktest.NewContext(e.t)
 	for {
 		high, err := log.HighWater(ctx, event.TopicEvents)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/ledger"
@@ -141,19 +142,10 @@ func (r *rig) appendDeadLetter(rec event.Record, stage string) event.Position {
 // await waits until that many dead letters are open.
 func (r *rig) await(open int) {
 	r.t.Helper()
-	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
-	defer tick.Stop()
-	for {
+	clocktest.WaitUntil(r.t, fmt.Sprintf("%d open letters", open), func() bool {
 		_, n := r.follower.List(ledger.DeadLetterQuery{})
-		if n == open {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			r.t.Fatalf("%d letters are open, want %d", n, open)
-		}
-	}
+		return n == open
+	})
 }
 
 // recordsSince returns the events of the log after a record, as lines.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -218,7 +217,7 @@ func TestNothingLeaks(t *testing.T) {
 func TestReadersWhileApplying(t *testing.T) {
 	h := newHistory(t, 77, places.Options{})
 	stop := h.run()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {

@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 )
 
 // TestCompactRows deletes rows and checks that no file contains them afterwards, neither
@@ -40,14 +41,8 @@ func TestCompactRows(t *testing.T) {
 	}
 	must(t, snapshot.Close())
 	must(t, s.CompactRows(t.Context()))
-	patience := time.After(time.Minute)
-	for filesHolding(t, dir, word) > 0 { // Pebble deletes files in the background
-		select {
-		case <-patience:
-			t.Fatalf("%d files have deleted rows", filesHolding(t, dir, word))
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	// Pebble deletes files in the background.
+	clocktest.WaitUntil(t, "the deletion of files with deleted rows", func() bool { return filesHolding(t, dir, word) == 0 })
 }
 
 func filesHolding(t *testing.T, dir, word string) (n int) {

@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -128,6 +129,7 @@ func (w *eventWorld) push(t *testing.T, id code.RepositoryID, commit string) {
 
 func (w *eventWorld) subscribe(t *testing.T) *live.Subscription {
 	t.Helper()
+	ctx := clocktest.NewContext(t)
 	for {
 		s, _, err := w.feed.Subscribe("")
 		if err == nil {
@@ -135,7 +137,7 @@ func (w *eventWorld) subscribe(t *testing.T) *live.Subscription {
 		}
 		select {
 		case <-time.After(time.Millisecond):
-		case <-t.Context().Done():
+		case <-ctx.Done():
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -125,8 +126,7 @@ func indexed(id code.RepositoryID, commit string, files int) *event.RevisionInde
 // subscribe waits until the feed follows the log.
 func subscribe(t *testing.T, f *Feed, position string) (*Subscription, bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := clocktest.NewContext(t)
 	for {
 		s, lost, err := f.Subscribe(position)
 		if err == nil {
@@ -144,7 +144,7 @@ func subscribe(t *testing.T, f *Feed, position string) (*Subscription, bool) {
 // read returns the next n notices as text, and the position after the last one.
 func read(t *testing.T, s *Subscription, n int) (lines []string, position string) {
 	t.Helper()
-	late := time.After(30 * time.Second)
+	ctx := clocktest.NewContext(t)
 	for len(lines) < n {
 		notice, changed, err := s.Next()
 		if err != nil {
@@ -156,8 +156,8 @@ func read(t *testing.T, s *Subscription, n int) (lines []string, position string
 		}
 		select {
 		case <-changed:
-		case <-late:
-			t.Fatalf("after 30 s: %q, want %d notices", lines, n)
+		case <-ctx.Done():
+			t.Fatalf("%q until the tests have to end, want %d notices", lines, n)
 		}
 	}
 	return lines, position

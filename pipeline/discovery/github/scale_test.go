@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/hosttest"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -96,13 +97,12 @@ func TestTwentyThousandRepositories(t *testing.T) {
 
 	waitForSync := func(after time.Time) discovery.State {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
-			if st := s.States()[0]; !st.Running && st.FinishedAt.After(after) {
-				return st
-			}
-		}
-		t.Fatal("the sync did not end")
-		return discovery.State{}
+		var state discovery.State
+		clocktest.WaitUntil(t, "the end of the sync", func() bool {
+			state = s.States()[0]
+			return !state.Running && state.FinishedAt.After(after)
+		})
+		return state
 	}
 	first := waitForSync(time.Time{})
 	requests, _ := server.Requests()

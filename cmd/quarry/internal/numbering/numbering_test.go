@@ -22,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -61,15 +62,7 @@ func encodeRegistration(name string) (event.Record, error) {
 // awaitNumber waits until the process has assigned the given number.
 func (p *queryProcess) awaitNumber(t *testing.T, number code.RepositoryNumber) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for p.accounts.Numbers.Repository(number) == 0 {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("number %d is not assigned within two minutes", number)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	clocktest.WaitUntil(t, fmt.Sprintf("number %d to be assigned", number), func() bool { return p.accounts.Numbers.Repository(number) != 0 })
 }
 
 // queryProcess holds the parts of a query process that deal with numbers.
