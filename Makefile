@@ -19,9 +19,10 @@ GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./c
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
+export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release generate fmt lint test-binary test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,13 +49,16 @@ lint: ## gofmt, vet, staticcheck, repolint
 	$(GO) tool staticcheck ./...
 	$(GO) test -count=1 ./cmd/internal/repolint
 
-test: ## every test; those that need a missing program say so and skip
+test-binary: ## the server that tests run, with a clock that they can move; .cache/test/quarry
+	$(GO) build -tags quarrychaos -ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=v9.8.7' -o $(QUARRY_TEST_BINARY) ./cmd/quarry
+
+test: test-binary ## every test; those that need a missing program say so and skip
 	$(GO) test -timeout 30m ./...
 
-race: ## every test under the race detector
+race: test-binary ## every test under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 
-golden: ## rewrite the expected output of data-driven tests
+golden: test-binary ## rewrite the expected output of data-driven tests
 	$(GO) test $(addprefix ./,$(GOLDEN)) -rewrite
 
 fuzz: ## every fuzz test, FUZZTIME=30s each
@@ -63,28 +67,27 @@ fuzz: ## every fuzz test, FUZZTIME=30s each
 metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats one
 	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run "Metamorphic|PushByPush" -v ./projections/... ./query/... ./cmd/quarry/internal/views
 
-e2e: ## the built binary: serve, index, push, search, kill, restart
-	$(GO) test -count=1 -v ./cmd/e2e
+e2e: test-binary ## the built binary: serve, index, push, search, kill, restart
+	$(GO) test -count=1 -v -timeout 30m ./cmd/e2e
 
-api-test: ## Schemathesis, of PyPI, against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
+api-test: test-binary ## Schemathesis, of PyPI, against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
 	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
 	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/apitest
 
-clients-test: ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
+clients-test: test-binary ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
 	@mkdir -p $(CLIENT_TOOLS)
 	-cmp -s deploy/clients/requirements.txt $(CLIENT_TOOLS)/requirements.txt || { python3 -m venv --clear $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q --disable-pip-version-check -r deploy/clients/requirements.txt && cp deploy/clients/requirements.txt $(CLIENT_TOOLS)/; }
 	-cmp -s deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json || { cp deploy/clients/package*.json $(CLIENT_TOOLS)/ && npm ci --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund && cp deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json; }
 	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/clienttest
 
-chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
+chaos: test-binary ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
 	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos
-	$(GO) build -tags quarrychaos -o .cache/chaos/bin/quarry ./cmd/quarry
-	.cache/chaos/bin/chaos --quarry .cache/chaos/bin/quarry --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
+	.cache/chaos/bin/chaos --quarry $(QUARRY_TEST_BINARY) --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
 
 simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000000 events from SEED=1 on
 	QUARRY_SEED=$(SEED) QUARRY_EVENTS=$(EVENTS) $(GO) test -count=1 -v -timeout 24h -run 'TestSimulation$$' ./cmd/quarry/internal/server
 
-cover: ## every test, and fail where packages or all statements are covered too little; go tool cover -html=.cache/cover.out shows the lines
+cover: test-binary ## every test, and fail where packages or all statements are covered too little; go tool cover -html=.cache/cover.out shows the lines
 	@mkdir -p .cache
 	$(GO) test -vet=off -timeout 30m -coverpkg=./... -coverprofile=.cache/cover.out ./...
 	$(GO) run ./cmd/internal/tasks cover --least 70 --all 85 --floors .ci/coverage.txt .cache/cover.out
@@ -120,7 +123,7 @@ tidy: ## go.mod and go.sum
 	$(GO) mod tidy
 
 clean: ## what make made, but not the fetched jars and corpora
-	rm -rf bin .cache/run .cache/chaos .cache/cover.* .cache/bench-compare
+	rm -rf bin .cache/run .cache/chaos .cache/test .cache/cover.* .cache/bench-compare
 
 check: lint cover ## what a commit must pass
 	$(GO) mod tidy -diff

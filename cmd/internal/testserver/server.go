@@ -24,22 +24,14 @@ type Server struct {
 }
 
 const (
-	// startTimeout bounds the wait for the server's address, and the wait for its
-	// accounts.
-	startTimeout = 30 * time.Second
+	// startTimeout only ends a hang: it bounds the wait for the server's address, and the
+	// wait for its accounts.
+	startTimeout = 5 * time.Minute
 	// pollInterval is the interval at which the server is polled until it is ready.
 	pollInterval = 20 * time.Millisecond
 )
 
 var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
-
-// Build builds the binary and returns its path.
-func Build(t testing.TB) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "quarry")
-	runCommand(t, exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/quarrysearch/quarry/cmd/quarry"))
-	return binary
-}
 
 // Start runs binary with its data in a temporary directory. Repositories below root can
 // be indexed. Rates are not limited. The server stops when the test ends.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
@@ -57,11 +57,7 @@ func TestMeasureTheBuiltBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
 	}
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "quarry")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../../quarry").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir, binary := t.TempDir(), testserver.Build(t)
 	quarry, err := engine.OpenQuarry(binary, nil)
 	if err != nil {
 		t.Fatal(err)
