@@ -10,48 +10,60 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 )
 
-// patience bounds the waits of these tests; the server's own bounds are far below.
-const patience = 20 * time.Second
-
-// startSocketServer returns a server on a socket with short timeouts; done gets a value
-// when a request has ended.
-func startSocketServer(t *testing.T, w *world) (server *httptest.Server, done chan struct{}) {
-	o := without429(w.serverOptions())
-	o.ReadTimeout, o.WriteTimeout, o.SearchTimeout = 60*time.Millisecond, 60*time.Millisecond, 60*time.Millisecond
-	s := newServer(t, o)
-	done = make(chan struct{}, 100)
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { done <- struct{}{} }()
-		s.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server, done
+// socketServer is a server of a bubble, whose connections are in memory.
+type socketServer struct {
+	*httptest.Server
+	listener *clocktest.Listener
+	// done gets a value when a request has ended.
+	done chan struct{}
 }
 
-func dialServer(t *testing.T, server *httptest.Server) net.Conn {
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+// startSocketServer returns a server with short timeouts.
+func startSocketServer(t *testing.T, w *world) *socketServer {
+	o := without429(w.serverOptions())
+	o.ReadTimeout, o.WriteTimeout, o.SearchTimeout = 60*time.Millisecond, 60*time.Millisecond, 60*time.Millisecond
+	return serveConnections(t, newServer(t, o))
+}
+
+func serveConnections(t *testing.T, handler http.Handler) *socketServer {
+	s := &socketServer{listener: clocktest.NewListener(), done: make(chan struct{}, 100)}
+	s.Server = &httptest.Server{Listener: s.listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { s.done <- struct{}{} }()
+		handler.ServeHTTP(w, r)
+	})}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *socketServer) dial(t *testing.T) net.Conn {
+	conn, err := s.listener.DialContext(t.Context(), "tcp", "server")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	// The server's own bounds are far below.
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return conn
 }
 
 // TestSlowBody checks that the server does not wait for a body that does not arrive,
 // whether the route reads one or not, and closes the connection.
-func TestSlowBody(t *testing.T) {
+func TestSlowBody(t *testing.T) { synctest.Test(t, checkSlowBody) }
+
+func checkSlowBody(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/search": 408, "/api/tree": 408, "/api/repos": 408, "/api/verifications": 408,
 		"/api/nothing": 404, "/api/version": 405, "/api/repos/42/refresh": 202,
 	} {
-		server, _ := startSocketServer(t, newWorld())
-		conn := dialServer(t, server)
+		conn := startSocketServer(t, newWorld()).dial(t)
 		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", path); err != nil {
 			t.Fatal(err)
 		}
@@ -74,9 +86,10 @@ func isTimeout(err error) bool {
 }
 
 // TestTricklingBody checks that a body that arrives byte by byte gets no extra time.
-func TestTricklingBody(t *testing.T) {
-	server, _ := startSocketServer(t, newWorld())
-	conn := dialServer(t, server)
+func TestTricklingBody(t *testing.T) { synctest.Test(t, checkTricklingBody) }
+
+func checkTricklingBody(t *testing.T) {
+	conn := startSocketServer(t, newWorld()).dial(t)
 	if _, err := io.WriteString(conn, "POST /api/search HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +115,15 @@ func TestTricklingBody(t *testing.T) {
 
 // TestBodyHasCome checks that the deadline of a body does not end a request whose body
 // has arrived.
-func TestBodyHasCome(t *testing.T) {
+func TestBodyHasCome(t *testing.T) { synctest.Test(t, checkBodyHasCome) }
+
+func checkBodyHasCome(t *testing.T) {
 	w := newWorld()
 	w.block = true // until the search's own timeout
-	server, _ := startSocketServer(t, w)
-	response, err := http.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1}`))
+	server := startSocketServer(t, w)
+	client := &http.Client{Transport: &http.Transport{DialContext: server.listener.DialContext}}
+	defer client.CloseIdleConnections()
+	response, err := client.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +135,9 @@ func TestBodyHasCome(t *testing.T) {
 
 // TestSlowReader checks that a response that the client does not read is aborted and its
 // resources are released.
-func TestSlowReader(t *testing.T) {
+func TestSlowReader(t *testing.T) { synctest.Test(t, checkSlowReader) }
+
+func checkSlowReader(t *testing.T) {
 	w := newWorld()
 	text := bytes.Repeat([]byte("all work and no play\n"), 1<<20)
 	w.change = func(r *search.Result) {
@@ -126,15 +145,15 @@ func TestSlowReader(t *testing.T) {
 			r.Files = append(r.Files, search.FileMatch{Repo: bare, Path: "long.txt", Content: text})
 		}
 	}
-	server, done := startSocketServer(t, w)
-	conn := dialServer(t, server)
+	server := startSocketServer(t, w)
+	conn := server.dial(t)
 	const body = `{"query":"x","matches":1}`
 	if _, err := fmt.Fprintf(conn, "POST /api/search HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case <-done:
-	case <-time.After(patience):
+	case <-server.done:
+	case <-time.After(20 * time.Second):
 		t.Fatal("the server still writes")
 	}
 	if a, r := w.acquired.Load(), w.released.Load(); a != 1 || r != 1 {

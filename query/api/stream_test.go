@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -221,21 +221,21 @@ func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, 
 // TestStreamOfStallingClient checks that a client that does not read is disconnected
 // after a time.
 func TestStreamOfStallingClient(t *testing.T) {
-	s := &stalling{newWorld(), make(chan error, 1)}
-	o := s.serverOptions()
-	o.Searcher, o.PartTimeout = s, 20*time.Millisecond
-	server := httptest.NewServer(newServer(t, o))
-	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	const body = `{"query":"x","matches":1}`
-	if _, err := io.WriteString(conn, "POST /api/stream_search HTTP/1.1\r\nHost: h\r\nContent-Length: 25\r\n\r\n"+body); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-s.err; !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "timeout") {
-		t.Errorf("the stream ended with %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &stalling{newWorld(), make(chan error, 1)}
+		o := s.serverOptions()
+		o.Searcher, o.PartTimeout = s, 20*time.Millisecond
+		conn := serveConnections(t, newServer(t, o)).dial(t)
+		const body = `{"query":"x","matches":1}`
+		if _, err := io.WriteString(conn, "POST /api/stream_search HTTP/1.1\r\nHost: h\r\nContent-Length: 25\r\n\r\n"+body); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := <-s.err; !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "timeout") {
+			t.Errorf("the stream ended with %v", err)
+		}
+		if took := time.Since(began); took != o.PartTimeout {
+			t.Errorf("the stream ended after %v, want %v", took, o.PartTimeout)
+		}
+	})
 }

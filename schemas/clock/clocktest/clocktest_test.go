@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -120,4 +124,42 @@ func TestWaitUntil(t *testing.T) {
 	if len(got) != 1 || !strings.Contains(got[0], "a state that never comes") {
 		t.Errorf("reported %q, want the state", got)
 	}
+}
+
+// TestListener makes a server in a bubble wait for a request that does not come: its
+// deadline passes at once, by the clock of the bubble.
+func TestListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewListener()
+		server := &http.Server{ReadHeaderTimeout: time.Hour, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RemoteAddr) })}
+		done := make(chan error)
+		go func() { done <- server.Serve(l) }()
+		client := &http.Client{Transport: &http.Transport{DialContext: l.DialContext}}
+		response, err := client.Get("http://server/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if _ = response.Body.Close(); err != nil || string(body) != "127.0.0.1:1" {
+			t.Errorf("got %q, %v; want the address of the client", body, err)
+		}
+		conn, err := l.DialContext(t.Context(), "tcp", "server:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || time.Since(began) != time.Hour {
+			t.Errorf("a connection without a request ended after %v: %v, want %v after an hour", time.Since(began), err, io.EOF)
+		}
+		client.CloseIdleConnections()
+		if err := errors.Join(conn.Close(), server.Close()); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the server ended with %v", err)
+		}
+		if _, err := l.DialContext(t.Context(), "tcp", "server:80"); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("dial after Close: %v, want %v", err, net.ErrClosed)
+		}
+	})
 }

@@ -6,6 +6,7 @@
 //	NewContext   a context that ends just before go test's -timeout does
 //	WaitUntil    polls for a state, until the same moment
 //	CheckLinear  compares the processor time of two sizes of an input
+//	Listener     connections in memory, for servers in a bubble of testing/synctest
 //
 // Where all goroutines of a test can run in a bubble, testing/synctest is better.
 //
