@@ -28,7 +28,7 @@ func TestCtags(t *testing.T) {
 		t.Cleanup(func() { _ = p.Close() })
 		return p
 	}
-	with, without := New(Options{Ctags: open(0)}), New(Options{})
+	with, without := New(Options{Ctags: open(time.Hour)}), New(Options{})
 	hurried := New(Options{Ctags: open(time.Nanosecond)})
 	for _, c := range []struct {
 		path, text string

@@ -67,7 +67,7 @@ func TestTimeoutAndLimit(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
 	ms, err := Open(t.Context(), Options{
-		Dir: filepath.Join(t.TempDir(), "mirrors"), ReadTimeout: 300 * time.Millisecond,
+		Dir:    filepath.Join(t.TempDir(), "mirrors"),
 		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	if err != nil {
@@ -75,9 +75,11 @@ func TestTimeoutAndLimit(t *testing.T) {
 	}
 	defer ms.Close()
 	r := code.Repository{ID: 1, CloneURL: server.URL + "/r"}
+	ms.git.timeout = 300 * time.Millisecond
 	if _, err := ms.Mirror(1).Fetch(t.Context(), r); !errors.Is(err, ErrTimeout) {
 		t.Errorf("silent host: %v, want ErrTimeout", err)
 	}
+	ms.git.timeout = DefaultReadTimeout
 	if _, err := ms.git.readOutput(t.Context(), command{args: []string{"version"}, limit: 5}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("output over the limit: %v, want ErrTooLarge", err)
 	}

@@ -37,7 +37,7 @@ func requireCtags(t testing.TB) string {
 
 func openPool(t testing.TB, program string, change func(*Options)) *Pool {
 	t.Helper()
-	o := Options{Program: program, TempDir: t.TempDir(), Processes: 1, Metrics: NewMetrics(nil), Logger: slog.New(slog.DiscardHandler)}
+	o := Options{Program: program, TempDir: t.TempDir(), Processes: 1, Timeout: time.Hour, Metrics: NewMetrics(nil), Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
 	}

@@ -51,7 +51,7 @@ func RunMembers(t *testing.T, s MemberSuite) {
 	}
 	server := NewServer(t, false, func(base string) http.Handler { return s.Serve(base, w) })
 	c := discovery.Connection{Name: "hub", Kind: s.Kind, URL: server.URL, Token: "s3cret"}
-	transport := hostapi.NewTransport(hostapi.Options{Timeout: 5 * time.Second, MaxBodyBytes: 1 << 20, Sleep: noSleep})
+	transport := hostapi.NewTransport(hostapi.Options{Timeout: time.Hour, MaxBodyBytes: 1 << 20, Sleep: noSleep})
 	reader, err := discovery.OpenMembers(map[code.HostKind]discovery.Open{s.Kind: s.Open}, c, transport.Client())
 	if err != nil {
 		t.Fatal(err)

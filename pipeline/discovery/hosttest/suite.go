@@ -48,7 +48,7 @@ type clock struct {
 
 func (c *clock) options() hostapi.Options {
 	return hostapi.Options{
-		Timeout: 10 * time.Second, MaxBodyBytes: 2 << 20,
+		Timeout: time.Hour, MaxBodyBytes: 2 << 20,
 		Now: func() time.Time { return c.now },
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			c.now, c.slept = c.now.Add(d), append(c.slept, d)

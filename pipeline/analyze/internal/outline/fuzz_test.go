@@ -40,8 +40,9 @@ func TestLanguagesAreSupported(t *testing.T) {
 // scripts returns the sources in the scripts of testdata by language.
 func scripts(t testing.TB) [][]byte {
 	var all [][]byte
+	byLanguage := scriptsByLanguage(t)
 	for _, language := range languages {
-		sources := scriptsByLanguage(t)[code.Language(strings.ReplaceAll(string(language), " ", "_"))]
+		sources := byLanguage[code.Language(strings.ReplaceAll(string(language), " ", "_"))]
 		if len(sources) == 0 && language != "TSX" { // TSX is read like TypeScript
 			t.Errorf("testdata/outline has no script for %s", language)
 		}
@@ -107,6 +108,7 @@ func FuzzExtract(f *testing.F) {
 // TestBrokenSource cuts every script every few bytes and reads the pieces in every
 // language, not only its own.
 func TestBrokenSource(t *testing.T) {
+	t.Parallel()
 	for _, source := range scripts(t) {
 		for _, language := range languages {
 			for cut := 0; cut < len(source); cut += 37 {
@@ -120,6 +122,7 @@ func TestBrokenSource(t *testing.T) {
 // TestLinear repeats nested, unclosed or ambiguous text: the cost must grow linearly with
 // the size.
 func TestLinear(t *testing.T) {
+	t.Parallel()
 	patterns := []string{
 		"{", "(", "[", "<", "a<", "}", ")", "/", "/[", "`${", "`", "'", "\"", "/*", "#if\n", "#if 0\n", "#else\n", "#endif\n",
 		"a=(", "a(", "class A{", "class A\n", "def a\n", " def a:\n", "fn a(", "struct a {", "enum a {", "func (", "type a struct{",
@@ -127,10 +130,12 @@ func TestLinear(t *testing.T) {
 		"template<", "a::", "::", "operator", "~", "\\\n", "\n", "  \n", "if x\n", "begin ", "end\n", "a,", "a;", "a b;", "typedef ", "(*",
 		"var (\n", "x {", "x:", "=>", "a => {", "cfg_a!{", "macro_rules! a {", "__attribute__((", "?>", "\r", "={}", "a={},", "f(a)b ", "A(a)\n", "(a)", "a b ", "[a]", "<a>", "f(a) int a;", "a ? b : ", "} a", "class A;", "é", "\xff", "\x00",
 	}
-	for _, language := range languages {
-		for _, pattern := range patterns {
-			clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %q", language, pattern), 200_000, func(size int) {
-				extractChecked(t, language, bytes.Repeat([]byte(pattern), size/len(pattern)))
+	const size = 200_000
+	for _, pattern := range patterns {
+		text := bytes.Repeat([]byte(pattern), size/len(pattern))
+		for _, language := range languages {
+			clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %q", language, pattern), size, func(size int) {
+				extractChecked(t, language, text[:size/len(pattern)*len(pattern)])
 			})
 		}
 	}

@@ -25,6 +25,7 @@ var hostileTexts = []string{
 // TestHostile reads every hostile text in every language, symbols and tokens: the cost
 // must grow linearly with the size.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	for n, language := range append(languages, "Unknown Language") {
 		// With small sizes, for every build, each language reads a part of the texts, and
 		// its neighbors the rest. TestLinear reads all of them at a fifth of the size.
@@ -52,6 +53,7 @@ func TestHostile(t *testing.T) {
 
 // TestDescribeIsLinear describes names that are close together on one line.
 func TestDescribeIsLinear(t *testing.T) {
+	t.Parallel()
 	for language, pattern := range map[code.Language]string{"Go": "var a = (1; ", "C": "int a(void) { } /* x */ ", "Python": "a = 1; ", "Kotlin": "// x\nfun a(\n"} {
 		clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %q", language, pattern), 1<<20, func(size int) {
 			definitions, err := Describe(language, []byte(strings.Repeat(pattern, size/len(pattern))), time.Time{})

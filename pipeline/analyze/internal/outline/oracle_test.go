@@ -28,6 +28,7 @@ var (
 // TestOracle compares the symbols of files found on this machine with those of
 // universal-ctags. A pair agrees on file, line, name and group of kinds.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	ctags := requireCtags(t)
 	if *corpusFlag != "" {
 		language, dir, _ := strings.Cut(*corpusFlag, "=")

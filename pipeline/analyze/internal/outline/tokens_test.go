@@ -61,8 +61,10 @@ func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 
 // TestTokensOfBrokenSource cuts every script in the same way as TestBrokenSource.
 func TestTokensOfBrokenSource(t *testing.T) {
+	t.Parallel()
+	sources := scripts(t)
 	for _, language := range append(languages, "Unknown Language") {
-		for _, source := range scripts(t) {
+		for _, source := range sources {
 			for cut := 0; cut < len(source); cut += 211 {
 				allTokens(t, language, source[:cut])
 				describeChecked(t, language, source[cut:])
@@ -73,9 +75,9 @@ func TestTokensOfBrokenSource(t *testing.T) {
 
 // FuzzTokens checks the invariants of the tokens and descriptions of any text.
 func FuzzTokens(f *testing.F) {
-	languages := fuzzedLanguages(f)
+	languages, sources := fuzzedLanguages(f), scriptsByLanguage(f)
 	for i, language := range languages {
-		for _, source := range scriptsByLanguage(f)[code.Language(strings.ReplaceAll(string(language), " ", "_"))] {
+		for _, source := range sources[code.Language(strings.ReplaceAll(string(language), " ", "_"))] {
 			f.Add(uint8(i), source)
 		}
 	}
