@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -28,9 +28,6 @@ const (
 	repositoryName = "github.com/meadow/kettle"
 	password       = "a long enough secret"
 )
-
-// patience bounds the wait for the index.
-const patience = 30 * time.Second
 
 // newWorld starts a server that runs until the test ends.
 func newWorld(t *testing.T) *world {
@@ -118,8 +115,7 @@ func (w *world) indexRepository(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	w.repoID = int64(accepted.RepoID)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := clocktest.NewContext(t)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/projections/scip/sciptest"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -153,10 +154,7 @@ type run struct {
 	outcomes map[string][2]bool // by operation: whether it has failed, whether it has succeeded
 }
 
-const (
-	untilTimeout = 30 * time.Second
-	pollInterval = 50 * time.Millisecond
-)
+const pollInterval = 50 * time.Millisecond
 
 // makeCall makes a call. If the call is marked so, it repeats the call until the response
 // is as expected.
@@ -179,7 +177,7 @@ func (r *run) makeCall(t *testing.T, c *call) {
 		t.Errorf("%s: %v", c, err)
 		return
 	}
-	late := time.After(untilTimeout)
+	ctx := clocktest.NewContext(t)
 	for {
 		value, last, pending := r.sendCall(filled, path, method, o, has)
 		if pending == nil {
@@ -197,8 +195,8 @@ func (r *run) makeCall(t *testing.T, c *call) {
 		}
 		select {
 		case <-time.After(pollInterval):
-		case <-late:
-			t.Errorf("%s: after %v %v", c, untilTimeout, pending)
+		case <-ctx.Done():
+			t.Errorf("%s: until the tests have to end: %v", c, pending)
 			return
 		}
 	}

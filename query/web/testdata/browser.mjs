@@ -21,7 +21,7 @@ const password = 'correct horse battery';
 // person opens a browser of their own.
 async function person(name, options = {}) {
   const context = await browser.newContext({ javaScriptEnabled: o.scripts, baseURL: o.base, ...options });
-  context.setDefaultTimeout(20000);
+  context.setDefaultTimeout(300000);
   const page = await context.newPage();
   page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
   page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));

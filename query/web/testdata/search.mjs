@@ -18,7 +18,7 @@ const complaints = [];
 
 async function open(name, options = {}) {
   const context = await browser.newContext({ javaScriptEnabled: o.scripts, baseURL: o.base, viewport: { width: 1280, height: 860 }, ...options });
-  context.setDefaultTimeout(20000);
+  context.setDefaultTimeout(300000);
   const page = await context.newPage();
   page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
   page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));

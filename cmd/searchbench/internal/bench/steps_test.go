@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
@@ -30,10 +31,12 @@ func TestHeavyMix(t *testing.T) {
 	if load.Queries != len(mix) || f.asked.Load() != int64(len(mix)) || load.Errors != 0 || load.perSecond() <= 0 {
 		t.Errorf("%+v after %d questions, want %d in one round", load, f.asked.Load(), len(mix))
 	}
-	f = &fake{times: []time.Duration{1}}
-	if load := measureRounds(context.Background(), f, mix, engine.ZoektRequest, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
-		t.Errorf("%d queries, want whole rounds of %d", load.Queries, len(mix))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &slowFake{fake{times: []time.Duration{time.Millisecond}}}
+		if load := measureRounds(t.Context(), f, mix, engine.ZoektRequest, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
+			t.Errorf("%d queries, want whole rounds of %d", load.Queries, len(mix))
+		}
+	})
 	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
 	if load := measureRounds(context.Background(), f, mix, engine.ZoektRequest, 0); load.Queries != 0 || load.Errors != len(mix) {
 		t.Errorf("failing server: %+v", load)
