@@ -35,6 +35,7 @@ type runCommand struct {
 	Beside    float64       `default:"-1" help:"Gigabytes of text indexed in addition to Linux in the step freshness. Default: 5."`
 	Backlog   int           `help:"Pushes that wait in the step throughput, over 200 repositories. Default: 50000."`
 	Quick     bool          `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard; freshness: 20 pushes with 0.2 GB of other text, 3 of zoekt; throughput: 2000 pushes over 40 repositories."`
+	Bandwidth int           `default:"256" help:"Megabytes that each core reads and copies to measure the memory; far more than its caches."`
 	Settle    time.Duration `default:"15s" help:"How long nothing may have been written after an import before anything is measured."`
 	Out       string        `type:"path" help:"Write the report to this Markdown file as well."`
 }
@@ -71,7 +72,7 @@ const (
 )
 
 func (c *runCommand) benchOptions() (bench.Options, error) {
-	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, MergesQuiet: c.Settle, Log: logLine}
+	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, MergesQuiet: c.Settle, BandwidthBytes: c.Bandwidth << 20, Log: logLine}
 	switch {
 	case c.Reuse != "":
 		opts.Work, opts.Reuse = c.Reuse, true

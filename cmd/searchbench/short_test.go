@@ -35,6 +35,7 @@ func TestShortRuns(t *testing.T) {
 	tree := corpus.TreePath(corpora, "linux")
 
 	t.Run("verify", func(t *testing.T) {
+		t.Parallel()
 		needRipgrep(t)
 		c := verifyCommand{Corpora: corpora, Quarry: binary, Sets: []string{"linux", "go", "mixed"}, Work: filepath.Join(dir, "verify")}
 		if err := c.Run(t.Context()); err != nil {
@@ -42,10 +43,11 @@ func TestShortRuns(t *testing.T) {
 		}
 	})
 	t.Run("run", func(t *testing.T) {
+		t.Parallel()
 		needRipgrep(t)
 		c := runCommand{
 			Corpora: corpora, Quarry: binary, Quick: true, Work: filepath.Join(dir, "run"), Out: filepath.Join(dir, "run.md"),
-			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1, Settle: time.Millisecond,
+			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1, Bandwidth: 1, Settle: time.Millisecond,
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("run the quick measurements: %v", err)
@@ -53,13 +55,15 @@ func TestShortRuns(t *testing.T) {
 		wantText(t, c.Out, "- linux: 1 repositories", "- go: 1 repositories", "ripgrep")
 	})
 	t.Run("growth", func(t *testing.T) {
-		c := growthCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "growth"), Copies: []int{1, 2}, Small: 3, Pushes: 3, Rounds: 2, Starts: 1, Settle: time.Second, Out: filepath.Join(dir, "growth.md")}
+		t.Parallel()
+		c := growthCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "growth"), Copies: []int{1, 2}, Small: 3, Pushes: 3, Compared: 2, Rounds: 2, Starts: 1, Settle: 100 * time.Millisecond, Out: filepath.Join(dir, "growth.md")}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("measure growth from one to two copies: %v", err)
 		}
 		wantText(t, c.Out, "|")
 	})
 	t.Run("hooks", func(t *testing.T) {
+		t.Parallel()
 		c := hooksCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "hooks"), Duration: 200 * time.Millisecond, Rate: 10, Clients: 1, Out: filepath.Join(dir, "hooks.md")}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("deliver under each load: %v", err)

@@ -26,7 +26,7 @@ func (b *bench) measureMachine() {
 		b.noteMissing("the speed of memory: %v", err)
 		return
 	}
-	b.bandwidth = machine.MeasureBandwidth(sample)
+	b.bandwidth = machine.MeasureBandwidth(sample, b.BandwidthBytes)
 }
 
 // sampleText reads files below root, in the order of their names, until it has size bytes

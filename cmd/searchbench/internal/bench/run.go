@@ -43,6 +43,9 @@ type Options struct {
 	ExtraRuns int
 	// LoadDuration is the duration of each mix of queries. Default 15 s.
 	LoadDuration time.Duration
+	// BandwidthBytes is the size of the buffers with which the bandwidth of the memory is
+	// measured. Default: machine.DefaultBufferBytes.
+	BandwidthBytes int
 	// MergesQuiet is the time without writes after an import before anything is measured.
 	// Default 15 s.
 	MergesQuiet time.Duration
@@ -93,6 +96,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.LoadDuration == 0 {
 		o.LoadDuration = defaultLoadDuration
+	}
+	if o.BandwidthBytes == 0 {
+		o.BandwidthBytes = machine.DefaultBufferBytes
 	}
 	if o.MergesQuiet == 0 {
 		o.MergesQuiet = defaultMergesQuiet

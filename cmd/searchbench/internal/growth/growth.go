@@ -29,6 +29,9 @@ type Options struct {
 	Small int
 	// Pushes is the number of pushes before the comparison.
 	Pushes int
+	// ComparedPushes is the number of pushes to both the aged and the fresh server, in
+	// turn, at the end. Default: DefaultComparedPushes.
+	ComparedPushes int
 	// Rounds is how often each query is sent. Default: DefaultRounds.
 	Rounds int
 	// Starts is how often each server is killed and started, both from the page cache and
@@ -42,11 +45,15 @@ type Options struct {
 
 // These are the defaults of Options.
 const (
-	DefaultRounds = 15
-	DefaultStarts = 3
+	DefaultComparedPushes = 100
+	DefaultRounds         = 15
+	DefaultStarts         = 3
 )
 
 func (o *Options) ensureDefaults() {
+	if o.ComparedPushes <= 0 {
+		o.ComparedPushes = DefaultComparedPushes
+	}
 	if o.Rounds <= 0 {
 		o.Rounds = DefaultRounds
 	}

@@ -19,9 +19,6 @@ import (
 const (
 	// pushedName is the name of the repository that receives the pushes.
 	pushedName = "pushed"
-	// comparedPushes is the number of pushes to both the aged and the fresh server, in
-	// turn, at the end.
-	comparedPushes = 100
 	// endPushes is the number of pushes that are summarized at each end of the history.
 	endPushes = 200
 	// minEditedBytes and maxEditedBytes bound the files that are edited: ordinary
@@ -173,7 +170,7 @@ func (g *growth) writeAging(a *aging) error {
 // measurePushes ages one server with pushes, builds another from the resulting state, and
 // compares the two.
 func (g *growth) measurePushes(ctx context.Context) error {
-	h, err := g.writeHistory(ctx, g.Pushes+comparedPushes, g.Pushes)
+	h, err := g.writeHistory(ctx, g.Pushes+g.ComparedPushes, g.Pushes)
 	if err != nil {
 		return err
 	}
@@ -198,7 +195,7 @@ func (g *growth) measurePushes(ctx context.Context) error {
 			return err
 		}
 	}
-	for n := range comparedPushes {
+	for n := range g.ComparedPushes {
 		if err := g.pushBoth(ctx, h, g.Pushes+n, stages, &f); err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ type Bandwidth struct {
 }
 
 const (
-	// bufferBytes is the buffer size per core, far above any cache.
-	bufferBytes = 256 << 20
+	// DefaultBufferBytes is the buffer size per core, far above any cache.
+	DefaultBufferBytes = 256 << 20
 	// passes is the number of passes, of which the fastest counts, because the question
 	// is what the machine can do.
 	passes = 5
@@ -30,10 +30,9 @@ const (
 
 // MeasureBandwidth measures for about two seconds. sample is typical searched text, which
 // is repeated to fill the buffers, because the speed of bytes.Index depends on the
-// frequency of a word's letters. It must not be empty.
-func MeasureBandwidth(sample []byte) Bandwidth { return measureWith(sample, bufferBytes) }
-
-func measureWith(sample []byte, size int) Bandwidth {
+// frequency of a word's letters. It must not be empty. size is the buffer size per core,
+// usually DefaultBufferBytes.
+func MeasureBandwidth(sample []byte, size int) Bandwidth {
 	cores := runtime.GOMAXPROCS(0)
 	from, to := make([][]byte, cores), make([][]byte, cores)
 	for i := range from {

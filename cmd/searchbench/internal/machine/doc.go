@@ -3,5 +3,5 @@
 // It answers: how fast can all cores read and copy memory, as a reference for scans? And
 // is this file really cold?
 //
-// Linux only. MeasureBandwidth uses bufferBytes of memory per core while it runs.
+// Linux only. MeasureBandwidth uses two buffers of memory per core while it runs.
 package machine

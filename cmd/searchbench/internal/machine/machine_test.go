@@ -8,7 +8,7 @@ import (
 )
 
 func TestMeasureFindsEverySpeed(t *testing.T) {
-	b := measureWith([]byte("return a\n"), 1<<16)
+	b := MeasureBandwidth([]byte("return a\n"), 1<<16)
 	if b.Count <= 0 || b.Index <= 0 || b.Copy <= 0 {
 		t.Errorf("%+v, want three speeds", b)
 	}
