@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,9 @@ type Repository struct {
 	last *Snapshot
 }
 
+// initArgs are the arguments of git init for every repository.
+var initArgs = []string{"init", "--quiet", "--template=", "--initial-branch=main"}
+
 // New returns an empty repository whose HEAD is main. args are passed to git init.
 func New(t testing.TB, args ...string) *Repository {
 	t.Helper()
@@ -29,24 +33,15 @@ func New(t testing.TB, args ...string) *Repository {
 	}
 	r := &Repository{t: t, Dir: filepath.Join(t.TempDir(), "repository")}
 	if len(args) > 0 {
-		r.initialize(args...)
+		r.run("", append(slices.Clip(initArgs), append(args, r.Dir)...)...)
 		return r
 	}
-	emptyRepository.once.Do(func() {
-		r.initialize()
-		emptyRepository.snapshot = r.Snapshot()
-	})
-	if emptyRepository.snapshot == nil {
-		t.Fatal("git init failed in another test")
+	empty, err := emptyRepository()
+	if err != nil {
+		t.Fatal(err)
 	}
-	r.Restore(emptyRepository.snapshot)
+	r.Restore(empty)
 	return r
-}
-
-// initialize runs git init.
-func (r *Repository) initialize(args ...string) {
-	r.t.Helper()
-	r.run("", append([]string{"init", "--quiet", "--template=", "--initial-branch=main"}, append(args, r.Dir)...)...)
 }
 
 // Clone returns a clone in a new directory. Its history is independent of r from then on.
@@ -66,9 +61,18 @@ func (r *Repository) Git(args ...string) string {
 func (r *Repository) run(dir string, args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	at := fmt.Sprintf("%d +0000", 1_700_000_000+60*r.commits)
-	cmd.Env = []string{
+	cmd.Dir, cmd.Env = dir, environment(r.commits)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// environment returns the environment of git after a number of commits.
+func environment(commits int) []string {
+	at := fmt.Sprintf("%d +0000", 1_700_000_000+60*commits)
+	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_AUTHOR_DATE=" + at,
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "GIT_COMMITTER_DATE=" + at,
@@ -76,11 +80,6 @@ func (r *Repository) run(dir string, args ...string) string {
 		"GIT_CONFIG_KEY_1=protocol.file.allow", "GIT_CONFIG_VALUE_1=always",
 		"GIT_CONFIG_KEY_2=uploadpack.allowAnySHA1InWant", "GIT_CONFIG_VALUE_2=true",
 	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSuffix(string(out), "\n")
 }
 
 // Write writes a file of the work tree.

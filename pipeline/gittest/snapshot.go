@@ -1,9 +1,11 @@
 package gittest
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -46,10 +48,20 @@ func (r *Repository) Restore(s *Snapshot) {
 func (r *Repository) gitDir() string { return filepath.Join(r.Dir, ".git") }
 
 // emptyRepository is the result of git init, which New copies.
-var emptyRepository struct {
-	once     sync.Once
-	snapshot *Snapshot
-}
+var emptyRepository = sync.OnceValues(func() (*Snapshot, error) {
+	dir, err := os.MkdirTemp("", "quarry-gittest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // only the files that were read count
+	git := exec.Command("git", append(slices.Clip(initArgs), dir)...)
+	git.Env = environment(0)
+	if out, err := git.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("git init: %w\n%s", err, out)
+	}
+	files, err := readFiles(filepath.Join(dir, ".git"))
+	return &Snapshot{files: files}, err
+})
 
 // file is a file or a directory.
 type file struct {
