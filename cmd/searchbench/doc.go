@@ -4,6 +4,8 @@
 //
 //	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
 //	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
+//	searchbench compare --corpora DIR --quarry PATH --before PATH …   this build and an earlier one, in turn; fails if it is worse
+//	searchbench random --corpora DIR --quarry PATH --seed N …         random queries alone, with counts checked by ripgrep
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
 //	searchbench meaning --tree NAME=DIR --oracle LANGUAGE=COMMAND …   compare the first definition of a name with language servers
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
@@ -14,7 +16,8 @@
 //
 // The parts: internal/corpus (the searched text), internal/suite (the queries),
 // internal/proc (processes and their memory), internal/engine (one file per measured
-// program), internal/branches (many branches of one repository), internal/growth (the
+// program), internal/random (queries drawn from text), internal/compare (programs in
+// turn), internal/branches (many branches of one repository), internal/growth (the
 // experiments of growth), internal/meaning (the meanings of names), internal/hooks
 // (webhooks under other load).
 //

@@ -21,6 +21,8 @@ var defaultList []byte
 type cli struct {
 	Corpora   corporaCommand   `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
 	Run       runCommand       `cmd:"" help:"Compare Quarry with zoekt and ripgrep."`
+	Compare   compareCommand   `cmd:"" help:"Compare a build with an earlier one, and with zoekt, side by side; fails if it is worse."`
+	Random    randomCommand    `cmd:"" help:"Compare random queries alone, with the matches of some of them checked by ripgrep."`
 	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`

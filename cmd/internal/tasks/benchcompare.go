@@ -15,8 +15,7 @@ type benchCompareTask struct {
 	Count    int    `default:"10" help:"Runs of each benchmark."`
 }
 
-// Run implements the task. It checks out the other commit next to this one, as a worktree
-// that it removes afterwards.
+// Run implements the task.
 func (b *benchCompareTask) Run(ctx context.Context) error {
 	dir, err := filepath.Abs(".cache/bench-compare")
 	if err != nil {
@@ -25,15 +24,9 @@ func (b *benchCompareTask) Run(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree")
-	if _, err := runOutput(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, b.Ref); err != nil {
-		return err
-	}
-	defer func() {
-		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
-	}()
 	before, after := filepath.Join(dir, "before.txt"), filepath.Join(dir, "after.txt")
-	if err := b.measureBenchmarks(ctx, tree, before); err != nil {
+	err = withCommit(ctx, b.Ref, filepath.Join(dir, "tree"), func(tree string) error { return b.measureBenchmarks(ctx, tree, before) })
+	if err != nil {
 		return err
 	}
 	if err := b.measureBenchmarks(ctx, ".", after); err != nil {

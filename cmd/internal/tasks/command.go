@@ -36,3 +36,15 @@ func runOutput(ctx context.Context, dir, name string, args ...string) (string, e
 	}
 	return strings.TrimRight(string(out), "\n"), nil
 }
+
+// withCommit checks a commit out next to this tree, calls run with its directory, and
+// removes it again.
+func withCommit(ctx context.Context, ref, tree string, run func(tree string) error) error {
+	if _, err := runOutput(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, ref); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
+	}()
+	return run(tree)
+}

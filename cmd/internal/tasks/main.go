@@ -17,6 +17,7 @@ type cli struct {
 	Release       releaseTask       `cmd:"" help:"Build the archives of a release, with checksums and bills of materials, and tag it."`
 	Cover         coverTask         `cmd:"" help:"Print the coverage of each package of a profile."`
 	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`
+	BenchEngine   benchEngineTask   `cmd:"" help:"Compare the engine with that of another commit, and with zoekt; fail if it is worse."`
 }
 
 func main() {

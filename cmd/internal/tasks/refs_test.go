@@ -19,6 +19,7 @@ func TestUnknownRef(t *testing.T) {
 	}
 	for name, task := range map[string]interface{ Run(context.Context) error }{
 		"bench-compare":  &benchCompareTask{Ref: "nosuchref", Packages: "./...", Count: 1},
+		"bench-engine":   &benchEngineTask{Ref: "nosuchref", Corpora: "corpora"},
 		"upgrade-sample": &upgradeSampleTask{Ref: "nosuchref", Out: "sample.tar.gz", Repositories: "git", Listen: "127.0.0.1:0"},
 	} {
 		if err := task.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nosuchref") {

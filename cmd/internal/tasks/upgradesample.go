@@ -63,18 +63,16 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, "tree")
-	if _, err := runOutput(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, u.Ref); err != nil {
-		return err
-	}
-	defer func() {
-		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
-	}()
 	s := &sampleServer{u: u, quarry: filepath.Join(dir, "quarry"), data: filepath.Join(dir, "data"), base: "http://" + u.Listen, repositories: sampleRepositories()}
-	if _, err := runOutput(ctx, tree, "go", "build", "-o", s.quarry, "./cmd/quarry"); err != nil {
+	err = withCommit(ctx, u.Ref, filepath.Join(dir, "tree"), func(tree string) error {
+		if _, err := runOutput(ctx, tree, "go", "build", "-o", s.quarry, "./cmd/quarry"); err != nil {
+			return err
+		}
+		var err error
+		s.note.Commit, err = runOutput(ctx, tree, "git", "rev-parse", "HEAD")
 		return err
-	}
-	if s.note.Commit, err = runOutput(ctx, tree, "git", "rev-parse", "HEAD"); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(u.Repositories); err == nil {

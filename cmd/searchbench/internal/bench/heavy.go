@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
@@ -48,41 +46,17 @@ func (b *bench) heavyMix() []suite.Query {
 func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator, duration time.Duration) loadFigure {
 	var f loadFigure
 	var all []time.Duration
+	requests := make([]engine.Request, len(mix))
+	for i, q := range mix {
+		requests[i] = translate(q)
+	}
 	start := time.Now()
 	for rounds := 0; rounds < maxHeavyRounds && ctx.Err() == nil && (rounds == 0 || time.Since(start) < duration); rounds++ {
-		latencies, failed := askRound(ctx, s, mix, translate)
+		latencies, failed := engine.SendAll(ctx, s, requests, loadClients)
 		all = append(all, latencies...)
 		f.Errors += failed
 	}
 	f.Wall = time.Since(start)
 	f.Queries, f.P50, f.P99 = len(all), stat.Median(all), stat.Quantile(all, 0.99)
 	return f
-}
-
-// askRound sends every query of the list once.
-func askRound(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator) (latencies []time.Duration, failed int) {
-	var next atomic.Int64
-	results := make([]clientResult, loadClients)
-	var clients sync.WaitGroup
-	for i := range results {
-		clients.Go(func() {
-			for {
-				n := int(next.Add(1)) - 1
-				if n >= len(mix) || ctx.Err() != nil {
-					return
-				}
-				answer, err := s.Search(ctx, translate(mix[n]))
-				if err != nil {
-					results[i].errors++
-					continue
-				}
-				results[i].latencies = append(results[i].latencies, answer.Elapsed)
-			}
-		})
-	}
-	clients.Wait()
-	for _, r := range results {
-		latencies, failed = append(latencies, r.latencies...), failed+r.errors
-	}
-	return latencies, failed
 }

@@ -180,6 +180,7 @@ type quarrySearch struct {
 	Regex           bool   `json:"isRegexEnabled"`
 	CaseSensitivity bool   `json:"isCaseSensitivityEnabled"`
 	Display         int    `json:"display,omitempty"` // number of matches returned; all are counted
+	Explain         bool   `json:"explain,omitempty"`
 }
 
 // Search implements Searcher.

@@ -47,6 +47,23 @@ func (p *Process) Usage() Usage {
 // Memory returns the current memory of the group.
 func (p *Process) Memory() Memory { return groupMemory(p.cmd.Process.Pid).Memory }
 
+// CPU returns the processor time of the group so far: that of its running processes and
+// of the children that they waited for.
+func (p *Process) CPU() time.Duration {
+	var ticks int64
+	group := p.cmd.Process.Pid
+	for _, pid := range groupMembers(group) {
+		fields := statFields(pid)
+		for _, i := range []int{statUserTime, statSystemTime, statChildUserTime, statChildSystemTime} {
+			if i < len(fields) {
+				n, _ := strconv.ParseInt(fields[i], 10, 64)
+				ticks += n
+			}
+		}
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond
+}
+
 // WrittenBytes returns the number of bytes that the program and the children that it
 // waited for have written to the disk, or 0 if the kernel does not report it.
 func (p *Process) WrittenBytes() int64 {
@@ -141,20 +158,8 @@ type groupSample struct {
 // meantime are ignored.
 func groupMemory(group int) groupSample {
 	var sum groupSample
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return sum
-	}
-	defer proc.Close()
-	names, err := proc.Readdirnames(-1)
-	if err != nil {
-		return sum
-	}
-	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' || processGroup("/proc/"+name+"/stat") != group {
-			continue
-		}
-		fields := statusFields("/proc/" + name + "/status")
+	for _, pid := range groupMembers(group) {
+		fields := statusFields("/proc/" + pid + "/status")
 		sum.ResidentBytes += fields["VmRSS"]
 		sum.AnonymousBytes += fields["RssAnon"]
 		sum.highWater = max(sum.highWater, fields["VmHWM"])
@@ -162,24 +167,47 @@ func groupMemory(group int) groupSample {
 	return sum
 }
 
-// processGroup returns the fifth field of /proc/PID/stat. The second field, the name, may
-// contain anything but ends at the last parenthesis.
-func processGroup(stat string) int {
-	data, err := os.ReadFile(stat)
+// groupMembers returns the process IDs of a group.
+func groupMembers(group int) (pids []string) {
+	proc, err := os.Open("/proc")
 	if err != nil {
-		return -1
+		return nil
 	}
-	rest := data[bytes.LastIndexByte(data, ')')+1:] // " S PPID PGRP …"
-	for range 2 {
-		rest = bytes.TrimLeft(rest, " ")
-		rest = rest[max(0, bytes.IndexByte(rest, ' ')):]
-	}
-	rest = bytes.TrimLeft(rest, " ")
-	group, err := strconv.Atoi(string(rest[:max(0, bytes.IndexByte(rest, ' '))]))
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
 	if err != nil {
-		return -1
+		return nil
 	}
-	return group
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		if fields := statFields(name); len(fields) > statGroup && fields[statGroup] == strconv.Itoa(group) {
+			pids = append(pids, name)
+		}
+	}
+	return pids
+}
+
+// These are indexes of statFields, and the unit of its times, which is the same on every
+// Linux (proc(5)).
+const (
+	statGroup           = 2
+	statUserTime        = 11
+	statSystemTime      = 12
+	statChildUserTime   = 13
+	statChildSystemTime = 14
+	ticksPerSecond      = 100
+)
+
+// statFields returns the fields of /proc/PID/stat after the second one, the name, which
+// may contain anything but ends at the last parenthesis.
+func statFields(pid string) []string {
+	data, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) // STATE PPID PGRP …
 }
 
 // statusFields returns the fields of /proc/PID/status that are given in kB, converted to
