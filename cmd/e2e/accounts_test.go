@@ -55,7 +55,7 @@ func (s *server) sendJSON(t *testing.T, key, method, path string, body any) (int
 func (s *server) createOwner(t *testing.T) string {
 	t.Helper()
 	var value string
-	pollUntil(awaitDeadline, func() bool {
+	pollUntil(func() bool {
 		_, value, _ = strings.Cut(operator.SetupLink(s.data), "/setup?token=")
 		return value != ""
 	})
@@ -93,6 +93,7 @@ func (s *server) statusWithKey(t *testing.T, key string) int {
 // created and another is deleted. Both must hold after the restart, whatever the account
 // rows on the disk contained.
 func TestAccountsSurviveKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data")
 	writeTextFile(t, config, configText(dir))
@@ -145,6 +146,7 @@ func TestAccountsSurviveKill(t *testing.T) {
 // TestKeysOfTwoProcesses runs two query processes on one broker. Keys that one of them
 // creates or deletes are known to the other.
 func TestKeysOfTwoProcesses(t *testing.T) {
+	t.Parallel()
 	broker := kafkatest.Start(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quarry.yaml")
@@ -171,7 +173,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			t.Errorf("a new key at the process that made it: %d", status)
 		}
 		began := time.Now()
-		if !pollUntil(awaitDeadline, func() bool { return there.statusWithKey(t, value) == http.StatusOK }) {
+		if !pollUntil(func() bool { return there.statusWithKey(t, value) == http.StatusOK }) {
 			t.Fatal("the other process does not get to know a new key")
 		}
 		known := time.Since(began)
@@ -182,7 +184,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			t.Errorf("a deleted key at the process that deleted it: %d", status)
 		}
 		began = time.Now()
-		if !pollUntil(awaitDeadline, func() bool { return there.statusWithKey(t, value) == http.StatusUnauthorized }) {
+		if !pollUntil(func() bool { return there.statusWithKey(t, value) == http.StatusUnauthorized }) {
 			t.Fatal("the other process takes a deleted key")
 		}
 		t.Logf("the other process knew the new key after %v and refused the deleted one after %v", known.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
@@ -196,7 +198,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 // change is accepted.
 func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server, user string) {
 	_, value := servers[0].createKey(t, user, "lasting")
-	if !pollUntil(awaitDeadline, func() bool { return servers[1].statusWithKey(t, value) == http.StatusOK }) {
+	if !pollUntil(func() bool { return servers[1].statusWithKey(t, value) == http.StatusOK }) {
 		t.Fatal("the other process does not get to know a new key")
 	}
 	broker.Kill()
@@ -211,7 +213,7 @@ func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server
 	}
 	broker.Restart()
 	body["name"] = "afterwards"
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		status, _ := servers[1].sendJSON(t, "", http.MethodPost, "/api/keys", body)
 		return status == http.StatusCreated || status == http.StatusConflict // an earlier attempt may have succeeded
 	}) {

@@ -95,6 +95,7 @@ func connectClient(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 
 // TestAgents uses the client of the official library, over HTTP and over pipes.
 func TestAgents(t *testing.T) {
+	t.Parallel()
 	s, restart := agentServer(t)
 	t.Run("http", func(t *testing.T) {
 		checkTools(t, connectClient(t, &mcp.StreamableClientTransport{Endpoint: s.url + "/api/mcp", HTTPClient: clientOf(strings.TrimPrefix(s.url, "http://"))}))
@@ -126,6 +127,7 @@ func TestAgents(t *testing.T) {
 // TestInspector checks the tools with the command line of the official inspector, over
 // HTTP and over pipes, with a key that may only search and as the operator.
 func TestInspector(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(nodeModules(t, inspector), inspector)
 	s, _ := agentServer(t)
 	_, key := s.createKey(t, s.createOwner(t), "agent")

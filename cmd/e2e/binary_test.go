@@ -1,21 +1,27 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 )
 
-// stampedVersion is a release that is not a tag; make build RELEASE=… sets such a
-// version.
-const stampedVersion = "v9.8.7"
+// testsAtOnce is the default of -parallel. It is more than the processors of a small
+// machine, because most tests wait for processes and intervals.
+const testsAtOnce = "4"
 
-// TestMain builds the binary once and puts it first on PATH.
+// TestMain puts the binary first on PATH.
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
+	flag.Parse()
+	if err := setParallel(); err != nil {
+		return reportError(err)
+	}
 	dir, err := os.MkdirTemp("", "quarry-e2e-")
 	if err != nil {
 		return reportError(err)
@@ -25,13 +31,11 @@ func runTests(m *testing.M) int {
 	if err != nil {
 		return reportError(err)
 	}
-	arguments := append([]string{"build"}, coverage.buildFlags()...)
-	build := exec.Command("go", append(arguments, "-ldflags=-X github.com/quarrysearch/quarry/cmd/internal/boot.release="+stampedVersion, "-o", filepath.Join(dir, "quarry"), "../quarry")...)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return reportError(fmt.Errorf("go build: %w", err))
+	binary, err := testserver.BuildIn(dir, coverage.buildFlags()...)
+	if err != nil {
+		return reportError(err)
 	}
-	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+	if err := os.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
 		return reportError(err)
 	}
 	status := m.Run()
@@ -39,6 +43,16 @@ func runTests(m *testing.M) int {
 		return reportError(err)
 	}
 	return status
+}
+
+// setParallel sets -parallel unless it was given.
+func setParallel() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", testsAtOnce)
 }
 
 func reportError(err error) int {

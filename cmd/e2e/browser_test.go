@@ -15,6 +15,7 @@ import (
 // server writes to its data directory, in a real browser without scripts, up to a key
 // that can search. The walk is that of query/web, which also covers a provider.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	dir := t.TempDir()
 	s, err := startServer(dir, os.Environ(), "--data", filepath.Join(dir, "data"))
@@ -23,7 +24,7 @@ func TestBrowser(t *testing.T) {
 	}
 	defer s.killProcess()
 	var setup string
-	pollUntil(awaitDeadline, func() bool {
+	pollUntil(func() bool {
 		setup = operator.SetupLink(s.data)
 		return setup != ""
 	})

@@ -22,13 +22,13 @@ func (s *server) newCommand(args ...string) (*exec.Cmd, *buffer) {
 	return c, stderr
 }
 
-// startCommand starts a command that must end within awaitDeadline.
+// startCommand starts a command that must end within hangDeadline.
 func startCommand(t *testing.T, c *exec.Cmd) {
 	t.Helper()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(awaitDeadline, func() { _ = c.Process.Kill() })
+	timer := time.AfterFunc(hangDeadline, func() { _ = c.Process.Kill() })
 	t.Cleanup(func() { timer.Stop() })
 }
 
@@ -41,6 +41,7 @@ func exitStatus(c *exec.Cmd) int {
 // TestIndexSurvivesRestart stops the server while quarry index waits, and restarts it at
 // the same address. A git that waits for the test keeps the first server from indexing.
 func TestIndexSurvivesRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "demo")
 	if err := runGit("", "init", "-q", "-b", "main", repository); err != nil {
@@ -77,14 +78,14 @@ func TestIndexSurvivesRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		page, err := to.ListRepositories(t.Context(), client.ListRepositoriesParams{})
 		return err == nil && len(page.Items) == 1
 	}) {
 		t.Fatalf("the repository is not registered: %s", stderr)
 	}
 	first.killProcess()
-	if !pollUntil(awaitDeadline, func() bool { return strings.Contains(stderr.String(), "the server is not available; waiting up to") }) {
+	if !pollUntil(func() bool { return strings.Contains(stderr.String(), "the server is not available; waiting up to") }) {
 		t.Fatalf("quarry index does not wait for the server: %s", stderr)
 	}
 	if err := os.Remove(hold); err != nil {
@@ -127,7 +128,7 @@ func testInterrupt(t *testing.T, s *server) {
 		stdout := new(buffer)
 		c.Stdout = stdout
 		startCommand(t, c)
-		if !pollUntil(awaitDeadline, func() bool { return strings.Contains(stdout.String(), "revision.indexed") }) {
+		if !pollUntil(func() bool { return strings.Contains(stdout.String(), "revision.indexed") }) {
 			t.Fatalf("no events: %s", stderr)
 		}
 		if err := c.Process.Signal(signal); err != nil {

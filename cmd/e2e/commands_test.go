@@ -215,11 +215,11 @@ func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern := regexp.MustCompile("(?m)" + args[0])
 	var err error
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		err = ts.Exec(args[1], args[2:]...)
 		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
 	}) {
-		ts.Fatalf("after %v %q prints nothing that matches %q: %v\n%s", awaitDeadline, args[1:], args[0], err, runningServer(ts).output)
+		ts.Fatalf("after %v %q prints nothing that matches %q: %v\n%s", hangDeadline, args[1:], args[0], err, runningServer(ts).output)
 	}
 }
 
@@ -242,8 +242,8 @@ func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s, query := runningServer(ts), strings.Join(args[1:], " ")
 	var got int
-	if !pollUntil(awaitDeadline, func() bool { got, err = countMatches(s.url, query); return err == nil && got == want }) {
-		ts.Fatalf("after %v %q has %d matches, %v; want %d\n%s", awaitDeadline, query, got, err, want, s.output)
+	if !pollUntil(func() bool { got, err = countMatches(s.url, query); return err == nil && got == want }) {
+		ts.Fatalf("after %v %q has %d matches, %v; want %d\n%s", hangDeadline, query, got, err, want, s.output)
 	}
 }
 

@@ -18,9 +18,8 @@ type binaryCoverage struct {
 }
 
 // newBinaryCoverage returns the coverage of a binary whose counters are written below
-// dir.
+// dir. The flags must have been parsed: go test passes the path of the profile as a flag.
 func newBinaryCoverage(dir string) (*binaryCoverage, error) {
-	flag.Parse() // go test passes the path of the profile as a flag
 	c := &binaryCoverage{profile: flag.Lookup("test.coverprofile").Value.String(), counters: filepath.Join(dir, "counters")}
 	if c.profile == "" {
 		return c, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,6 +19,8 @@ const (
 	// maxLife bounds how long a server lives before it is killed: long enough for some
 	// pushes to complete, short enough that others are in progress.
 	maxLife = 600 * time.Millisecond
+	// acknowledgedEvery is the number of lives of which one has an acknowledged push.
+	acknowledgedEvery = 4
 )
 
 // crashSeed returns QUARRY_SEED, or a different seed in each run.
@@ -38,20 +41,28 @@ func crashSeed(t *testing.T) uint64 {
 // acknowledged push is searchable, and every key and value of the projections equals
 // those of a rebuild from the log. QUARRY_SEED repeats a run.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("QUARRY_SEED=%d repeats the moments and replays of this run, on the embedded log", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newCrashing(t)
 	c.startServer()
 	c.indexTree()
-	for range crashes {
-		life := time.After(time.Duration(random.Int64N(int64(maxLife))))
-		stopped := make(chan struct{})
+	for i := range crashes {
+		life := time.Duration(random.Int64N(int64(maxLife)))
+		acknowledged, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			c.pushUntilItFails()
+			c.pushUntilItFails(sync.OnceFunc(func() { close(acknowledged) }))
 		}()
-		<-life
+		// Some lives begin at the first acknowledgment, however busy the machine is.
+		if i%acknowledgedEvery == 0 {
+			select {
+			case <-acknowledged:
+			case <-stopped:
+			}
+		}
+		<-time.After(life)
 		c.server.killProcess()
 		<-stopped
 		c.said = append(c.said, c.server.output.String())
@@ -59,7 +70,7 @@ func TestKill(t *testing.T) {
 		c.startRandomReplay(random)
 	}
 	t.Logf("%d pushes were acknowledged", len(c.acknowledged))
-	if len(c.acknowledged) < crashes/4 {
+	if len(c.acknowledged) < crashes/acknowledgedEvery {
 		t.Errorf("only %d pushes were acknowledged: the servers lived too short to show anything", len(c.acknowledged))
 	}
 	c.searchAll()
@@ -80,6 +91,7 @@ type crashing struct {
 	dir, config, data string
 	tree              string
 	args              []string // additional arguments of the server
+	variables         []string // additional variables of its environment
 	server            *server
 	said              []string // output of the killed servers
 	pushes            int
@@ -106,11 +118,25 @@ func newCrashing(t *testing.T) *crashing {
 
 func (c *crashing) startServer() {
 	c.t.Helper()
-	s, err := startServer(c.dir, os.Environ(), append([]string{"--config", c.config, "--data", c.data}, c.args...)...)
+	s, err := startServer(c.dir, c.environ(), append([]string{"--config", c.config, "--data", c.data}, c.args...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.server = s
+}
+
+func (c *crashing) environ() []string { return append(os.Environ(), c.variables...) }
+
+// useClock makes the server that starts next use a clock that the returned function sets
+// to the time of the machine plus an offset.
+func (c *crashing) useClock() (moveClock func(offset time.Duration)) {
+	file := filepath.Join(c.dir, "clock")
+	c.variables = append(c.variables, "QUARRY_CHAOS_CLOCK="+file)
+	return func(offset time.Duration) {
+		c.t.Helper()
+		writeTextFile(c.t, file+".new", strconv.Itoa(int(offset/time.Second)))
+		must(c.t, os.Rename(file+".new", file)) // the server never reads half of it
+	}
 }
 
 func (c *crashing) indexTree() {
@@ -133,8 +159,9 @@ func (c *crashing) commitFile(name, text string) {
 	}
 }
 
-// pushUntilItFails commits and delivers until the server is killed.
-func (c *crashing) pushUntilItFails() {
+// pushUntilItFails commits and delivers until the server is killed. It calls acknowledged
+// after each push that got 202.
+func (c *crashing) pushUntilItFails(acknowledged func()) {
 	for !c.server.hasExited() {
 		c.pushes++
 		word := fmt.Sprintf("bassoon%dx", c.pushes)
@@ -148,6 +175,7 @@ func (c *crashing) pushUntilItFails() {
 			return
 		}
 		c.acknowledged = append(c.acknowledged, word)
+		acknowledged()
 	}
 }
 
@@ -180,8 +208,8 @@ func (c *crashing) awaitWord(word string) {
 	c.t.Helper()
 	var got int
 	var err error
-	if !pollUntil(awaitDeadline, func() bool { got, err = countMatches(c.server.url, word); return err == nil && got == 1 }) {
-		c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.collectWarnings())
+	if !pollUntil(func() bool { got, err = countMatches(c.server.url, word); return err == nil && got == 1 }) {
+		c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, hangDeadline, got, err, c.collectWarnings())
 	}
 }
 

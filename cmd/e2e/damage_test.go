@@ -75,6 +75,7 @@ var damagedKinds = []damagedKind{
 // after it has exited with status 1 and a message that names the file or its directory,
 // and a remedy, which the test applies.
 func TestTurnedBits(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts the server for each kind of file")
 	}
@@ -164,7 +165,7 @@ func (w *damageWorld) deliverPush(t *testing.T, s *server) {
 	var status int
 	var answer string
 	var err error
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		status, answer, err = deliverPush(s.url, id, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
 		return err == nil && status == http.StatusAccepted || s.hasExited()
 	}) {
@@ -174,7 +175,7 @@ func (w *damageWorld) deliverPush(t *testing.T, s *server) {
 
 func (w *damageWorld) awaitWord(t *testing.T, s *server, word string) {
 	t.Helper()
-	if !pollUntil(awaitDeadline, func() bool { n, err := countMatches(s.url, word); return err == nil && n == 1 }) {
+	if !pollUntil(func() bool { n, err := countMatches(s.url, word); return err == nil && n == 1 }) {
 		t.Fatalf("%s is not searchable: %s", word, s.output)
 	}
 }
@@ -234,12 +235,12 @@ func (w *damageWorld) launchServer(t *testing.T, data string) *server {
 // the time is over.
 func (w *damageWorld) checkAnswers(t *testing.T, s *server) string {
 	t.Helper()
-	if !pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK }) || s.hasExited() {
+	if !pollUntil(func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK }) || s.hasExited() {
 		return "not ready"
 	}
 	w.deliverPush(t, s)
 	wrong := ""
-	pollUntil(awaitDeadline, func() bool {
+	pollUntil(func() bool {
 		wrong = w.askOnce(t, s)
 		return wrong == "" || s.hasExited()
 	})
@@ -247,7 +248,7 @@ func (w *damageWorld) checkAnswers(t *testing.T, s *server) string {
 		return wrong
 	}
 	// Text that was lost from the segment store is re-indexed in the background.
-	pollUntil(awaitDeadline, func() bool {
+	pollUntil(func() bool {
 		wrong = ""
 		verify, said := s.newCommand("verify", "--json")
 		if out, err := verify.Output(); err != nil {

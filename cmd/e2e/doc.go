@@ -34,8 +34,10 @@
 //
 // # Invariants
 //
-//  1. Tests do not sleep: they poll, up to a deadline. The exception is a fault that
-//     lasts a minute, because its alert is about a push that takes a minute.
+//  1. Tests do not wait by the clock: they poll until a state has come about. The bound
+//     only ends a hang. A fault that must last for a minute moves the server's clock.
 //  2. Every process that a test starts has ended when the test ends.
 //  3. Servers listen on loopback, on a port that the system chooses.
+//  4. All tests run in parallel, more of them than there are processors, because most of
+//     them wait. A test does not change the environment or the umask of this process.
 package e2e

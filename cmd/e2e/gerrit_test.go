@@ -27,6 +27,7 @@ func readLines(r io.Reader, handle func(line []byte)) {
 // refs/changes, and followed by the events that it streams, which the test posts like the
 // plugin "webhooks".
 func TestGerrit(t *testing.T) {
+	t.Parallel()
 	g := startGerrit(t)
 	root := t.TempDir()
 	g.call(http.MethodPost, "projects/All-Projects/access", object{"add": object{"refs/heads/*": object{"permissions": object{
@@ -160,7 +161,7 @@ func checkGerritListing(t *testing.T, s *server, g *gerritServer) {
 	t.Helper()
 	want := map[string]bool{"meadow/old": true, "meadow/tool": false} // whether the project is archived
 	seen := ""
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		_, answer, err := sendRequest(http.MethodGet, s.url+"/api/repos", http.Header{}, nil)
 		var listed []struct {
 			RepoDisplayName, DefaultBranch, ExternalWebURL, Description string

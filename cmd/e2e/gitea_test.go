@@ -24,6 +24,7 @@ import (
 // there; that Gitea must be allowed to deliver webhooks to loopback (ALLOWED_HOST_LIST).
 // No package registry has the program, so CI also skips the live test.
 func TestGiteaScenario(t *testing.T) {
+	t.Parallel()
 	t.Run("API over git http-backend", func(t *testing.T) {
 		stub := newGiteaStub(t)
 		runGiteaScenario(t, &giteaHost{t: t, base: stub.url, token: stubToken})
@@ -291,7 +292,7 @@ func (w *giteaWalk) archive() {
 	for _, archived := range []bool{true, false} {
 		w.call(http.MethodPatch, "repos/"+w.org+"/instrument", object{"archived": archived}, nil)
 		w.expect(0, "", "connections", "sync", "hub", "--wait")
-		if !pollUntil(awaitDeadline, func() bool { return w.listed("instrument").IsArchived == archived }) {
+		if !pollUntil(func() bool { return w.listed("instrument").IsArchived == archived }) {
 			w.t.Errorf("archived on the host: %v; here: %+v", archived, w.listed("instrument"))
 		}
 	}
@@ -302,7 +303,7 @@ func (w *giteaWalk) removeRepository() {
 	w.t.Helper()
 	w.call(http.MethodDelete, "repos/"+w.org+"/hidden", nil, nil)
 	w.hidden.await("ocarina", 0)
-	if !pollUntil(awaitDeadline, func() bool { return w.listed("hidden").RepoID == 0 }) {
+	if !pollUntil(func() bool { return w.listed("hidden").RepoID == 0 }) {
 		w.t.Errorf("the removed repository is listed: %+v", w.listed("hidden"))
 	}
 }

@@ -155,6 +155,7 @@ func codeHosts() []codeHost {
 // git server: registered by its first push, pushed to, a branch created, force-pushed and
 // deleted, and removed. Before each delivery, the test sends a forged one.
 func TestCodeHosts(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repositories := filepath.Join(root, "repositories")
 	tokens := &hostTokens{}

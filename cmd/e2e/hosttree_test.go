@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"crypto/sha1"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,22 +54,11 @@ func (w *hostTree) push(refspecs ...string) {
 // as the operator, because some hosts do not report whether a repository is public.
 func (w *hostTree) await(query string, want int) {
 	w.t.Helper()
-	said := ""
-	if !pollUntil(awaitDeadline, func() bool {
-		command, stderr := w.server.newCommand("search", "--json", query+` repo:^`+w.repository+`$`)
-		out, err := command.Output()
-		var found struct {
-			Stats struct {
-				ActualMatchCount int `json:"actualMatchCount"`
-			} `json:"stats"`
-		}
-		if jsonErr := json.Unmarshal(out, &found); jsonErr != nil {
-			said = fmt.Sprintf("%v: %v: %s%s", err, jsonErr, out, stderr)
-			return false
-		}
-		said = fmt.Sprintf("%d matches, %s", found.Stats.ActualMatchCount, out)
-		return found.Stats.ActualMatchCount == want
+	got, err := 0, error(nil)
+	if !pollUntil(func() bool {
+		got, err = countMatches(w.server.url, query+` repo:^`+w.repository+`$`)
+		return err == nil && got == want
 	}) {
-		w.t.Fatalf("%s in %s: %.600s, want %d matches\n%s", query, w.repository, said, want, w.server.output)
+		w.t.Fatalf("%s in %s: %d matches, %v, want %d\n%s", query, w.repository, got, err, want, w.server.output)
 	}
 }

@@ -13,6 +13,7 @@ import (
 // processes share, and restarts both. Both scrub the same objects at the same time, one
 // moves the damaged one to the quarantine, and both answer as before.
 func TestSharedSegmentsHealOnKafka(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a broker and two servers")
 	}
@@ -54,7 +55,7 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 		t.Helper()
 		for i, s := range servers {
 			wrong := ""
-			if !pollUntil(awaitDeadline, func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
+			if !pollUntil(func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
 				t.Fatalf("%s: server %d: %s\n%s\nthe other:\n%s", what, i, wrong, s.output, servers[1-i].output)
 			}
 		}
@@ -84,7 +85,7 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 			}
 			return len(moved)
 		}
-		if !pollUntil(awaitDeadline, func() bool { return quarantined() >= damage.quarantined }) {
+		if !pollUntil(func() bool { return quarantined() >= damage.quarantined }) {
 			t.Errorf("%s: %d objects in the quarantine, want %d\n%s\n%s", what, quarantined(), damage.quarantined,
 				servers[0].output, servers[1].output)
 		}

@@ -19,6 +19,7 @@ import (
 // topics reports it, and quarry serve refuses to start with it unless the settings allow
 // it.
 func TestTopicsOnKafka(t *testing.T) {
+	t.Parallel()
 	broker := kafkatest.Start(t)
 	createBadTopic(t, broker)
 	dir := t.TempDir()
@@ -52,6 +53,7 @@ func TestTopicsOnKafka(t *testing.T) {
 
 // TestTopicsOfEmbeddedLog runs quarry topics without a broker.
 func TestTopicsOfEmbeddedLog(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	if out, code := runTopics(t, "describe", "--data", data); code != 1 || !strings.Contains(out, "no embedded log") {
 		t.Errorf("describe without a log: exit code %d\n%s", code, out)

@@ -11,32 +11,37 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"testing"
 )
 
 // others are the permission bits for all users except the owner.
 const others = 0o077
 
+// withoutMask runs quarry with a umask that makes every new file readable by all users. It
+// is not the umask of this process, in which other tests run.
+var withoutMask = []string{"sh", "-c", `umask 0; exec quarry "$@"`, "quarry"}
+
 // TestDataIsClosedToOtherUsers starts a server with a umask that makes every new file
 // readable by all users, on directories that an administrator has made readable by all.
 // It checks everything that the server and an offline command write there.
 func TestDataIsClosedToOtherUsers(t *testing.T) {
-	before := syscall.Umask(0)
-	t.Cleanup(func() { syscall.Umask(before) })
+	t.Parallel()
 	dir := t.TempDir()
 	c := newCrashing(t)
 	c.data = filepath.Join(dir, "data")
 	elsewhere := filepath.Join(dir, "elsewhere")
 	for _, path := range []string{c.data, elsewhere, filepath.Join(c.data, "segments"), filepath.Join(c.data, "mirrors"), filepath.Join(c.data, "accounts")} {
-		if err := os.Mkdir(path, 0o755); err != nil {
+		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, 0o755)); err != nil { // whatever the umask is
 			t.Fatal(err)
 		}
 	}
 	start := func() {
 		t.Helper()
-		var err error
-		if c.server, err = startServer(dir, os.Environ(), "--config", c.config, "--data", c.data, "--set", "storage.projections="+elsewhere); err != nil {
+		address, err := freeAddress()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.server, err = startProgram(withoutMask, address, dir, os.Environ(), "--config", c.config, "--data", c.data, "--set", "storage.projections="+elsewhere); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +81,7 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 	closed := regexp.MustCompile(`level=WARN msg="restricted the permissions of files and directories[^\n]* changed=(\d+)`)
 	// The directories are made private before anything is opened, and their contents
 	// while the server runs.
-	if !pollUntil(awaitDeadline, func() bool { return len(closed.FindAllString(c.server.output.String(), 2)) == 2 }) {
+	if !pollUntil(func() bool { return len(closed.FindAllString(c.server.output.String(), 2)) == 2 }) {
 		t.Errorf("close %d files that were open to others: want two reports of it in the log:\n%s", opened, c.server.output)
 	}
 	c.stopAndLook(dir, elsewhere)
@@ -92,11 +97,11 @@ func (c *crashing) pushUntilMerged() {
 		if status, answer, err := deliverPush(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")}); err != nil || status != http.StatusAccepted {
 			c.t.Fatalf("deliver: %d %s %v", status, answer, err)
 		}
-		if !pollUntil(awaitDeadline, func() bool { n, _ := countMatches(c.server.url, word); return n == 1 }) {
+		if !pollUntil(func() bool { n, _ := countMatches(c.server.url, word); return n == 1 }) {
 			c.t.Fatalf("%s is not found\n%s", word, c.server.output)
 		}
 	}
-	if !pollUntil(awaitDeadline, c.hasMerged) {
+	if !pollUntil(c.hasMerged) {
 		c.t.Fatal("no segments were merged")
 	}
 }
@@ -114,7 +119,7 @@ func (c *crashing) stopAndLook(dir, projections string) {
 	if err := c.server.stop(); err != nil {
 		c.t.Fatal(err)
 	}
-	replay := exec.Command("quarry", "replay", "--switch", "--config", c.config, "--data", c.data, "--set", "storage.projections="+projections)
+	replay := exec.Command(withoutMask[0], append(withoutMask[1:], "replay", "--switch", "--config", c.config, "--data", c.data, "--set", "storage.projections="+projections)...)
 	replay.Dir = dir
 	if out, err := replay.CombinedOutput(); err != nil {
 		c.t.Fatalf("replay: %v\n%s", err, out)

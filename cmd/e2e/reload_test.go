@@ -43,7 +43,7 @@ func (r *reloading) hangUp() (line map[string]any) {
 	if err := r.server.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		r.t.Fatal(err)
 	}
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		text := r.server.output.String()[r.seen:]
 		for at := range strings.Lines(text) {
 			if strings.HasSuffix(at, "\n") && strings.Contains(at, `"msg":"settings `) {
@@ -88,6 +88,7 @@ func (r *reloading) deliverTo(connection string) int {
 }
 
 func TestReload(t *testing.T) {
+	t.Parallel()
 	c := newCrashing(t)
 	r := &reloading{crashing: c, secret: filepath.Join(c.dir, "hook")}
 	other := "whsec_" + strings.Repeat("A", 43) + "="
@@ -121,7 +122,7 @@ func TestReload(t *testing.T) {
 	if r.seriesOf("second") == 0 {
 		t.Error("a new connection has no series")
 	}
-	if !pollUntil(awaitDeadline, func() bool {
+	if !pollUntil(func() bool {
 		r.server.getStatus("/api/version")
 		return strings.Contains(r.server.output.String(), `"level":"DEBUG"`)
 	}) {

@@ -169,6 +169,7 @@ func nodeIndexer(t *testing.T, program string) []string {
 // TestIndexers makes each indexer write the index of a small package, uploads the index,
 // and compares the results at every name with the index.
 func TestIndexers(t *testing.T) {
+	t.Parallel()
 	c := newCrashing(t)
 	c.startServer()
 	for i := range indexedPackages {

@@ -135,6 +135,7 @@ func (b *bigUpload) unfinishedBytes() (total int64) {
 // and at moments around its end. Afterwards the upload counts completely or not at all,
 // and the next upload succeeds.
 func TestKillDuringUpload(t *testing.T) {
+	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("QUARRY_SEED=%d repeats the moments of this run", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -156,7 +157,7 @@ func TestKillDuringUpload(t *testing.T) {
 	if _, err := w.Write(b.index[:half]); err != nil {
 		t.Fatal(err)
 	}
-	if !pollUntil(awaitDeadline, func() bool { return b.unfinishedBytes() > 0 }) {
+	if !pollUntil(func() bool { return b.unfinishedBytes() > 0 }) {
 		t.Fatal("nothing of half an upload was written: the test would show nothing")
 	}
 	b.server.killProcess()
@@ -198,6 +199,7 @@ func TestKillDuringUpload(t *testing.T) {
 // TestHugeUpload checks that an upload of two generated gigabytes is rejected in bounded
 // memory.
 func TestHugeUpload(t *testing.T) {
+	t.Parallel()
 	b := newBigUpload(t)
 	address := b.address()
 	before := b.server.peakBytes(t)

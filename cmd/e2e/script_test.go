@@ -9,17 +9,31 @@ import (
 )
 
 func TestScriptsOnEmbeddedLog(t *testing.T) {
+	t.Parallel()
 	t.Log("the event log of these scripts is the embedded one")
 	scripts, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	runScripts(t, scripts, nil)
+	testscript.Run(t, scriptParams(t, scripts, nil))
 }
 
-// runScripts runs scripts with additional environment variables.
-func runScripts(t *testing.T, scripts []string, environ map[string]string) {
-	testscript.Run(t, testscript.Params{
+// oneScript runs a script as part of a test: it does not give up the test's turn, while
+// the broker of the test runs, to wait for another one.
+type oneScript struct{ *testing.T }
+
+// Run, Parallel and Verbose implement testscript.T.
+func (s oneScript) Run(_ string, script func(testscript.T)) { script(s) }
+
+// Parallel is documented with Run.
+func (s oneScript) Parallel() {}
+
+// Verbose is documented with Run.
+func (s oneScript) Verbose() bool { return testing.Verbose() }
+
+// scriptParams returns the parameters of scripts with additional environment variables.
+func scriptParams(t *testing.T, scripts []string, environ map[string]string) testscript.Params {
+	return testscript.Params{
 		Files: scripts,
 		Cmds:  scriptCommands(),
 		Setup: func(e *testscript.Env) error {
@@ -36,5 +50,5 @@ func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 			})
 			return nil
 		},
-	})
+	}
 }

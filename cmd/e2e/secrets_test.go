@@ -90,6 +90,7 @@ func (l *leaks) reportLeaks(where string, text []byte) {
 // TestSecretsAreNowhere gives a server every kind of secret, at the most verbose log
 // level, and searches everything that the server prints, writes and starts for them.
 func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := newCrashing(t)
 	c.data = filepath.Join(dir, "data")
@@ -150,7 +151,7 @@ func (l *leaks) sendCredentials(c *crashing) {
 	token := operator.Token(c.data)
 	l.secrets["the operator's token"] = token
 	asOperator := http.Header{"Authorization": {"Bearer " + token}}
-	pollUntil(awaitDeadline, func() bool { return operator.SetupLink(c.data) != "" })
+	pollUntil(func() bool { return operator.SetupLink(c.data) != "" })
 	_, setup, _ := strings.Cut(operator.SetupLink(c.data), "?token=")
 	l.keepSecret("the setup value", map[string]any{"value": setup}, "value")
 	l.sendRequest("the setup page", http.MethodGet, "/setup?token="+setup, nil, nil)

@@ -15,27 +15,28 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// These are deadlines. They are generous, because a busy machine is not a failure.
 const (
-	readyDeadline = 60 * time.Second
-	awaitDeadline = 60 * time.Second
-	stopDeadline  = 45 * time.Second
-	pollInterval  = 20 * time.Millisecond
+	// hangDeadline only ends a hang: it bounds each wait for a state that must come about,
+	// and no busy machine is a failure.
+	hangDeadline = 5 * time.Minute
+	// A poll pauses for a share of the time that has passed, within these bounds: most polls
+	// start processes or read all metrics, which must not take the processor that the awaited
+	// state needs.
+	minPollInterval = 20 * time.Millisecond
+	maxPollInterval = 500 * time.Millisecond
+	pollShare       = 5
 )
 
-// pollUntil calls done until it returns true, or the deadline passes.
-func pollUntil(deadline time.Duration, done func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+// pollUntil calls done until it returns true. It returns false after hangDeadline.
+func pollUntil(done func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), hangDeadline)
 	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
+	for began := time.Now(); !done(); {
+		if clock.Sleep(ctx, min(max(time.Since(began)/pollShare, minPollInterval), maxPollInterval)) != nil {
 			return false
-		case <-tick.C:
 		}
 	}
 	return true
@@ -103,11 +104,17 @@ func startServer(dir string, environ []string, args ...string) (*server, error) 
 
 // startServerAt is startServer at a given address, such as that of a stopped server.
 func startServerAt(address, dir string, environ []string, args ...string) (*server, error) {
-	s, err := launchServer(address, dir, environ, args...)
+	return startProgram([]string{"quarry"}, address, dir, environ, args...)
+}
+
+// startProgram is startServerAt with a program, and its first arguments, that executes
+// quarry.
+func startProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
+	s, err := launchProgram(program, address, dir, environ, args...)
 	if err != nil {
 		return nil, err
 	}
-	ready := pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK })
+	ready := pollUntil(func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK })
 	if !ready || s.hasExited() {
 		s.killProcess()
 		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
@@ -117,10 +124,16 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 
 // launchServer starts quarry serve at an address without waiting until it is ready.
 func launchServer(address, dir string, environ []string, args ...string) (*server, error) {
+	return launchProgram([]string{"quarry"}, address, dir, environ, args...)
+}
+
+// launchProgram is launchServer with a program, and its first arguments, that executes
+// quarry.
+func launchProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
 	s := &server{url: "http://" + address, data: data, output: new(buffer), exited: make(chan struct{})}
-	s.cmd = exec.Command("quarry", append([]string{"serve", "--listen", address}, args...)...)
+	s.cmd = exec.Command(program[0], slices.Concat(program[1:], []string{"serve", "--listen", address}, args)...)
 	s.cmd.Dir, s.cmd.Env = dir, environ
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
 	if err := s.cmd.Start(); err != nil {
@@ -159,9 +172,9 @@ func (s *server) stop() error {
 	}
 	select {
 	case <-s.exited:
-	case <-time.After(stopDeadline):
+	case <-time.After(hangDeadline):
 		s.killProcess()
-		return fmt.Errorf("quarry serve did not end within %v of SIGTERM: %s", stopDeadline, s.output)
+		return fmt.Errorf("quarry serve did not end within %v of SIGTERM: %s", hangDeadline, s.output)
 	}
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("quarry serve ended with code %d after SIGTERM: %s", code, s.output)
