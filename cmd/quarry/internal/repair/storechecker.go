@@ -35,6 +35,7 @@ type StoreChecker struct {
 	logger         *slog.Logger
 	unstored       atomic.Pointer[UnstoredSet] // nil if nothing is unstored
 	completeChecks atomic.Int64                // number of checks that found nothing missing
+	lastBegan      atomic.Pointer[time.Time]   // when the last successful check began; nil before the first
 	checkMutex     sync.Mutex
 }
 
@@ -51,6 +52,16 @@ func NewStoreChecker(log projections.Tailer, objects segmentstore.Store, acquire
 
 // Unstored returns what the last check left to re-index, or nil if nothing is left.
 func (k *StoreChecker) Unstored() *UnstoredSet { return k.unstored.Load() }
+
+// LastBegan returns the time at which the last successful check began: Unstored includes
+// everything that was missing then. It returns false before the first one.
+func (k *StoreChecker) LastBegan() (time.Time, bool) {
+	began := k.lastBegan.Load()
+	if began == nil {
+		return time.Time{}, false
+	}
+	return *began, true
+}
 
 // UnstoredSet contains what the live projections have and a rebuild would lose.
 type UnstoredSet struct {
@@ -90,9 +101,11 @@ func (k *StoreChecker) CheckOnce(ctx context.Context) {
 func (k *StoreChecker) Check(ctx context.Context, thorough bool) (*UnstoredSet, error) {
 	k.checkMutex.Lock()
 	defer k.checkMutex.Unlock()
+	began := time.Now()
 	found, err := k.restoreMissing(ctx, thorough)
 	if err == nil {
 		k.unstored.Store(found)
+		k.lastBegan.Store(&began)
 		if found == nil {
 			k.completeChecks.Add(1)
 		}

@@ -9,12 +9,13 @@ import (
 
 // versionsMetrics describe the versions of the projections:
 //
-//	quarry_projections_replays_total{result}   replays that ended: done, failed, canceled
-//	quarry_projections_replaying               1 while a replay is running
-//	quarry_projections_frozen                  1 while the live version shows the past
-//	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
-//	quarry_projections_missing_documents       documents that a version of the past lacks
-//	quarry_projections_version_bytes{version}  size of the current, the previous and the damaged version
+//	quarry_projections_replays_total{result}          replays that ended: done, failed, canceled
+//	quarry_projections_replaying                      1 while a replay is running
+//	quarry_projections_frozen                         1 while the live version shows the past
+//	quarry_projections_unstored_documents             documents and refs that a rebuild would lose
+//	quarry_projections_store_check_timestamp_seconds  when the check that counted them began
+//	quarry_projections_missing_documents              documents that a version of the past lacks
+//	quarry_projections_version_bytes{version}         size of the current, the previous and the damaged version
 type versionsMetrics struct {
 	replays *prometheus.CounterVec
 	all     []prometheus.Collector
@@ -37,6 +38,13 @@ func newVersionsMetrics(v *Versions) *versionsMetrics {
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.Live().Meta.IsFrozen()) }),
 		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are stored again or re-indexed.", nil, func() float64 {
 			return float64(v.Live().StoreChecker.Unstored().CountAll())
+		}),
+		gauge("store_check_timestamp_seconds", "Unix time at which the last complete comparison of the live version with the segment store began; 0 if there was none.", nil, func() float64 {
+			began, ok := v.Live().StoreChecker.LastBegan()
+			if !ok {
+				return 0
+			}
+			return float64(began.UnixNano()) / 1e9
 		}),
 		gauge("missing_documents", "Documents that the live point-in-time version lacks because neither a segment nor a mirror has them.", nil, func() float64 {
 			return float64(v.Live().Meta.Missing.Documents)
