@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
@@ -21,11 +21,7 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "quarry")
-	if out, err := exec.Command("go", "build", "-tags", "quarrychaos", "-o", binary, "../quarry").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir, binary := t.TempDir(), testserver.Build(t)
 	seed := uint64(time.Now().UnixNano())
 	if given := os.Getenv("QUARRY_SEED"); given != "" {
 		var err error
@@ -35,6 +31,7 @@ func TestChaos(t *testing.T) {
 	}
 	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2} {
 		t.Run(string(setup), func(t *testing.T) {
+			t.Parallel() // the setups mostly wait for their processes
 			if setup != fleet.Embedded {
 				needBrokers(t)
 			}

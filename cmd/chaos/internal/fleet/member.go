@@ -16,12 +16,9 @@ import (
 	"time"
 )
 
-// These are deadlines of a process. They are long, because a busy machine is not a
+// hangDeadline only ends a hang of a process that starts or stops; no busy machine is a
 // failure.
-const (
-	readyDeadline = 90 * time.Second
-	stopDeadline  = 60 * time.Second
-)
+const hangDeadline = 5 * time.Minute
 
 // These are the errors of a process.
 var (
@@ -142,7 +139,7 @@ func (m *Member) Launch() error {
 
 // Ready waits until the process is ready.
 func (m *Member) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyDeadline)
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -152,7 +149,7 @@ func (m *Member) Ready(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w within %v: %s", m.Name, ErrNotReady, readyDeadline, m.Said())
+			return fmt.Errorf("%s: %w within %v: %s", m.Name, ErrNotReady, hangDeadline, m.Said())
 		case <-m.exited:
 			return fmt.Errorf("%s: %w, it ended with code %d: %s", m.Name, ErrNotReady, m.cmd.ProcessState.ExitCode(), m.Said())
 		case <-tick.C:
@@ -201,9 +198,9 @@ func (m *Member) Stop() error {
 	}
 	select {
 	case <-m.exited:
-	case <-time.After(stopDeadline):
+	case <-time.After(hangDeadline):
 		m.Kill()
-		return fmt.Errorf("%s: %w within %v of SIGTERM: %s", m.Name, ErrStop, stopDeadline, m.Said())
+		return fmt.Errorf("%s: %w within %v of SIGTERM: %s", m.Name, ErrStop, hangDeadline, m.Said())
 	}
 	if code := m.cmd.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("%s: %w: code %d after SIGTERM: %s", m.Name, ErrStop, code, m.Said())
@@ -225,9 +222,27 @@ func (m *Member) Said() string {
 }
 
 // SaysSince reports whether the process has printed words since its last start.
-func (m *Member) SaysSince(words string) bool {
+func (m *Member) SaysSince(words string) bool { return m.SaysAfter(m.from, words) }
+
+// SaysAfter reports whether words were printed after the first bytes of the output of all
+// processes of the member.
+func (m *Member) SaysAfter(first int64, words string) bool {
 	b, err := os.ReadFile(m.logPath())
-	return err == nil && bytes.Contains(b[min(m.from, int64(len(b))):], []byte(words))
+	return err == nil && bytes.Contains(b[min(first, int64(len(b))):], []byte(words))
+}
+
+// OutputBytes returns the size of the output of all processes of the member.
+func (m *Member) OutputBytes() (int64, error) {
+	info, err := os.Stat(m.logPath())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// IsReady reports whether the process is ready.
+func (m *Member) IsReady(ctx context.Context) bool {
+	return m.Running() && m.getStatus(ctx, "/readyz") == http.StatusOK
 }
 
 // Replay runs quarry replay with additional arguments on the data of the process, which

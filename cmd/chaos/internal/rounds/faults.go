@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // fault breaks and repairs something.
@@ -103,7 +104,8 @@ func (r *chaosRun) endAndRestartBroker(ctx context.Context, end func(nodes ...in
 }
 
 // fillDisk leaves no space, or too little for the log, for a while. A process may end
-// because of it if its message names the reason. It is restarted, as a supervisor does.
+// because of it if its message names the reason. It is restarted, as a supervisor does,
+// also later in the round.
 func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if r.fleet.Disk == nil {
 		r.tally.noteSkipped("full disk: " + fleet.ErrNoDisk.Error())
@@ -117,18 +119,53 @@ func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if err := r.fleet.Disk.Empty(); err != nil {
 		return err
 	}
-	// Wait for a process that is about to end because of the full disk: it takes a while
-	// to log the reason.
-	r.pauseRandomly(ctx, time.Second, 1500*time.Millisecond)
+	// A process may be about to end; it is restarted whenever it has ended.
+	r.diskFilled = true
+	return r.restartFull(ctx)
+}
+
+// restartFull restarts processes that ended because of a full disk in this round. Their
+// messages must name the reason.
+func (r *chaosRun) restartFull(ctx context.Context) error {
+	if !r.diskFilled {
+		return nil
+	}
 	for _, m := range r.fleet.Members {
-		if !m.Running() {
-			r.tally.DiskExits++
-			if !saysFull(m) {
-				return fmt.Errorf("%s: %w over a full disk and does not say so: %s", m.Name, fleet.ErrEnded, m.Said())
-			}
+		if m.Running() {
+			continue
+		}
+		r.tally.DiskExits++
+		if !saysFull(m) {
+			return fmt.Errorf("%s: %w over a full disk and does not say so: %s", m.Name, fleet.ErrEnded, m.Said())
+		}
+		if err := m.Start(ctx); err != nil {
+			return err
 		}
 	}
-	return r.fleet.Start(ctx)
+	return nil
+}
+
+// settleFull waits after a full disk until each process is ready: one that is about to
+// end is not.
+func (r *chaosRun) settleFull(ctx context.Context) error {
+	if !r.diskFilled {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
+	defer cancel()
+	for _, m := range r.fleet.Members {
+		for !m.IsReady(ctx) {
+			if err := r.restartFull(ctx); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s: %w within %v after a full disk: %s", m.Name, fleet.ErrNotReady, hangDeadline, m.Said())
+			}
+			_ = clock.Sleep(ctx, pollInterval) // ctx is checked above
+		}
+	}
+	r.diskFilled = false
+	return nil
 }
 
 // jumpClock moves the clock of every process and of the host by a day, starts a process

@@ -71,16 +71,12 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 	return figures, lines.Err()
 }
 
-// segmentsKept bounds the time until a query process has rewritten the segments that the
-// segment store lost: it checks every ten seconds.
-const segmentsKept = 15 * time.Second
-
 // compareWithRebuild compares the projections with a rebuild and reads the outcomes of
 // all pushes from the log. It stops the fleet, because running workers would append
 // events that only the rebuild contains. It first waits until missing segments are
 // rewritten, because a rebuild lacks what the segment store lacks.
 func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
-	if err := clock.Sleep(ctx, time.Until(r.segmentsLost.Add(segmentsKept))); err != nil {
+	if err := r.awaitSegments(ctx); err != nil {
 		return err
 	}
 	if err := r.fleet.Stop(); err != nil {
@@ -93,6 +89,32 @@ func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
 		return err
 	}
 	return r.fleet.Start(ctx)
+}
+
+// errSegments means that the segment store still lacks what a rebuild needs.
+var errSegments = errors.New("the segment store was removed and is not complete again")
+
+// awaitSegments waits until the query process has compared the segment store with its
+// projections, since segments were lost, and nothing is missing any more.
+func (r *chaosRun) awaitSegments(ctx context.Context) error {
+	if r.segmentsLost.IsZero() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
+	defer cancel()
+	const began, unstored = "quarry_projections_store_check_timestamp_seconds", "quarry_projections_unstored_documents"
+	lost := float64(r.segmentsLost.UnixNano()) / 1e9
+	for {
+		figures, err := metricsOf(ctx, r.fleet.Query().URL())
+		if err == nil && figures[began] > lost && figures[unstored] == 0 {
+			r.segmentsLost = time.Time{}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w after %v: the last check began %.3f s after the removal and left %.0f documents: %w", errSegments, hangDeadline, figures[began]-lost, figures[unstored], errors.Join(err, ctx.Err()))
+		}
+		_ = clock.Sleep(ctx, pollInterval) // ctx is checked above
+	}
 }
 
 // verifyProjections returns an error if the projections differ from those of a rebuild.

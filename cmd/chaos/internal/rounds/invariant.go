@@ -24,13 +24,16 @@ var errMismatch = errors.New("what is found is not what was pushed")
 
 // awaitModel waits until searches find exactly the files of the model.
 func (r *chaosRun) awaitModel(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, awaitDeadline)
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for _, s := range r.senders {
 		var last error // an error of a search that the deadline cut off is meaningless
 		for {
+			if err := r.restartFull(ctx); err != nil {
+				return err
+			}
 			err := r.checkRepository(ctx, s.Repository)
 			if err == nil {
 				break
@@ -40,7 +43,7 @@ func (r *chaosRun) awaitModel(ctx context.Context) error {
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), awaitDeadline, last)
+				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), hangDeadline, last)
 			case <-tick.C:
 			}
 		}

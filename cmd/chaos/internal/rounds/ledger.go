@@ -15,10 +15,6 @@ import (
 // outcomes are either not final, or not allowed for a push of this suite.
 var answeredOutcomes = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
 
-// ledgerDeadline bounds the wait for one delivery in the ledger, which follows the log
-// like the search results.
-const ledgerDeadline = 30 * time.Second
-
 var errLedger = errors.New("the ledger of deliveries")
 
 // checkLedger checks every delivery that was acknowledged since its last call: each must
@@ -35,11 +31,12 @@ func (r *chaosRun) checkLedger(ctx context.Context) error {
 	return nil
 }
 
-// awaitOutcome waits until one delivery has its outcome.
+// awaitOutcome waits until one delivery has its outcome. The ledger follows the log like
+// the search results.
 func (r *chaosRun) awaitOutcome(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, ledgerDeadline)
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		outcomes, err := r.readOutcomes(ctx, id)

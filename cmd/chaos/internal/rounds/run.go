@@ -36,11 +36,12 @@ const DefaultVerifyEvery = 20
 // second one is a fork of the previous one.
 const repositories = 6
 
-// These are deadlines. A Kafka group takes ten seconds to notice that a member is gone.
-const (
-	flushDeadline = 90 * time.Second
-	awaitDeadline = 120 * time.Second
-)
+// hangDeadline only ends a hang: it bounds each wait for a state that must come about, and
+// no busy machine is a failure.
+const hangDeadline = 5 * time.Minute
+
+// pollInterval is the pause between two looks at a state that is awaited.
+const pollInterval = 50 * time.Millisecond
 
 // ErrFault means that a fault is unknown, or not available in the setup.
 var ErrFault = errors.New("no such fault")
@@ -62,8 +63,10 @@ type chaosRun struct {
 	// verify requests a comparison at the end of this round.
 	verify bool
 	// segmentsLost is the time at which the segment store was removed while the
-	// projections stayed.
+	// projections stayed; zero if a check of the store has begun since then.
 	segmentsLost time.Time
+	// diskFilled is set while a process may end because of a full disk.
+	diskFilled bool
 }
 
 // Run starts a fleet and runs the rounds. It returns the tally of the completed rounds
@@ -146,6 +149,9 @@ func (r *chaosRun) runRound(ctx context.Context, n int, f fault) error {
 	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
 	recovery, err := r.surviveFault(ctx, f)
 	if err == nil {
+		err = r.settleFull(ctx)
+	}
+	if err == nil {
 		err = r.checkLedger(ctx)
 	}
 	if err == nil {
@@ -201,15 +207,32 @@ func (r *chaosRun) startPushing(ctx context.Context) (stop func() error) {
 
 // flushSenders redelivers everything that was not acknowledged.
 func (r *chaosRun) flushSenders(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, flushDeadline)
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
 	failures := make([]error, len(r.senders))
+	flushed := make(chan struct{})
 	var all sync.WaitGroup
 	for i, s := range r.senders {
 		all.Go(func() { failures[i] = s.Flush(ctx) })
 	}
-	all.Wait()
-	return errors.Join(failures...)
+	go func() {
+		defer close(flushed)
+		all.Wait()
+	}()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-flushed:
+			return errors.Join(failures...)
+		case <-tick.C:
+		}
+		if err := r.restartFull(ctx); err != nil {
+			cancel()
+			<-flushed
+			return errors.Join(append(failures, err)...)
+		}
+	}
 }
 
 // sumCounts adds up the counts of the senders, which must not be running.
