@@ -104,7 +104,7 @@ type world struct {
 func newWorld() *world {
 	at := event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7}
 	return &world{
-		searcher:     search.New(search.Options{}),
+		searcher:     search.New(search.Options{MaxDuration: 10 * time.Hour}),
 		repositories: []*search.Repository{kettle, bare},
 		status: map[code.RepositoryID]indexing.Status{
 			kettleID: {Repository: kettle.Repository, Commit: kettle.IndexedCommit, IndexedAt: kettle.IndexedAt, PushedAt: kettle.PushedAt, State: indexing.Indexed, Refs: []indexing.Ref{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -191,7 +192,7 @@ func TestTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := New(Options{
-		Searcher: search.New(search.Options{}), Index: c, Source: browser, Note: c.addRecord,
+		Searcher: search.New(search.Options{MaxDuration: 10 * time.Hour}), Index: c, Source: browser, Note: c.addRecord,
 		PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1},
 	})
 	if err != nil {

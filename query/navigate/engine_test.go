@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -113,7 +114,7 @@ func symbolsOf(s source) []code.Symbol {
 // TestEngine checks the results of the query tree with the real engine.
 func TestEngine(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
+	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
 	for _, tc := range []struct {
 		request                 navigate.Request
 		definitions, references string
@@ -150,7 +151,7 @@ func TestEngine(t *testing.T) {
 // nothing.
 func TestEngineNotices(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
+	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
 	for _, tc := range []struct {
 		request navigate.Request
 		want    string

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -117,7 +118,7 @@ func (c *scripted) ask(t *testing.T, command, question string, r navigate.Reques
 	if nth != "" {
 		r.Position.Column = c.columnOf(t, repo, path, line, name, nth)
 	}
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
+	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
 	find, most := n.Definitions, 3
 	if command == "uses" {
 		find, most = n.References, 100
@@ -175,7 +176,7 @@ func (c *scripted) columnOf(t *testing.T, repo, path string, line int, name, nth
 
 // list answers lines that select symbols.
 func (c *scripted) list(t *testing.T, input string) string {
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
+	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
 	var b strings.Builder
 	for line := range strings.Lines(input) {
 		fields := strings.Fields(line)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/query/navigate"
@@ -21,7 +22,7 @@ func TestSymbolsOfParent(t *testing.T) {
 	}
 	b.WriteString("\ntype Last struct{ field int }\n")
 	c.add("r", "p.go", b.String())
-	n := navigate.New(search.New(search.Options{}), analyze.Outline{Timeout: -1})
+	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
 	for request, want := range map[navigate.SymbolsRequest]string{
 		{Repository: "r", Parent: "Last"}:                 "[field] true",
 		{Repository: "r", Parent: "Last", Prefix: "fie"}:  "[field] true",

@@ -10,13 +10,13 @@ import (
 // and that a cut answer reports it.
 func TestResultBytesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
-	all, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "i"), Matches: 1 << 20})
+	all, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "i"), Matches: 1 << 20})
 	if err != nil || all.Stopped != StopNone || all.Stats.Displayed != all.Stats.Matches {
 		t.Fatalf("got %+v, %v", all, err)
 	}
 	for _, whole := range []bool{false, true} {
 		request := Request{Query: parse(t, "i"), Matches: 1 << 20, ContextLines: 1 << 10, Whole: whole}
-		r, err := New(Options{MaxResultBytes: 1000}).Search(t.Context(), m, request)
+		r, err := newSearcher(Options{MaxResultBytes: 1000}).Search(t.Context(), m, request)
 		if err != nil || r.Stopped != StopByteLimit || !r.Exhaustive {
 			t.Fatalf("got %+v, %v", r, err)
 		}
@@ -59,7 +59,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes are held at the end", used)
 		}
 	}
-	s := New(Options{})
+	s := newSearcher(Options{})
 	if _, parts := collect(t, s, m, all); parts < 2 || s.memory.UsedBytes() != 0 {
 		t.Fatalf("%d parts, %d bytes are held after a stream", parts, s.memory.UsedBytes())
 	}
@@ -72,11 +72,11 @@ func TestScannedTextIsBounded(t *testing.T) {
 	line := "main file.go Go " + strings.Repeat("needle in hay\\n", 4000)
 	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 100), "\n"))
 	all := Request{Query: parse(t, "needle"), Matches: 1 << 20, Display: 1}
-	r, err := New(Options{MaxScanBytes: 2 << 20}).Search(t.Context(), m, all)
+	r, err := newSearcher(Options{MaxScanBytes: 2 << 20}).Search(t.Context(), m, all)
 	if err != nil || r.Stopped != StopScanLimit || r.Exhaustive || r.Stats.ScannedBytes < 2<<20 || r.Stats.ScannedBytes > 4<<20 {
 		t.Fatalf("%d bytes scanned, %q, %v", r.Stats.ScannedBytes, r.Stopped, err)
 	}
-	r, err = New(Options{}).Search(t.Context(), m, all)
+	r, err = newSearcher(Options{}).Search(t.Context(), m, all)
 	if err != nil || r.Stopped != StopNone || r.Stats.Matches != 100*4000 {
 		t.Fatalf("without a bound: %d matches, %q, %v", r.Stats.Matches, r.Stopped, err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestDamagedSegment(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(7, 8)))
 	m.build(t, 4)
-	s, request := New(Options{}), Request{Query: parse(t, "i"), Matches: 1 << 20}
+	s, request := newSearcher(Options{}), Request{Query: parse(t, "i"), Matches: 1 << 20}
 	all, err := s.Search(t.Context(), m, request)
 	if err != nil || !all.Exhaustive {
 		t.Fatal(err, all)
@@ -34,7 +34,7 @@ func TestDamagedSegment(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Options{}).Search(t.Context(), m, request)
+	r, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestExplain(t *testing.T) {
 		case "search":
 			matches := 1000
 			d.MaybeScanArgs(t, "matches", &matches)
-			r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, d.Input), Matches: matches, Explain: true, Related: true})
+			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, d.Input), Matches: matches, Explain: true, Related: true})
 			if err != nil {
 				return err.Error()
 			}

@@ -14,7 +14,7 @@ import (
 // TestFacetsAreSearchesOfTheirOwn compares each count of a facet with the search that its
 // filter produces, for a caller who sees everything and for one who does not.
 func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
-	s := New(Options{})
+	s := newSearcher(Options{})
 	counted := 0
 	for seed := range uint64(6) {
 		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
@@ -59,7 +59,7 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 // TestFacetsHideRepositories compares the facets for a restricted caller with those of an
 // index that lacks the hidden repositories, for whole answers and cut ones.
 func TestFacetsHideRepositories(t *testing.T) {
-	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		h := newHiding(t, rng, newModel(t, rng))
@@ -84,7 +84,7 @@ func TestFacetsHideRepositories(t *testing.T) {
 // TestFacetsOfAPartAreMarked checks that counts of a cut answer are marked as incomplete.
 func TestFacetsOfAPartAreMarked(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 7)))
-	r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "a"), Matches: 1, Facets: true})
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "a"), Matches: 1, Facets: true})
 	if err != nil || r.Exhaustive || len(r.Facets) == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}

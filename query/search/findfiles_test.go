@@ -24,7 +24,7 @@ func TestFindFiles(t *testing.T) {
 		"a/other refs/heads/side compaction_picker_side.go Go g",
 		"a/hidden refs/heads/main secret/compaction_picker.go Go h",
 	}, "\n"))
-	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 	view := screen.Hide(m, "files", func(r *code.Repository) bool { return r.Name != "a/hidden" })
 	for _, c := range []struct {
 		letters, repository string
@@ -81,7 +81,7 @@ func BenchmarkFindFiles(b *testing.B) {
 	}
 	m := &model{repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/many", DefaultBranch: "main"}}}}
 	m.segments = []Segment{{Places: places.Build()}}
-	s := New(Options{})
+	s := newSearcher(Options{})
 	for _, letters := range []string{"cmppckr", "srvcfg", "e", "qzx"} {
 		b.Run(letters, func(b *testing.B) {
 			for b.Loop() {

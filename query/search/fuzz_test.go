@@ -75,7 +75,7 @@ func checkIsAScan(t *testing.T, pattern string, isRegexp, fold bool, text []byte
 	}
 	m.build(t, 1)
 	q := &syntax.Parsed{Root: &syntax.Text{Pattern: pattern, Regexp: isRegexp, Case: c}}
-	r, err := New(Options{}).Search(t.Context(), m, Request{Query: q, Matches: 1 << 20})
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: q, Matches: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

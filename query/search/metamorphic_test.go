@@ -197,7 +197,7 @@ func vocabularyText(rng *rand.Rand) string {
 // TestMetamorphic compares random queries on random corpora with a plain scan, for
 // the same corpus in one segment and in several.
 func TestMetamorphic(t *testing.T) {
-	s := New(Options{})
+	s := newSearcher(Options{})
 	for round := range *roundsFlag {
 		seed := firstSeed(t) + uint64(round)
 		rng := rand.New(rand.NewPCG(seed, 77))
@@ -241,7 +241,7 @@ func TestMetamorphicOnLongLists(t *testing.T) {
 	judge := &oracle{t: t, m: m, compiled: map[string]*regexp.Regexp{}}
 	for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "straße", "naïve -struct", "regex:struct.*STRASSE", "sym:kmalloc naïve rev:*", "structkfree"} {
 		judge.q = parse(t, text)
-		c := checker{t, New(Options{}), m, judge.q, judge.wholeAnswer(), text}
+		c := checker{t, newSearcher(Options{}), m, judge.q, judge.wholeAnswer(), text}
 		c.checkAnswer(rng)
 	}
 }

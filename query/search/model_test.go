@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -113,6 +114,14 @@ func fillerText(rng *rand.Rand, n int) []byte {
 
 // pinnedCommit is a commit that is indexed as a pin.
 var pinnedCommit = code.CommitID(strings.Repeat("abcdef0123", 4))
+
+// newSearcher returns a Searcher whose answers do not depend on the speed of the machine:
+// its limits on time, which are shares of MaxDuration, are minutes.
+func newSearcher(o Options) *Searcher {
+	o.MaxDuration = cmp.Or(o.MaxDuration, 10*time.Hour)
+	o.MaxWait = cmp.Or(o.MaxWait, time.Hour)
+	return New(o)
+}
 
 // newModel generates a corpus and an index of two to four segments.
 func newModel(t testing.TB, rng *rand.Rand) *model {

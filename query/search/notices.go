@@ -33,8 +33,9 @@ const (
 	inspectedTogether = 4
 	// maxExactNames bounds the repositories whose letter case is compared.
 	maxExactNames = 100
-	// maxInspectDuration bounds the time for inspecting places.
-	maxInspectDuration = 500 * time.Millisecond
+	// inspectShare bounds the time for inspecting places to a fraction of
+	// Options.MaxDuration: 500 ms of 30 s.
+	inspectShare = 60
 	// inspectStep is the number of places after which other searches get their turn.
 	inspectStep = 4096
 )
@@ -51,18 +52,19 @@ type noticeFinder struct {
 	segments     []Segment
 	worker       *admission.Worker
 	began        time.Time
-	empty        bool   // whether the answer is empty
-	listsSymbols bool   // the query lists symbols by name and contains no sym:
-	selected     []bool // repositories
-	visible      int    // repositories that exist for the caller
-	count        int    // selected repositories
+	limit        time.Duration // of the inspection
+	empty        bool          // whether the answer is empty
+	listsSymbols bool          // the query lists symbols by name and contains no sym:
+	selected     []bool        // repositories
+	visible      int           // repositories that exist for the caller
+	count        int           // selected repositories
 	notices      []syntax.Notice
 }
 
 // findNotices returns the notices of a search; empty reports whether its answer is empty,
 // and begin creates the worker that finds the notices.
-func findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
-	in := noticeFinder{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
+func (s *Searcher) findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
+	in := noticeFinder{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, limit: s.options.MaxDuration / inspectShare, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
 	return in.inspectQuery(ctx, begin)
 }
 
@@ -83,7 +85,7 @@ func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admissio
 // hasTime reports whether time is left and the answer is still needed. It lets other
 // searches run.
 func (in *noticeFinder) hasTime() bool {
-	return in.worker.Step() && time.Since(in.began) < maxInspectDuration
+	return in.worker.Step() && time.Since(in.began) < in.limit
 }
 
 func (in *noticeFinder) inspectFilters(ctx context.Context) {

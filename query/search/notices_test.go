@@ -18,7 +18,7 @@ import (
 //	search [hide=name] [regexp] each line is a query; hide leaves out the repositories with name in their name
 func TestNotices(t *testing.T) {
 	m := &model{}
-	s := New(Options{Contexts: map[string]Context{
+	s := newSearcher(Options{Contexts: map[string]Context{
 		"backend":  func(name string) bool { return strings.Contains(name, "kettle") },
 		"frontend": func(name string) bool { return strings.Contains(name, "teapot") },
 		"empty":    func(string) bool { return false },

@@ -82,12 +82,12 @@ func allottedMatches(hits []hit, room int) (out []string) {
 func TestDisplayShowsBestFiles(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(9, 9)))
 	request := Request{Query: parse(t, "kmalloc"), Matches: 1 << 20}
-	all, err := New(Options{}).Search(t.Context(), m, request)
+	all, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil || len(all.Files) < 4 {
 		t.Fatalf("%d files, %v", len(all.Files), err)
 	}
 	request.Display = 2
-	few, err := New(Options{}).Search(t.Context(), m, request)
+	few, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil || few.Stats.Matches != all.Stats.Matches || few.Stats.Files != all.Stats.Files || few.Stats.Displayed != 2 {
 		t.Fatalf("%+v, %v", few.Stats, err)
 	}
@@ -118,7 +118,7 @@ func TestLimitKeepsTheBestFiles(t *testing.T) {
 	compared := 0
 	for seed := range uint64(40) {
 		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
-		s := New(Options{})
+		s := newSearcher(Options{})
 		for _, text := range []string{"kmalloc", "struct", "unique1", "unique2", "no line", "unique3 if", "const struct", "世界", "0123456789012345", "STRASSE"} {
 			var larger []FileMatch
 			for _, matches := range []int{1000, 100, 10, 1} {

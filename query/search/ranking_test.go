@@ -111,7 +111,7 @@ func (m *model) bestLines(t *testing.T, d *datadriven.TestData) string {
 	request := Request{Query: parse(t, d.Input), Matches: 1000}
 	d.MaybeScanArgs(t, "matches", &request.Matches)
 	d.MaybeScanArgs(t, "display", &request.Display)
-	r, err := New(Options{}).Search(t.Context(), m, request)
+	r, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil {
 		return err.Error()
 	}
@@ -132,7 +132,7 @@ func (m *model) rankAnswer(t *testing.T, d *datadriven.TestData) string {
 	request := Request{Query: parse(t, d.Input), Matches: 1000, Explain: true}
 	d.MaybeScanArgs(t, "matches", &request.Matches)
 	d.MaybeScanArgs(t, "display", &request.Display)
-	r, err := New(Options{}).Search(t.Context(), m, request)
+	r, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil {
 		return err.Error()
 	}

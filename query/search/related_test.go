@@ -18,7 +18,7 @@ import (
 //	search [hide=name] each line is a query; hide leaves out the repositories with name in their name
 func TestRelated(t *testing.T) {
 	m := &model{}
-	s := New(Options{})
+	s := newSearcher(Options{})
 	screen := NewScreen(ScreenOptions{})
 	datadriven.RunTest(t, "testdata/related", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
@@ -116,7 +116,7 @@ func TestDocumentedRelatedFiles(t *testing.T) {
 		`host/db db.go - Go type DB struct\nfunc Close() {} // DB\n`,
 		`host/db other.go - Go func NewReader() {}\nfunc Close() {}\n`,
 	}, "\n"))
-	s, examples := New(Options{}), 0
+	s, examples := newSearcher(Options{}), 0
 	for i, block := range strings.Split(string(page), "```") {
 		info, text, _ := strings.Cut(block, "\n")
 		reason, ok := strings.CutPrefix(info, "related ")

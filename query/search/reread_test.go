@@ -18,7 +18,7 @@ import (
 //	                         notice; hide leaves out the repositories with name in their name
 func TestReadings(t *testing.T) {
 	m := &model{}
-	s := New(Options{})
+	s := newSearcher(Options{})
 	screen := NewScreen(ScreenOptions{})
 	datadriven.RunTest(t, "testdata/readings", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
@@ -112,7 +112,7 @@ func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text 
 func TestReadingsKeepTheNoticesOfFilters(t *testing.T) {
 	m := &model{}
 	m.rankingSegment(t, `host/Pebble db.go - Go func (d *DB) makeRoomForWrite(b *Batch) error {\n}\n`)
-	r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "repo:pebble func (d*DB)makeRoomForWrite(b *Batch) error {"), Matches: 10})
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "repo:pebble func (d*DB)makeRoomForWrite(b *Batch) error {"), Matches: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

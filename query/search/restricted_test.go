@@ -61,7 +61,7 @@ func allowAll(*code.Repository) bool { return true }
 // repositories with a plain scan of the visible ones, and with the answers to an equally
 // restricted caller of an index that contains only the visible ones.
 func TestHiddenRepositoriesDoNotExist(t *testing.T) {
-	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 	for round := range *roundsFlag {
 		seed := firstSeed(t) + uint64(round)
 		rng := rand.New(rand.NewPCG(seed, 79))
@@ -95,7 +95,7 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 // that the files are ordered before they are read.
 func TestHiddenRepositoriesWithLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(firstSeed(t), 81))
-	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 	for round := range 3 {
 		m := newModel(t, rng)
 		for range 6 {
@@ -150,7 +150,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 		m.places = append(m.places, modelPlace{i % 2, fmt.Sprintf("%s%d.c", path, i), "refs/heads/main", d})
 	}
 	m.build(t, 1)
-	s := New(Options{})
+	s := newSearcher(Options{})
 	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
 	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common"} {
 		for _, explain := range []bool{false, true} {
@@ -172,7 +172,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 // TestContextOfHiddenRepositories checks that such a context looks like an unknown one.
 func TestContextOfHiddenRepositories(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	s := New(Options{Contexts: map[string]Context{"secret": func(name string) bool { return name == m.repos[0].Name }}})
+	s := newSearcher(Options{Contexts: map[string]Context{"secret": func(name string) bool { return name == m.repos[0].Name }}})
 	ask := func(v View, name string) error {
 		_, err := s.Search(t.Context(), v, Request{Query: parse(t, "err context:"+name), Matches: 1})
 		return err
@@ -196,7 +196,7 @@ func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
 	public := func(r *code.Repository) bool { return r.ID == 1 } // contradicts Private
 	for query, want := range map[string]int{"visibility:public type:repo": 1, "visibility:private type:repo": len(m.repos) - 1, "visibility:any type:repo": len(m.repos)} {
-		r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10, Public: public})
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10, Public: public})
 		if err != nil || len(r.Repositories) != want {
 			t.Errorf("%s: %d repositories, %v, want %d", query, len(r.Repositories), err, want)
 		}
@@ -299,7 +299,7 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 	add(0, "last.c", "soughtname defined\n", code.Symbol{Name: "soughtname", Kind: "function"})
 	m.build(t, 1)
 	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
-	r, err := New(Options{}).Search(t.Context(), view, Request{Query: parse(t, "soughtname"), Matches: 5})
+	r, err := newSearcher(Options{}).Search(t.Context(), view, Request{Query: parse(t, "soughtname"), Matches: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 			}
 			m.build(t, 1+rng.IntN(5))
 			h := newHiding(t, rng, m)
-			s, screen := New(Options{}), NewScreen(ScreenOptions{})
+			s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 			hidden, rest := screen.Hide(h.whole, 1, h.visible), screen.Hide(h.rest, 2, allowAll)
 			for _, text := range []string{"return", "r", "regex:return.*struct", "kmalloc or kfree or return", "file:src", "e rev:*", "return select:file", "e select:repo", "sym:k rev:*"} {
 				for _, r := range []Request{{Matches: 1}, {Matches: 20}, {Matches: 1100}, {Matches: 1500, Display: 7}, {Matches: 3000, ContextLines: 1}} {

@@ -159,7 +159,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	}
 	if plan.listsRegistered() {
 		result := searchRepositories(plan.scope, r)
-		result.Notices = findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
+		result.Notices = s.findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
 		return result, nil
 	}
 	plan.orderTasks(int(s.options.MaxResultBytes/rangeBytes) + 1)
@@ -173,7 +173,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 		defer ticket.Leave() // a client that reads slowly must not hold a slot
 		err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
 		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
-			notices = findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
+			notices = s.findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
 		}
 		return err
 	}

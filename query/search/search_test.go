@@ -30,14 +30,14 @@ func TestCanceledSearchReturnsTheError(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(Options{}).Search(ctx, m, Request{Query: parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
+	if _, err := newSearcher(Options{}).Search(ctx, m, Request{Query: parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Search with a canceled context = %v, want %v", err, context.Canceled)
 	}
 }
 
 func TestTimeLimitIsSaid(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	s := New(Options{MaxDuration: time.Nanosecond})
+	s := newSearcher(Options{MaxDuration: time.Nanosecond})
 	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1 << 20})
 	if err != nil || r.Exhaustive || r.Stopped != StopTimeLimit {
 		t.Fatalf("got %+v, %v", r, err)
@@ -46,7 +46,7 @@ func TestTimeLimitIsSaid(t *testing.T) {
 
 func TestPlacesForSearchesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	s := New(Options{MaxConcurrent: 1, MaxWait: time.Millisecond})
+	s := newSearcher(Options{MaxConcurrent: 1, MaxWait: time.Millisecond})
 	ticket, err := s.admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestPlacesForSearchesAreBounded(t *testing.T) {
 
 func TestUnknownContextIsNotFound(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	_, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "context:nowhere if"), Matches: 1})
+	_, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "context:nowhere if"), Matches: 1})
 	if !errors.Is(err, code.ErrNotFound) {
 		t.Fatalf("Search in an unknown context = %v, want %v", err, code.ErrNotFound)
 	}
@@ -67,7 +67,7 @@ func TestUnknownContextIsNotFound(t *testing.T) {
 
 func TestContextIsASetOfRepositories(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
-	s := New(Options{Contexts: map[string]Context{"first": func(name string) bool { return name == "host/repo0" }}})
+	s := newSearcher(Options{Contexts: map[string]Context{"first": func(name string) bool { return name == "host/repo0" }}})
 	of := func(query string) (in, all int) {
 		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
 		if err != nil {
@@ -91,7 +91,7 @@ func TestContextIsASetOfRepositories(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
-	s := New(Options{Registerer: prometheus.NewRegistry()})
+	s := newSearcher(Options{Registerer: prometheus.NewRegistry()})
 	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "type:repo repo0"), Matches: 10})
 	if err != nil || len(r.Repositories) != 1 || r.Repositories[0].Name != "host/repo0" || !r.Exhaustive {
 		t.Fatalf("type:repo: %+v, %v", r, err)
@@ -122,7 +122,7 @@ func TestTypes(t *testing.T) {
 // decide the result.
 func TestRedundantFilterSelectsRefs(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
-	s := New(Options{})
+	s := newSearcher(Options{})
 	files := func(query string) int {
 		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
 		if err != nil {
@@ -153,7 +153,7 @@ func TestSymbolCountsAsOneMatch(t *testing.T) {
 	}
 	m.build(t, 1)
 	for _, query := range []string{"sym:needle", "sym:Needle case:yes"} {
-		r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func TestSelection(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		r, err := New(Options{}).Search(t.Context(), m, Request{Query: q, Matches: matches})
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: q, Matches: matches})
 		if err != nil {
 			return err.Error()
 		}

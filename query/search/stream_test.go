@@ -68,7 +68,7 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 			{Query: parse(t, "nothing-has-this"), Matches: 1000},
 		} {
 			for _, maxBytes := range []int64{0, 2000} {
-				s := New(Options{MaxResultBytes: maxBytes})
+				s := newSearcher(Options{MaxResultBytes: maxBytes})
 				want, err := s.Search(t.Context(), m, r)
 				if err != nil {
 					t.Fatal(err)
@@ -88,7 +88,7 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 // newTestRun plans a search of a model without a memory limit.
 func newTestRun(t *testing.T, m *model, r Request) *searchRun {
 	t.Helper()
-	plan, err := New(Options{}).planSearch(t.Context(), m, r)
+	plan, err := newSearcher(Options{}).planSearch(t.Context(), m, r)
 	if err != nil {
 		t.Fatalf("plan %s: %v", r.Query, err)
 	}
@@ -105,7 +105,7 @@ func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 		t.Fatal("a test of parts wants segments")
 	}
 	run := newTestRun(t, m, Request{Query: parse(t, "i"), Matches: 1 << 20})
-	ticket, err := New(Options{}).admission.Enter(t.Context())
+	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestPartsAreBounded(t *testing.T) {
 	line := "main " + "file.go " + "Go " + strings.Repeat("needle in a line of hay that is not short\\n", 200)
 	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 40), "\n"))
 	r := Request{Query: parse(t, "needle"), Matches: 1 << 20}
-	if got, parts := collect(t, New(Options{}), m, r); parts < 5 || got.Stats.Displayed != 40*200 {
+	if got, parts := collect(t, newSearcher(Options{}), m, r); parts < 5 || got.Stats.Displayed != 40*200 {
 		t.Fatalf("%d matches in %d parts", got.Stats.Displayed, parts)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/projections"
@@ -136,7 +137,7 @@ func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 		x.t.Fatal(err)
 	}
 	defer opened.Release()
-	r, err := search.New(search.Options{}).Search(x.t.Context(), opened, search.Request{Query: q, Matches: 1 << 20, Whole: true})
+	r, err := search.New(search.Options{MaxDuration: 10 * time.Hour}).Search(x.t.Context(), opened, search.Request{Query: q, Matches: 1 << 20, Whole: true})
 	if err != nil {
 		x.t.Fatalf("%s: %v", q, err)
 	}
