@@ -76,7 +76,7 @@ func newWorld(t testing.TB, set ...func(*auth.Options)) *world {
 	w := &world{t: t, directory: authtest.New(), clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}, records: &records{}}
 	o := auth.Options{
 		Directory: w.directory, Appender: w.directory, Recorder: w.records, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)),
-		Operator: operator, Catalog: catalog{}, Now: w.clock.Now, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 20},
+		Operator: operator, Catalog: catalog{}, Now: w.clock.Now, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 20, Wait: time.Hour},
 	}
 	for _, f := range set {
 		f(&o)

@@ -90,7 +90,7 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, queries: map[string]int{}, now: time.Now}
 	o := auth.Options{
 		Directory: w.directory, Appender: w.directory, Secret: []byte(secret), Catalog: repositories{},
-		Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 10}, Now: func() time.Time { return w.now() },
+		Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 10, Wait: time.Hour}, Now: func() time.Time { return w.now() },
 	}
 	for _, f := range set {
 		f(&o)
