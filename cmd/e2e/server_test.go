@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -108,19 +109,28 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 }
 
 // startProgram is startServerAt with a program, and its first arguments, that executes
-// quarry.
+// quarry. Like a supervisor, it starts the server again if it ended because brokers on a
+// busy machine did not answer in time.
 func startProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
-	s, err := launchProgram(program, address, dir, environ, args...)
-	if err != nil {
-		return nil, err
-	}
-	ready := pollUntil(func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK })
-	if !ready || s.hasExited() {
+	for began := time.Now(); ; {
+		s, err := launchProgram(program, address, dir, environ, args...)
+		if err != nil {
+			return nil, err
+		}
+		ready := pollUntil(func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK })
+		if ready && !s.hasExited() {
+			return s, nil
+		}
+		again := s.hasExited() && endedByTimeout.MatchString(s.output.String()) && time.Since(began) < hangDeadline
 		s.killProcess()
-		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
+		if !again {
+			return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
+		}
 	}
-	return s, nil
 }
+
+// endedByTimeout matches the last line of a server whose log did not answer in time.
+var endedByTimeout = regexp.MustCompile(`(?m)^quarry: serve: .*context deadline exceeded.*$`)
 
 // launchServer starts quarry serve at an address without waiting until it is ready.
 func launchServer(address, dir string, environ []string, args ...string) (*server, error) {
