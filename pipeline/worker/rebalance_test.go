@@ -35,7 +35,11 @@ func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
 func TestRebalancingWhileBusyOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	runRebalance(t, 4*time.Second, func() eventlog.Log {
-		log, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, RebalanceTimeout: 20 * time.Second})
+		log, err := kafkalog.Open(t.Context(), kafkalog.Options{
+			Brokers: broker.Addresses,
+			// A member that is not scheduled for a while must not lose its partitions.
+			SessionTimeout: 10 * time.Minute, RebalanceTimeout: 10 * time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
