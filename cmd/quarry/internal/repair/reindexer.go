@@ -59,8 +59,11 @@ type Reindexer struct {
 	lastReported time.Time
 }
 
-// Options are the options of New. All are required.
+// Options are the options of New. All are required but Every.
 type Options struct {
+	// Every is the interval between checks. 0 means repairEvery. The interval between
+	// checks of the segment store, storeCheckInterval, changes in proportion.
+	Every time.Duration
 	// Log receives the requests.
 	Log eventlog.Log
 	// Acquire returns a view of the version. The Reindexer releases the view.
@@ -74,7 +77,12 @@ type Options struct {
 }
 
 // New returns a Reindexer. It checks when CheckOnce or Run is called.
-func New(o Options) *Reindexer { return &Reindexer{Options: o} }
+func New(o Options) *Reindexer {
+	if o.Every == 0 {
+		o.Every = repairEvery
+	}
+	return &Reindexer{Options: o}
+}
 
 // BrokenRefs returns the number of broken refs at the last check.
 func (r *Reindexer) BrokenRefs() int { return int(r.brokenRefs.Load()) }
@@ -110,14 +118,14 @@ func (r *Reindexer) Run(ctx context.Context, caughtUp <-chan struct{}) error {
 	}
 	var kept time.Time
 	look := func(ctx context.Context) {
-		if now := time.Now(); now.Sub(kept) >= storeCheckInterval {
+		if now := time.Now(); now.Sub(kept) >= storeCheckInterval/repairEvery*r.Every {
 			kept = now
 			r.Store.CheckOnce(ctx)
 		}
 		r.CheckOnce(ctx)
 	}
 	look(ctx)
-	return boot.RunEvery(ctx, repairEvery, look)
+	return boot.RunEvery(ctx, r.Every, look)
 }
 
 // CheckOnce requests the documents that are currently missing. It logs a failure and

@@ -71,6 +71,8 @@ type Options struct {
 	FailureReason func(event.Position) (reason string, given bool)
 	// DiskFull is called when a store cannot write because the disk is full. Optional.
 	DiskFull func()
+	// RepairEvery is the interval of repair.Reindexer. Optional.
+	RepairEvery time.Duration
 	// FileSystem replaces the disk in simulations. Optional.
 	FileSystem store.FileSystem
 	Logger     *slog.Logger
@@ -293,7 +295,7 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	i.Fence = projections.NewFence(v.o.Log, v.o.Workers, i.Runner.Checkpoints)
 	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.Config.TempDir(), v.o.Logger)
 	if !i.Meta.IsFrozen() {
-		i.Reindexer = repair.New(repair.Options{Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
+		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
 			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
