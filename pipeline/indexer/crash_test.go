@@ -42,6 +42,7 @@ func (b *bench) redeliver(ev event.Event, at event.Offset) {
 }
 
 func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
 	b.registerRepository()
@@ -64,6 +65,7 @@ func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
 // TestRepeatedCauseThatWasOvertaken handles two pushes, then the first again: it must not
 // announce anything, because readers drop announcements with an older cause.
 func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
 	b.registerRepository()
@@ -85,6 +87,7 @@ func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
 }
 
 func TestRefreshOfARefTellsEverything(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
 	b.registerRepository()
@@ -100,6 +103,7 @@ func TestRefreshOfARefTellsEverything(t *testing.T) {
 }
 
 func TestRenamedDefaultBranchBuildsOnTheOldOne(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
 	b.registerRepository()

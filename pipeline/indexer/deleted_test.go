@@ -21,6 +21,7 @@ func (b *bench) refreshOf(ref code.Ref) *event.Push {
 // TestDeletedBranchWhoseRefreshFailed makes the host unreachable when the push of a
 // deleted branch arrives.
 func TestDeletedBranchWhoseRefreshFailed(t *testing.T) {
+	t.Parallel()
 	b := withTwoBranches(t)
 	away := b.repo.Dir + ".away"
 	if err := os.Rename(b.repo.Dir, away); err != nil {
@@ -38,6 +39,7 @@ func TestDeletedBranchWhoseRefreshFailed(t *testing.T) {
 
 // TestDeletedBranchOfWhichAllWasForgotten removes the indexed state of one branch.
 func TestDeletedBranchOfWhichAllWasForgotten(t *testing.T) {
+	t.Parallel()
 	b := withTwoBranches(t)
 	if err := b.mirrors.Mirror(b.code.ID).SetIndexed(t.Context(), "refs/heads/dev1", "", ""); err != nil {
 		t.Fatal(err)
@@ -51,6 +53,7 @@ func TestDeletedBranchOfWhichAllWasForgotten(t *testing.T) {
 
 // TestLostMirrorWhoseFirstAttemptFailed makes the process die after its first append.
 func TestLostMirrorWhoseFirstAttemptFailed(t *testing.T) {
+	t.Parallel()
 	for name, ev := range map[string]func(b *bench) event.Event{
 		"refresh": func(b *bench) event.Event { return b.refreshOf("") },
 		"changed": func(b *bench) event.Event { return &event.RepositoryChanged{Repository: b.code, At: time.Unix(3, 0)} },
@@ -74,6 +77,7 @@ func TestLostMirrorWhoseFirstAttemptFailed(t *testing.T) {
 // TestLostMirrorWhoseProcessDiedAfterTheFetch recreates the mirror without reading the
 // log: in the next process, the refs that still exist catch up with the log.
 func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
+	t.Parallel()
 	b := withTwoBranches(t)
 	b.repo.Git("reflog", "expire", "--expire=now", "--all")
 	b.repo.Git("gc", "--quiet", "--prune=now") // a mirror on the same machine shares existing objects
@@ -92,6 +96,7 @@ func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
 // TestBranchDeletedThatAnotherWorkerIndexed creates and deletes a branch while another
 // worker holds the partition. The push of the deletion does not name it.
 func TestBranchDeletedThatAnotherWorkerIndexed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
 	b.registerRepository()

@@ -81,6 +81,7 @@ func (b *bench) scanLog(from event.Offset, visit func(event.Record, event.Event)
 // TestPushesTogetherAreOne handles pushes of several branches as one group: each
 // branch is announced once, for its last push, and the other pushes get an outcome.
 func TestPushesTogetherAreOne(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
 	for _, name := range []string{"dev1", "dev2", "dev3", "other"} {
@@ -138,6 +139,7 @@ func (b *bench) countFetches() int {
 // TestAnOldPushHandledLateChangesNothing repeats overtaken pushes, as the replay of a
 // dead letter does: the ref and the index do not change.
 func TestAnOldPushHandledLateChangesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	old := b.repo.CommitFiles("a", "1\n")
 	b.registerRepository()

@@ -298,6 +298,7 @@ func (b *bench) registerRepository() {
 }
 
 func TestImportAndPushes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a.go", "package a\n\nfunc A() {}\n", "dir/b.c", "int b;\n", "bin", "\x00\x01\x02", "empty", "", "utf16.txt", "\xff\xfeh\x00i\x00")
 	b.registerRepository()
@@ -362,6 +363,7 @@ func TestImportAndPushes(t *testing.T) {
 }
 
 func TestLostMirrorAndRemoval(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
 	b.registerRepository()
@@ -380,6 +382,7 @@ func TestLostMirrorAndRemoval(t *testing.T) {
 }
 
 func TestFailuresAreClassified(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.code.CloneURL = "/elsewhere/outside"
 	err := b.handle(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})

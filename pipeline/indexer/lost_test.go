@@ -61,6 +61,7 @@ func withTwoBranches(t *testing.T) *bench {
 // TestBranchDeletedWhileTheMirrorIsLost covers a bug found by the chaos suite: a branch
 // that was deleted while the mirror was lost stayed searchable.
 func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
+	t.Parallel()
 	b := withTwoBranches(t)
 	b.loseMirrors()
 	b.push("dev1")
@@ -70,6 +71,7 @@ func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 // TestBranchDeletedThatTheMirrorNeverHad does the same with an existing mirror, while
 // another worker held the partition and indexed commits that the mirror never had.
 func TestBranchDeletedThatTheMirrorNeverHad(t *testing.T) {
+	t.Parallel()
 	b := withTwoBranches(t)
 	m := b.mirrors.Mirror(b.code.ID)
 	if err := m.SetIndexed(t.Context(), "refs/heads/dev1", "", ""); err != nil {

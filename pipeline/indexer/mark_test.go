@@ -52,6 +52,7 @@ func (b *bench) restart(log Log) *countingLog {
 // TestStartDoesNotReadTheWholeLog pushes, restarts and pushes again: the second process
 // reads only the records since the last mark.
 func TestStartDoesNotReadTheWholeLog(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.x.markEvery = 4
 	b.repo.CommitFiles("a", "0\n")
@@ -75,6 +76,7 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 // TestProcessWithoutMirrorsReadsNoOldRecords takes over a partition without any mirror of
 // it: only records that may have overtaken the next one are read.
 func TestProcessWithoutMirrorsReadsNoOldRecords(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "0\n")
 	b.registerRepository()
@@ -100,6 +102,7 @@ func TestProcessWithoutMirrorsReadsNoOldRecords(t *testing.T) {
 // TestMarkWithCrashes marks after every record, and fails between the append and the
 // update of the indexed state: later events build on the announced commits.
 func TestMarkWithCrashes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
 	b.registerRepository()
@@ -127,6 +130,7 @@ func TestMarkWithCrashes(t *testing.T) {
 
 // TestMarkOfAnotherLog replaces the log under the mirrors: the mark must be ignored.
 func TestMarkOfAnotherLog(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.x.markEvery = 1
 	b.repo.CommitFiles("a", "1\n")
@@ -161,6 +165,7 @@ func TestMarkOfAnotherLog(t *testing.T) {
 // TestMarkBehindARecordHandledAgain delivers a record older than the mark: the log is
 // read from its beginning, because the record may have been overtaken.
 func TestMarkBehindARecordHandledAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.x.markEvery = 1
 	b.repo.CommitFiles("a", "1\n")

@@ -68,6 +68,7 @@ func newBenchWithBranch(t *testing.T) (*bench, code.CommitID) {
 // TestStaleBranchKeepsNoPin deletes a branch while another worker has the partition: the
 // old branch in this worker's mirror must not make a commit searchable again.
 func TestStaleBranchKeepsNoPin(t *testing.T) {
+	t.Parallel()
 	b, commit := newBenchWithBranch(t)
 	b.push("dev1")
 	b.changePins(commit)
@@ -84,6 +85,7 @@ func TestStaleBranchKeepsNoPin(t *testing.T) {
 
 // TestPinOfAnotherWorkerIsRemoved removes a pin of which this worker's mirror knows nothing.
 func TestPinOfAnotherWorkerIsRemoved(t *testing.T) {
+	t.Parallel()
 	b, commit := newBenchWithBranch(t)
 	stale := b.copyMirrors()
 	b.push("dev1")
@@ -97,6 +99,7 @@ func TestPinOfAnotherWorkerIsRemoved(t *testing.T) {
 
 // TestPinsWithoutAMirror changes the pins on a worker that has no mirror.
 func TestPinsWithoutAMirror(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	first := b.repo.CommitFiles("a", "1\n")
 	second := b.repo.CommitFiles("a", "2\n")
@@ -111,6 +114,7 @@ func TestPinsWithoutAMirror(t *testing.T) {
 // TestDamagedPinsAreReadFromTheLog damages the stored pins before a push and before a check
 // of all refs.
 func TestDamagedPinsAreReadFromTheLog(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	first := b.repo.CommitFiles("a", "1\n")
 	b.repo.CommitFiles("a", "2\n")
@@ -130,6 +134,7 @@ func TestDamagedPinsAreReadFromTheLog(t *testing.T) {
 
 // TestGiantCommitIsNotPinned pins a commit that is too large to be read, among others.
 func TestGiantCommitIsNotPinned(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	pins := []code.CommitID{b.repo.CommitFiles("a", "1\n")}
 	message := filepath.Join(b.dir, "message")
@@ -172,6 +177,7 @@ func (b *bench) linkSubmodule(digits string) (linked, head code.CommitID) {
 // TestSubmodulesAreListedAfterAFailure repeats a push whose list of submodules could not be
 // appended, although its ref is indexed already.
 func TestSubmodulesAreListedAfterAFailure(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.code.Submodules = true
 	b.repo.CommitFiles("a.txt", "one\n")
@@ -192,6 +198,7 @@ func TestSubmodulesAreListedAfterAFailure(t *testing.T) {
 // TestSubmodulesOfAnotherWorker lists the submodules again if another worker announced
 // others in the meantime.
 func TestSubmodulesOfAnotherWorker(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.code.Submodules = true
 	b.repo.CommitFiles("a.txt", "one\n")

@@ -163,6 +163,7 @@ func TestFullReadingsStayAsTheyAre(t *testing.T) {
 // TestLostReadingsCostReadingAgain damages the table of a mirror: a push of a file that
 // another branch contains reads the file again, and is correct.
 func TestLostReadingsCostReadingAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	b.registerRepository()

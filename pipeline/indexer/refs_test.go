@@ -66,6 +66,7 @@ func branchAt(repo *gittest.Repository, name, from string) {
 // TestFirstImportReadsABlobOnce imports many branches. Each has the files of the one
 // before it, which the default branch lacks.
 func TestFirstImportReadsABlobOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	branches := []string{"main"}
@@ -85,6 +86,7 @@ func TestFirstImportReadsABlobOnce(t *testing.T) {
 
 // TestPushOfWhatAnotherRefHasReadsNothing pushes files to one branch that others have.
 func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	b.registerRepository()
@@ -135,6 +137,7 @@ func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 // TestMovedBinaryIsStillSkipped moves a binary file whose name does not reveal that it is
 // binary.
 func TestMovedBinaryIsStillSkipped(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a.go", "package a\n", "data", "\x00\x01\x02")
 	b.registerRepository()
@@ -150,6 +153,7 @@ func TestMovedBinaryIsStillSkipped(t *testing.T) {
 // TestDocumentsOfARefThatIsGoneAreReadAgain checks that documents of deleted refs are not
 // relied on, because a merge may have dropped them.
 func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	b.registerRepository()
@@ -175,6 +179,7 @@ func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 // TestRefreshReadsAgain checks that a refresh, which repairs documents that a reader
 // lacks, does not assume that the documents of the ref are known.
 func TestRefreshReadsAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	b.registerRepository()
@@ -197,6 +202,7 @@ func TestRefreshReadsAgain(t *testing.T) {
 // TestImportDiesInTheMiddle checks that an interrupted import continues with the refs
 // that are not announced yet.
 func TestImportDiesInTheMiddle(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
 	branches := []string{"main"}
@@ -227,6 +233,7 @@ func TestImportDiesInTheMiddle(t *testing.T) {
 // TestRefreshOfARefAndItsBase checks that documents of a base count as known once it is
 // announced, but not while it is itself refreshed.
 func TestRefreshOfARefAndItsBase(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0), "same.go", largeText(1))
 	branchAt(b.repo, "one", "main")

@@ -38,6 +38,7 @@ func (h *hangingHandler) Handle(ctx context.Context, records []event.Record) (in
 // log: the import ends, every push is answered, the mirror is removed, and a second
 // registration is handled.
 func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.repo.CommitFiles("a.go", "package a\n")
 	b.append(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})

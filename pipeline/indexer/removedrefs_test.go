@@ -22,6 +22,7 @@ func (l *appendCounter) Append(ctx context.Context, topic event.Topic, partition
 // TestManyDeletedBranchesAreOneAppend deletes most of many branches in one push, and
 // then, after the mirror was lost, all branches of a second set.
 func TestManyDeletedBranchesAreOneAppend(t *testing.T) {
+	t.Parallel()
 	const branches = 300
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", "package a\n")

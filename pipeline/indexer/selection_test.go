@@ -31,6 +31,7 @@ func (b *bench) checkRefs(want ...code.Ref) {
 
 // TestTagsAreIndexedAsBranchesAre imports, pushes, moves and deletes tags.
 func TestTagsAreIndexedAsBranchesAre(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.code.Tags = []string{"v*"}
 	b.repo.CommitFiles("a.go", largeText(0))

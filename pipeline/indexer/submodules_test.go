@@ -35,6 +35,7 @@ func (b *bench) pinnedRefs() (refs []code.Ref) {
 // TestSubmodulesAreAnnounced pushes changes of submodules, and switches the option on and
 // off.
 func TestSubmodulesAreAnnounced(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	other := code.CommitID(strings.Repeat("12", 20))
 	commitLink := func(commit code.CommitID) {
@@ -81,6 +82,7 @@ func TestSubmodulesAreAnnounced(t *testing.T) {
 // TestPinsAreIndexed pins commits before and after a branch leads to them, pushes by force,
 // loses the mirror, and removes the pins.
 func TestPinsAreIndexed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	first := b.repo.CommitFiles("a.txt", "one\n")
 	dropped := b.repo.CommitFiles("a.txt", "two\n", "b.txt", "dropped\n")
