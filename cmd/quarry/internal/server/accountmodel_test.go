@@ -60,6 +60,7 @@ type people struct {
 // its projection, and compares the result of each with accounts in memory. This justifies
 // the tests that use accounts in memory.
 func TestAccountsAgreeWithModel(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -49,6 +49,7 @@ func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.
 // TestAccountsStay checks that users, the secret and the operator's token survive a
 // restart, and that their files are private.
 func TestAccountsStay(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -93,6 +94,7 @@ func TestAccountsStay(t *testing.T) {
 
 // TestAccountsAreRebuiltFromTheLog starts with rows that another version wrote.
 func TestAccountsAreRebuiltFromTheLog(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -127,6 +129,7 @@ func TestAccountsAreRebuiltFromTheLog(t *testing.T) {
 
 // TestAccountsOfAnotherLog starts with rows that are ahead of the log.
 func TestAccountsOfAnotherLog(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -146,6 +149,7 @@ func TestAccountsOfAnotherLog(t *testing.T) {
 // TestReplayLeavesAccountsAlone rebuilds the index, including to a time before the first
 // user.
 func TestReplayLeavesAccountsAlone(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -174,6 +178,7 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 
 // TestLogOfBefore opens a log that was written before accounts existed.
 func TestLogOfBefore(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	log, err := embeddedlog.Open(c.LogDir(), embeddedlog.Options{Partitions: 4})
 	if err != nil {
@@ -195,6 +200,7 @@ func TestLogOfBefore(t *testing.T) {
 // TestUnreadableAccountRecord appends an account record of a later version. It becomes a
 // dead letter that cannot be replayed.
 func TestUnreadableAccountRecord(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test", Time: time.Now()}, newUser("a", account.RoleOwner))
 	if err != nil {
@@ -232,6 +238,7 @@ func TestUnreadableAccountRecord(t *testing.T) {
 // TestFirstOwnerIsInvited reads the log output of the process and the file that it names,
 // as an administrator does who starts a server.
 func TestFirstOwnerIsInvited(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t, "publicUrl=https://code.example/")
 	start := func() (*Server, *logBuffer, func()) {
 		out, registry := new(logBuffer), prometheus.NewRegistry()

@@ -32,6 +32,7 @@ func (noSnapshot) Branches(code.RepositoryID) []source.Branch       { return nil
 // TestIndexAndMirrorAgree reads every file and directory of an indexed commit both from
 // the index and from the mirror.
 func TestIndexAndMirrorAgree(t *testing.T) {
+	t.Parallel()
 	dir, commits := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration

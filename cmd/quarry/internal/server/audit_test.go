@@ -115,6 +115,7 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 // TestEveryRequestIsWrittenDown calls each endpoint once, and finds one entry for each,
 // with actor, address and target.
 func TestEveryRequestIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	g := newGitRepository(t, "kettle")
 	c.Git.AllowedRoots = []string{filepath.Dir(g.dir)}
@@ -161,6 +162,7 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 
 // TestRefusalsAreWrittenDown checks that each kind of refusal has one entry.
 func TestRefusalsAreWrittenDown(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	post := func(path, body, bearer string) (status int, err error) {
@@ -212,6 +214,7 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 // TestChangesOfAccountsAreEntries checks that changes without effect have entries as
 // well, and that the audit log verifies after a restart and a rebuild of the rows.
 func TestChangesOfAccountsAreEntries(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t, "audit.sealEvery=1s")
 	s := openOnly(t, c)
 	stop := run(t, s)

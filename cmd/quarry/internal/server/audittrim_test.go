@@ -73,6 +73,7 @@ func mustVerifyOffline(t *testing.T, c *config.Config) {
 // TestTheAuditLogIsTrimmed trims the audit log twice, verifies it with and without the
 // server, and rebuilds the rows from the rest of the log.
 func TestTheAuditLogIsTrimmed(t *testing.T) {
+	t.Parallel()
 	c := trimConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -95,6 +96,7 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 // TestNoTrimBesideAVerification checks that the log is not trimmed while a verification
 // reads it from the beginning.
 func TestNoTrimBesideAVerification(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, trimConfig(t))
 	s.waitForTrim(t)
 	var release func()

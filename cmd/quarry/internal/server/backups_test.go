@@ -16,6 +16,7 @@ import (
 // TestBackupHoldsObjects begins, renews and ends a backup through the API, as the backup
 // command does.
 func TestBackupHoldsObjects(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	stale := filepath.Join(c.LogDir(), "backup-stale")
 	if err := os.MkdirAll(stale, 0o700); err != nil {

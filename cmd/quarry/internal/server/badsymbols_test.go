@@ -13,6 +13,7 @@ import (
 // The response has no results and a notice with the reason, or an error that names the
 // field.
 func TestBadSymbols(t *testing.T) {
+	t.Parallel()
 	dir := gitTree(t, map[string]string{
 		"main.go":  "package p\n\n// boil is a comment.\nfunc boil() string { return \"boil\" + `😀` }\n",
 		"data.xyz": "boil and boil\n", "logo.png": "\x89PNG\r\n\x1a\n\x00\x00", "empty.go": "",

@@ -217,6 +217,7 @@ func pageText(t *testing.T, address, page string) string {
 // TestEveryLinkIsServed follows each webUrl in the responses of every operation that
 // returns one.
 func TestEveryLinkIsServed(t *testing.T) {
+	t.Parallel()
 	s := servingOdd(t)
 	const public = "https://code.example"
 	asks := []struct{ method, path, body string }{
@@ -287,6 +288,7 @@ const maxOtherLinks = 25
 // TestPagesLeadOn follows every link on the pages of a branch, starting at its root, and
 // links to other revisions once.
 func TestPagesLeadOn(t *testing.T) {
+	t.Parallel()
 	s := servingOdd(t)
 	link := regexp.MustCompile(`(?:href|src)="(/browse/[^"]*)"`)
 	kindOf := regexp.MustCompile(`/-/([a-z]+)/`)
@@ -356,6 +358,7 @@ func checkRaw(t *testing.T, address string, h http.Header) {
 
 // TestPagesOfOddKinds checks the page of each kind of object, by its address.
 func TestPagesOfOddKinds(t *testing.T) {
+	t.Parallel()
 	large := gitTree(t, map[string]string{
 		"skipped.txt": "needle\n" + strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
 		"one-line.txt": strings.Repeat("x", 3<<20), "marked.txt": "a\nzwei wörter\nc\n",
@@ -443,6 +446,7 @@ func TestPagesOfOddKinds(t *testing.T) {
 
 // TestPagesAreInTheAuditLog compares the audit entries of pages with those of the API.
 func TestPagesAreInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	s := servingOdd(t)
 	page := source.Address{Repository: oddName, Revision: "main", Kind: source.PageBlob, Path: "plain.go"}.String()
 	for _, address := range []string{
@@ -481,6 +485,7 @@ func withoutAddress(rec *httptest.ResponseRecorder, address string) string {
 // callers who may not read it get the response for a repository that does not
 // exist.
 func TestPagesShowWhatTheAPIShows(t *testing.T) {
+	t.Parallel()
 	hidden := writeSecret(t, "qzpriv")
 	public := writeSecret(t, "qzpub")
 	w := newSeenWorld(t, map[string]*written{"qzpriv": hidden, "qzpub": public}, "qzpriv", "qzpub")

@@ -41,6 +41,7 @@ func walkedFiles() map[string]string {
 // TestBrowsePages walks through the pages about code in a real browser, with and without
 // scripts. QUARRY_WEB_SHOTS=DIR saves screenshots.
 func TestBrowsePages(t *testing.T) {
+	t.Parallel()
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	axe := filepath.Join(oidctest.Modules(t, "axe-core"), "axe-core", "axe.min.js")
 	dir := gitTree(t, walkedFiles())

@@ -55,6 +55,7 @@ func (b *logBuffer) String() string {
 // credential must appear nowhere: in no response, not in the log, and in no file of the
 // data directory. Only owners and the operator may see the path.
 func TestFailureTextIsNotPublished(t *testing.T) {
+	t.Parallel()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.WriteHeader(http.StatusForbidden)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestSearchContexts(t *testing.T) {
+	t.Parallel()
 	contexts := searchContexts([]config.Context{
 		{Name: "backend", Include: []string{"github.com/acme/*", "go"}, Exclude: []string{"**/*-ui"}},
 		{Name: "all", Include: []string{"**"}},

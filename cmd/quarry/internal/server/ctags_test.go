@@ -19,6 +19,7 @@ import (
 // TestCtags indexes files in languages that only ctags parses. Symbols are found, and a
 // file with too many symbols is searchable and listed with the reason.
 func TestCtags(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("ctags")
 	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		t.Skip("universal-ctags is missing: ", err)
@@ -50,6 +51,7 @@ func TestCtags(t *testing.T) {
 // TestUnusableCtags checks that a server does not start if its ctags lacks a needed
 // feature, and that the error names the setting to change.
 func TestUnusableCtags(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	_, err := Open(t.Context(), Options{
 		Config: testConfig(t, "pipeline.ctags="+filepath.Join(t.TempDir(), "none")), Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry, Version: "test",

@@ -58,6 +58,7 @@ func (w *lossWorld) damageRows(pattern string) (files int) {
 // is stopped. The server starts, answers as before, and keeps at most one damaged version
 // of the projections.
 func TestDamagedStoresHeal(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []struct{ name, pattern, store string }{
 		{"tables of the projections", "projections/projections-*/*.sst", repair.ScrubbedProjections},
 		{"manifest of the projections", "projections/projections-*/MANIFEST-*", repair.ScrubbedProjections},
@@ -105,6 +106,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 // that names the file and the remedy, and the next start repairs the damage, even though
 // opening the store does not reveal it.
 func TestDamageWhileRunning(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{repair.ScrubbedProjections, repair.ScrubbedAccounts} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,6 +145,7 @@ func TestDamageWhileRunning(t *testing.T) {
 // TestScrubHasDamagedRowsRebuilt damages rows that no request reads. The scrub finds
 // them, and the next start rebuilds the store, once.
 func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
+	t.Parallel()
 	for name, pattern := range map[string]string{repair.ScrubbedProjections: "projections/projections-*/*.sst", repair.ScrubbedAccounts: "accounts/*.sst"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,7 @@ func connectionsFile(t *testing.T, root, connections string) string {
 // TestConnectionsAreDiscovered follows a connection from the settings to the API: its
 // repository is found, searched, changed at a reload, and removed with the connection.
 func TestConnectionsAreDiscovered(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"kettle", "spoon"} {
 		newGitRepositoryIn(t, root, name).runGitCommand("commit", "--quiet", "--allow-empty", "--message=first")
@@ -108,6 +109,7 @@ func TestConnectionsAreDiscovered(t *testing.T) {
 // TestConnectionStateIsForOwners checks that callers who are not owners see neither
 // issues nor connections without a visible repository.
 func TestConnectionStateIsForOwners(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	c.Connections = []config.Connection{{Name: "secret-plan", Kind: "genericGitHost", Discover: config.Discover{Repos: []string{"file:///nothing/*"}}}}
 	s := runServer(t, c)

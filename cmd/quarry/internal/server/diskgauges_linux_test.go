@@ -43,6 +43,7 @@ func diskUsage(t *testing.T, dir string) (bytes, files int64) {
 // files, at the start, after imports and after a restart. The tolerance is two file
 // system blocks per file.
 func TestDiskGaugesEqualUsage(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kettle")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
 	commit := g.commitFiles("a.txt", strings.Repeat("some text\n", 1000))

@@ -22,6 +22,7 @@ const droppedWord = "droppedcanaryword"
 // that takes a revision: the responses equal those for a commit that does not exist.
 // Commits that the branch still reaches are served by their ID.
 func TestDroppedCommitIsNotServed(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "dropping")
 	first := g.commitFiles("a.txt", "first\n")
 	g.commitFiles("a.txt", droppedWord+"\n")
@@ -78,6 +79,7 @@ func TestDroppedCommitIsNotServed(t *testing.T) {
 // TestOwnersMayServeDroppedCommits sets the option to serve commits that no branch
 // reaches.
 func TestOwnersMayServeDroppedCommits(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "keeping")
 	first := g.commitFiles("a.txt", "first\n")
 	dropped := g.commitFiles("a.txt", droppedWord+"\n")

@@ -78,6 +78,7 @@ func erasureConfig(t *testing.T, repositories ...*gitRepository) *config.Config 
 // its text or the text of its former commits, including the previous version of the
 // projections and the quarantine. The shared file stays in the other repository.
 func TestErasedRepositoryIsGone(t *testing.T) {
+	t.Parallel()
 	const was, is, kept = "formererasedqzjxk", "presenterasedwqzj", "keptcanaryvkxqjzw"
 	erased, stays := newGitRepository(t, "erased"), newGitRepository(t, "stays")
 	erased.commitFiles("a.txt", was+"\n", "shared.txt", kept+"\n")
@@ -153,6 +154,7 @@ func (s *Server) replayAll(t *testing.T) {
 // TestErasureGoesOnAfterARestart stops a server as soon as an erasure is in the log. The
 // erasure completes after the restart.
 func TestErasureGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	const word = "restartcanaryqzjxk"
 	g := newGitRepository(t, "restarted")
 	commit := g.commitFiles("a.txt", word+"\n")
@@ -196,6 +198,7 @@ func (l *heldLog) Append(ctx context.Context, topic event.Topic, partition int32
 // of a push and before it announces the segment. The text is removed whether or not the
 // announcement is appended.
 func TestErasureWhileAPushArrives(t *testing.T) {
+	t.Parallel()
 	for name, deaf := range map[string]bool{"announced late": true, "never announced": false} {
 		t.Run(name, func(t *testing.T) {
 			const word = "pushedcanaryqzjxkv"
@@ -231,6 +234,7 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 // reaches the commit, the request is refused; while the source repository still contains
 // it, the erasure fails.
 func TestErasedCommitIsGone(t *testing.T) {
+	t.Parallel()
 	const secret = "secretcanaryqzjxkv"
 	g := newGitRepository(t, "amended")
 	g.commitFiles("a.txt", "a\n")
@@ -269,6 +273,7 @@ func TestErasedCommitIsGone(t *testing.T) {
 // branch reaches a commit with the directory, the request is refused; while the source
 // repository still contains it, the erasure fails. Another path with the same text stays.
 func TestErasedPathIsGone(t *testing.T) {
+	t.Parallel()
 	const one, two, kept = "firstcanaryqzjxkv", "secondcanarywqzjx", "sharedcanaryvkxqj"
 	g := newGitRepository(t, "filtered")
 	first := g.commitFiles("a.txt", "a\n", "copy.txt", kept+"\n")
@@ -329,6 +334,7 @@ func TestErasedPathIsGone(t *testing.T) {
 
 // TestErasureIsRefused requests erasures that the current state does not allow.
 func TestErasureIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "unmerged")
 	commit := g.commitFiles("a.txt", "a\n")
 	c := erasureConfig(t, g)
@@ -360,6 +366,7 @@ func TestErasureIsRefused(t *testing.T) {
 // TestOnlyOwnersErase requests an erasure in every role, for a repository that exists and
 // one that does not.
 func TestOnlyOwnersErase(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "owned")
 	commit := g.commitFiles("a.txt", "a\n")
 	s := runServer(t, erasureConfig(t, g))

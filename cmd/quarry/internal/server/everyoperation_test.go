@@ -33,6 +33,7 @@ import (
 // repository, and after its removal. No response may be a server error, and every
 // response must be documented.
 func TestEveryOperationOfEveryServer(t *testing.T) {
+	t.Parallel()
 	dir, _ := importRepository(t, "testdata/meadow.fastimport")
 	faults, registry := &errorLog{}, prometheus.NewRegistry()
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "limits.perSecond=0", "limits.anonymousPerSecond=0")
@@ -40,14 +41,7 @@ func TestEveryOperationOfEveryServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := s.listeners.main.Addr().String()
-	operators.Store(address, &operator.Transport{Dir: c.Data})
-	t.Cleanup(func() {
-		operators.Delete(address)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, s)
 	run(t, s)
 	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	w := newTour(t, s, faults)

@@ -51,6 +51,7 @@ func (s *Server) checkHolders(t *testing.T, when, word string, all []*gitReposit
 // TestFamilySharesDocuments registers three clones of a repository under three names,
 // removes and erases those that were registered first, and replays the log.
 func TestFamilySharesDocuments(t *testing.T) {
+	t.Parallel()
 	const files, shared, lonely = 60, "sharedcanaryqzvjx", "lonelycanaryxjvzq"
 	first := newGitRepository(t, "first")
 	var pairs []string
@@ -118,6 +119,7 @@ func (s *Server) pushAll(t *testing.T, g *gitRepository) {
 // TestFamilyImportedAtOnce indexes the same documents in several lanes at the same time.
 // Merges drop the duplicates.
 func TestFamilyImportedAtOnce(t *testing.T) {
+	t.Parallel()
 	const files = 200
 	first := newGitRepository(t, "first")
 	var pairs []string

@@ -29,6 +29,7 @@ func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 // TestLoopbackAccess checks that on loopback any caller may read public data but change
 // nothing, and that the operator may do everything.
 func TestLoopbackAccess(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	token := operator.Token(s.o.Config.Data)
@@ -59,6 +60,7 @@ func TestLoopbackAccess(t *testing.T) {
 // TestAnonymousRequestsAreRefused checks that a server without anonymous access serves
 // only the probes and its description of itself to callers without a credential.
 func TestAnonymousRequestsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	for path, want := range map[string]int{"/api/repos": 401, "/api/source?repo=a&path=b": 401, "/healthz": 200, "/api/version": 200, "/api/none": 404} {
 		if status, body := requestStatus(t, "GET", s.URL()+path, ""); status != want {
@@ -89,6 +91,7 @@ func guardedOperations(t *testing.T) (out [][2]string) {
 // TestInvalidCredentialsAreRefused checks that every route that checks credentials
 // refuses an invalid one, even where anonymous requests are allowed.
 func TestInvalidCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "limits.anonymousPerSecond=0"))
 	token := operator.Token(s.o.Config.Data)
 	guarded := guardedOperations(t)

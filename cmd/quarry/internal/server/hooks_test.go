@@ -37,6 +37,7 @@ func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition in
 // TestStuckAuditLogDoesNotDelayAWebHook checks that while the audit log accepts no
 // records, reads are refused but a webhook is acknowledged.
 func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "pushed")
 	commit := g.commitFiles("a.txt", "one")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "audit.queueBytes=65536", "audit.maxWait=50ms")

@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 
-	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -26,6 +25,7 @@ import (
 // root appears in a response to an anonymous caller, the log, the metrics or a file of
 // the data directory.
 func TestHostileRepositoriesGetNothingOut(t *testing.T) {
+	t.Parallel()
 	const canary = "canary_9c41f7"
 	root := t.TempDir()
 	c := testConfig(t, "git.allowedRoots="+root, "pipeline.reconcileInterval=0")
@@ -64,13 +64,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operators.Store(s.listeners.main.Addr().String(), &operator.Transport{Dir: c.Data})
-	t.Cleanup(func() {
-		operators.Delete(s.listeners.main.Addr().String())
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, s)
 	stop := run(t, s)
 	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
 	secret, err := os.ReadFile(token)

@@ -15,6 +15,7 @@ import (
 // or a path. The response is 200 or names the wrong parameter: if git rejects a caller's
 // value, that is not a server error.
 func TestHostileParametersOfHistory(t *testing.T) {
+	t.Parallel()
 	dir, _ := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration

@@ -78,7 +78,7 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	o := versions.Options{
 		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: s.segments,
 		Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine, Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, FailureReason: s.failureReason,
-		DiskFull: s.o.diskFull, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
 	if s.o.simulated != nil {
 		o.FileSystem = s.o.simulated.disk

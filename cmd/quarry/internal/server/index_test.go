@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -58,31 +57,19 @@ func postJSON(t testing.TB, url, body string, out any) int {
 }
 
 // awaitStatus polls the status of a repository until done returns true.
-func awaitStatus(t testing.TB, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
+func awaitStatus(t testing.TB, s *Server, id uint64, done func(map[string]any) bool) (status map[string]any) {
 	t.Helper()
-	return awaitStatusFor(t, s, id, 30*time.Second, done)
-}
-
-func awaitStatusFor(t testing.TB, s *Server, id uint64, patience time.Duration, done func(map[string]any) bool) map[string]any {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		status := map[string]any{}
-		code, body := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id))
+	body := ""
+	eventuallyOr(t, func() bool {
+		code := 0
+		code, body = getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id))
+		status = map[string]any{}
 		if err := json.Unmarshal([]byte(body), &status); err != nil {
 			t.Fatal(err)
 		}
-		if code == 200 && done(status) {
-			return status
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("the status stays %s", body)
-		}
-	}
+		return code == http.StatusOK && done(status)
+	}, func() string { return "the status stays " + body })
+	return status
 }
 
 type registration struct {
@@ -99,6 +86,7 @@ func (r *registration) isApplied(status map[string]any) bool {
 }
 
 func TestStatusOfAnImport(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.go": "package kazoo\n"}
 	for i := range 5 {
 		files[fmt.Sprintf("%d.bin", i)] = "\x00\x01\x02binary"
@@ -138,6 +126,7 @@ func TestStatusOfAnImport(t *testing.T) {
 }
 
 func TestStatusOfAFailure(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	s := runServer(t, testConfig(t, "git.allowedRoots="+empty, "pipeline.maxAttempts=1"))
 	var r registration
@@ -151,6 +140,7 @@ func TestStatusOfAFailure(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
 	var r registration

@@ -15,6 +15,7 @@ import (
 // TestEventsAsEveryRole checks that each kind of caller reads the events of the
 // repositories that they may see, and nothing about others.
 func TestEventsAsEveryRole(t *testing.T) {
+	t.Parallel()
 	repositories := map[string]*written{}
 	for _, mark := range marks {
 		repositories[mark] = writeSecret(t, mark)
@@ -46,6 +47,7 @@ func TestEventsAsEveryRole(t *testing.T) {
 // TestPushIsFollowed follows the events of a running server with the client: a
 // registration and its import, then a push, then the end of the server.
 func TestPushIsFollowed(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "followed", "main")
 	first := g.commitFiles("a.go", "package a\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir))
@@ -65,7 +67,7 @@ func TestPushIsFollowed(t *testing.T) {
 		}
 	}()
 	next := func(match func(*wire.EventFrame) bool) *wire.EventFrame {
-		late := time.After(time.Minute)
+		late := time.After(hangTimeout)
 		for {
 			select {
 			case f, ok := <-frames:
@@ -76,7 +78,7 @@ func TestPushIsFollowed(t *testing.T) {
 					return f
 				}
 			case <-late:
-				t.Fatal("nothing came for a minute")
+				t.Fatalf("no such event came within %s", hangTimeout)
 			}
 		}
 	}
@@ -97,12 +99,33 @@ func TestPushIsFollowed(t *testing.T) {
 	if got := s.defaultAt(g.ID); got != second {
 		t.Errorf("the event came before searches see it: they see %s, want %s", got, second)
 	}
-	began := time.Now()
-	s.feed.Close()
-	if f, ok := <-frames; ok {
-		t.Errorf("after the end: %+v", f)
+	subscription, _, err := s.feed.Subscribe("")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if waited := time.Since(began); waited > 5*time.Second {
-		t.Errorf("the stream ended after %v", waited)
+	defer subscription.Close()
+	n, changed, err := subscription.Next()
+	for ; n != nil && err == nil; n, changed, err = subscription.Next() {
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.feed.Close()
+	select {
+	case <-changed:
+	default:
+		t.Error("the end of the feed does not wake its readers, which see it at their next heartbeat")
+	}
+	late := time.After(hangTimeout)
+	for open := true; open; {
+		select {
+		case f, ok := <-frames:
+			if ok && f.Type != wire.EventFrameTypePosition { // a heartbeat may have been under way
+				t.Errorf("after the end: %+v", f)
+			}
+			open = ok
+		case <-late:
+			t.Fatalf("the stream has not ended %s after the feed", hangTimeout)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 // arrive: new results are counted and shown on request, badges change, a broken stream
 // resumes, and the pages work without scripts.
 func TestLivePagesInABrowser(t *testing.T) {
+	t.Parallel()
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	g := newGitRepository(t, "kettle", "main")
 	commit := g.commitFiles("kettle.go", "package kettle\n\nfunc boil() {}\n", "README.md", "How to boil water.\n")

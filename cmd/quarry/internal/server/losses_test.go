@@ -108,6 +108,7 @@ var sequels = []sequel{
 // TestEveryLossHeals follows each loss by each sequel in one data directory. In the end
 // the index equals git, there is no dead letter, and no manual step was needed.
 func TestEveryLossHeals(t *testing.T) {
+	t.Parallel()
 	for _, l := range losses {
 		for _, running := range []bool{false, true} {
 			if running && !l.running {
@@ -136,6 +137,7 @@ func TestEveryLossHeals(t *testing.T) {
 // are re-indexed, nothing names the lost segments anymore: neither the projections nor a
 // rebuild of them.
 func TestLostSegmentsAreForgotten(t *testing.T) {
+	t.Parallel()
 	w := newLossWorld(t, false)
 	absent := func() (n int) {
 		v := w.s.versions.Live().Places.Acquire()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
@@ -163,7 +164,8 @@ func (w *lossWorld) indexDifference() string {
 	return ""
 }
 
-// findProblem describes a problem of the server, or returns an empty string.
+// findProblem describes a problem of the server, or returns an empty string. It reads no
+// files, so it may be called often.
 func (w *lossWorld) findProblem() string {
 	if p := w.pendingRecords(); p != "" {
 		return p
@@ -171,6 +173,12 @@ func (w *lossWorld) findProblem() string {
 	if p := w.indexDifference(); p != "" {
 		return p
 	}
+	return ""
+}
+
+// verifyAll describes the first difference that a verification finds, or what the server
+// reports as missing, or returns an empty string.
+func (w *lossWorld) verifyAll() string {
 	for _, line := range verifyNow(w.t, w.s, verification.Request{Remote: true}).lines {
 		if !strings.HasSuffix(line, "unchecked") { // without a mirror there is nothing to compare
 			return "verify says " + line
@@ -182,12 +190,27 @@ func (w *lossWorld) findProblem() string {
 	return ""
 }
 
+// verifyPause is the time between two verifications of a state that is awaited. It doubles
+// each time, because a verification lists every file in git.
+const verifyPause = 20 * time.Millisecond
+
 // checkConsistency waits until the index equals git. It then checks every line, the
 // objects of the segment store and the dead letters.
 func (w *lossWorld) checkConsistency(when string) {
 	w.t.Helper()
-	last := ""
-	eventuallyOr(w.t, func() bool { last = w.findProblem(); return last == "" }, func() string { return when + ": " + last })
+	last, pause, next := "", verifyPause, time.Time{}
+	eventuallyOr(w.t, func() bool {
+		problem := w.findProblem()
+		if problem == "" && time.Now().Before(next) {
+			return false // last is what the last verification found
+		}
+		if problem == "" {
+			problem = w.verifyAll()
+			pause, next = 2*pause, time.Now().Add(pause)
+		}
+		last = problem
+		return problem == ""
+	}, func() string { return when + ": " + last })
 	for _, g := range w.repositories {
 		for ref := range g.selectedRefs() {
 			found := mustAsk(w.t, w.s, fmt.Sprintf("lossword repo:^%s$ rev:%s", g.Name, ref.Short()))

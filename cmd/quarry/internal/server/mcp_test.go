@@ -26,6 +26,7 @@ import (
 // <1> is the commit with mark 1 of meadow, <o1> that of odd; LONG is 100,000 letters. A
 // result that is an error begins with ERROR.
 func TestMCP(t *testing.T) {
+	t.Parallel()
 	s, commits := runMeadowServer(t)
 	session := connectAgent(t, s.URL())
 	datadriven.Walk(t, "testdata/mcp", func(t *testing.T, path string) {
@@ -47,7 +48,7 @@ func runMeadowServer(t testing.TB) (*Server, map[string]string) {
 		commits["<o"+mark[1:]] = id
 	}
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example",
-		"query.timeout=10m")) // the advice has a share of it, which is too short on a busy machine by default
+		"pipeline.mergeInterval=0")) // scores follow from the documents of all segments, which a merge changes after some time
 	for _, body := range []string{
 		fmt.Sprintf(`{"path":%q,"name":"odd"}`, odd),
 		fmt.Sprintf(`{"path":%q,"name":"github.com/meadow/kettle","codeHostType":"github","webUrl":"https://github.com/meadow/kettle","branches":["release/*"]}`, meadow),
@@ -80,6 +81,7 @@ func connectAgent(t testing.TB, url string) *mcp.ClientSession {
 // TestMCPOfALargeRepository covers cases that the scripts are too small for: branches on
 // several pages, and files that are too large to be searched or read.
 func TestMCPOfALargeRepository(t *testing.T) {
+	t.Parallel()
 	dir := gitTree(t, map[string]string{
 		"skipped.txt": "needle\n" + strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
 	})
@@ -195,6 +197,7 @@ func initializeRequest(version string) string {
 // TestMCPRevisions speaks every revision of the protocol, the newest one without a
 // handshake.
 func TestMCPRevisions(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25",
@@ -216,6 +219,7 @@ func TestMCPRevisions(t *testing.T) {
 }
 
 func TestMCPSessions(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	response, _ := postMessage(t, s.URL(), initializeRequest("2025-11-25"))
 	id := response.Header.Get("Mcp-Session-Id")

@@ -15,6 +15,7 @@ import (
 // TestMCPImplementations finds implementations in languages that declare them, and types
 // with the methods of Go interfaces.
 func TestMCPImplementations(t *testing.T) {
+	t.Parallel()
 	dir := gitTree(t, map[string]string{
 		"ware.go":        "package ware\n\ntype Kettle interface {\n\tBoil() error\n\tPour(n int)\n}\n\ntype Empty interface{}\n\nfunc use(k Kettle) {}\n",
 		"iron/iron.go":   "package iron\n\ntype Iron struct{}\n\nfunc (*Iron) Boil() error { return nil }\nfunc (i *Iron) Pour(n int) {}\n\ntype Half struct{}\n\nfunc (Half) Boil() error { return nil }\n",

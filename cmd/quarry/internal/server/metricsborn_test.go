@@ -118,6 +118,7 @@ func joinLabels(a, b []string) []string {
 // increase() and rate() do not see a series grow that appears with its first value, so
 // the first 503 of a process, which may be the only one, would reach no alert.
 func TestSeriesExistFromTheStart(t *testing.T) {
+	t.Parallel()
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
 	c := testConfig(t)

@@ -128,6 +128,7 @@ rules. This page is written by ` + "`make generate`" + `.
 `
 
 func TestMetricsPageIsCurrent(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	b.WriteString(metricsHead)
 	for _, r := range listMetricRows(t) {
@@ -150,6 +151,7 @@ func TestMetricsPageIsCurrent(t *testing.T) {
 
 // TestMetricNames checks the naming convention of metrics.
 func TestMetricNames(t *testing.T) {
+	t.Parallel()
 	unit := regexp.MustCompile(`_(seconds|bytes|total|records|info|ratio|segments|documents|repositories|files|partitions|places|refs|searches|streams|views|entries|blocks|frames|readers|mirrors|deliveries|trigrams|matches)$`)
 	all := listMetricRows(t)
 	for _, r := range all {

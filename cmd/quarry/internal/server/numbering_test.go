@@ -61,6 +61,7 @@ func numbersByName(t *testing.T, s *Server) map[string]code.RepositoryNumber {
 // partitions, restarts, removes one and registers it again, and rebuilds the rows of the
 // accounts and of the index from the log.
 func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	c := testConfig(t, "git.allowedRoots="+root, "log.partitions=4")
 	s := openOnly(t, c)
@@ -127,6 +128,7 @@ func registeredAt(t *testing.T, name, connection string, at time.Time) event.Rec
 // TestDataDirectoryFromBeforeNumbers opens a data directory whose log contains no numbers
 // and whose accounts were written by a program that did not know them.
 func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t, "log.partitions=4", "pipeline.reconcileInterval=0")
 	c.Pipeline.MaxAttempts = 1
 	s := openOnly(t, c)
@@ -210,6 +212,7 @@ func dropNumbers(t *testing.T, dir string) {
 // is refused, and that a repository that a webhook registers beyond the last number is
 // not shown.
 func TestRegistrationBeyondTheLastNumber(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	s := openOnly(t, testConfig(t, "git.allowedRoots="+root))
 	s.accounts.Numbers.Limit = 2
@@ -246,6 +249,7 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 // TestNothingIsShownWithoutItsNumber lists and searches before and after a repository
 // gets its number.
 func TestNothingIsShownWithoutItsNumber(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kettle")
 	head := g.commitFiles("a.go", "package kettle\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
@@ -277,6 +281,7 @@ func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 // TestNotReadyBeforeNumbers sends requests to a server whose accounts are read but whose
 // repositories have no numbers yet.
 func TestNotReadyBeforeNumbers(t *testing.T) {
+	t.Parallel()
 	s := openOnly(t, testConfig(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -75,6 +75,7 @@ func memberVisitor(t *testing.T, s *Server, owner *visitor, email string) *visit
 // TestOperationPages registers repositories in a browser, hides one, and checks that a
 // member gets the same pages for it as for a repository that does not exist.
 func TestOperationPages(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"open", "closed"} {
 		dir := filepath.Join(root, name+".git")
@@ -260,6 +261,7 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 
 // TestOperationPagesWantASignIn requests pages from a server that requires sign-in.
 func TestOperationPagesWantASignIn(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	v := newVisitor(t, s)
 	for _, path := range []string{"/repos", "/repos/1", "/repos/1/skipped", "/why", "/why?file=a/b", "/deliveries", "/admin", "/admin/replays"} {

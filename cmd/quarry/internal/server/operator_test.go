@@ -1,7 +1,9 @@
 package server
 
 import (
+	"flag"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -22,9 +24,20 @@ func (t toOperator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// TestMain makes requests of the default client authenticate as the operator.
+// minParallel is the minimum number of tests that run at the same time. It is more than
+// most machines have processors, because most tests wait for git, for disks and for timers.
+const minParallel = 6
+
+// TestMain makes requests of the default client authenticate as the operator, and raises
+// -parallel to minParallel. Tests that change or measure the process are not parallel.
 func TestMain(m *testing.M) {
 	http.DefaultClient.Transport = toOperator{http.DefaultTransport}
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.(flag.Getter).Get().(int) < minParallel {
+		if err := parallel.Value.Set(strconv.Itoa(minParallel)); err != nil {
+			panic(err)
+		}
+	}
 	m.Run()
 }
 

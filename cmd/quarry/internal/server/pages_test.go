@@ -57,6 +57,7 @@ func (v *visitor) requestPage(path, accept string, form url.Values) (int, string
 }
 
 func TestPagesAndAPIShareAListener(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	v := newVisitor(t, s)
 	const page, program = "text/html,application/xhtml+xml,*/*;q=0.8", "*/*"

@@ -11,6 +11,7 @@ import (
 // TestPartialSymbols indexes a file that is nested too deeply. It is searchable, and
 // listed with the reason.
 func TestPartialSymbols(t *testing.T) {
+	t.Parallel()
 	const depth = 1000
 	dir := gitTree(t, map[string]string{
 		"deep.rb": "# trombone\n" + strings.Repeat("module Deep\n", depth) + strings.Repeat("end\n", depth),

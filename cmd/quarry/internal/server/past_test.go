@@ -118,6 +118,7 @@ func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) 
 // dead documents. It compares versions of past moments with the results recorded then: on
 // the running server by time and by position, and with the server stopped.
 func TestSearchOfThePast(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kazoo", "side")
 	first := g.commitFiles("a.go", "package kazoo // alpha\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "pipeline.mergeInterval=20ms", "log.partitions=2")

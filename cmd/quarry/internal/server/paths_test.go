@@ -47,6 +47,7 @@ func (g *gitRepository) commitTree(tree string) code.CommitID {
 // unchanged: each is either listed as skipped with a remedy, or found under the spelling
 // of its name. A second commit changes and removes files of the first.
 func TestNoFileVanishes(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "odd")
 	g.commitFiles("plain.txt", "needle\n")
 	blob := g.runGitCommand("rev-parse", "HEAD:plain.txt")

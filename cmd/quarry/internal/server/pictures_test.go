@@ -13,6 +13,7 @@ import (
 // description from the code host, that this server fetches the picture itself, and that
 // it does so only from addresses that it may reach.
 func TestPicturesOnPages(t *testing.T) {
+	t.Parallel()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "GIF89a of "+r.URL.Path) }))
 	t.Cleanup(host.Close)
 	pictured, plain := newGitRepository(t, "pictured"), newGitRepository(t, "plain")

@@ -110,7 +110,7 @@ func (s *Server) openCtags(ctx context.Context, temporary string) (*ctags.Pool, 
 	if s.o.Config.Pipeline.Ctags == "" {
 		return nil, nil
 	}
-	pool, err := ctags.Open(ctx, ctags.Options{Program: s.o.Config.Pipeline.Ctags, TempDir: temporary, Metrics: metrics, Logger: s.o.Logger})
+	pool, err := ctags.Open(ctx, ctags.Options{Program: s.o.Config.Pipeline.Ctags, TempDir: temporary, Timeout: s.o.ctagsTimeout, Metrics: metrics, Logger: s.o.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ const pressureSecret = "a secret of 24 bytes or so"
 // too far ahead, then webhooks get 503, so that the backlog is bounded. Everything
 // resumes once the projections do.
 func TestPressureReachesTheWebHooks(t *testing.T) {
+	t.Parallel()
 	const ahead, most = 40, 120
 	g := newGitRepository(t, "pressed")
 	commit := g.commitFiles("a.txt", "one")

@@ -13,6 +13,7 @@ import (
 // TestClientsBehindAProxy checks that behind a trusted proxy the server limits and
 // records the address of the client.
 func TestClientsBehindAProxy(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "access.trustedProxies=127.0.0.1", "limits.anonymousBurst=3", "limits.anonymousPerSecond=1"))
 	from := func(client string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/api/repos", nil)
@@ -48,6 +49,7 @@ func TestClientsBehindAProxy(t *testing.T) {
 // TestWebhooksByAddress sends deliveries of Gerrit without a secret: what a client writes into
 // headers counts only behind a trusted proxy, and then the part that the proxy has added.
 func TestWebhooksByAddress(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, proxies, forwarded string
 		want                     int

@@ -11,6 +11,7 @@ import (
 // TestReconciliationIndexesPushWithoutWebhook covers the whole path: reconciliation finds
 // a push without a webhook, and the push is indexed.
 func TestReconciliationIndexesPushWithoutWebhook(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "the first needle\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir,

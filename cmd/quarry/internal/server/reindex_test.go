@@ -11,6 +11,7 @@ import (
 // TestReindexTakesNewLimits raises the limit on file sizes. It searches before and after
 // a refresh, which only handles refs that moved, and after a reindex.
 func TestReindexTakesNewLimits(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "limits", "release*")
 	large := "largeword\n" + strings.Repeat("text ", 1000)
 	head := g.commitFiles("small.txt", "smallword\n", "large.txt", large)

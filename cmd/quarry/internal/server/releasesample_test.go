@@ -99,6 +99,7 @@ func restoreTo(t *testing.T, dir string, c *config.Config) {
 
 // TestUpgradeFromTheLastRelease opens and uses the data directory of the last release.
 func TestUpgradeFromTheLastRelease(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t, "git.allowedRoots="+t.TempDir())
 	note, _ := unpackRelease(t, c.Data)
 	useUpgraded(t, c, note)
@@ -109,6 +110,7 @@ func TestUpgradeFromTheLastRelease(t *testing.T) {
 // directory before the upgrade. Log, objects and secret equal those of the last release,
 // byte for byte, so both releases can continue with them.
 func TestRollBackByTheBackup(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	note, files := unpackRelease(t, c.Data)
 	backups := filepath.Join(t.TempDir(), "backups")
@@ -136,6 +138,7 @@ func TestRollBackByTheBackup(t *testing.T) {
 // TestRestoreOfAnUpgradedDirectory backs up and restores a directory after this release
 // has written to it: nothing is lost.
 func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "orchard")
 	head := g.commitFiles("apple.go", "package orchard // russet\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))

@@ -18,6 +18,7 @@ import (
 // contains its text or the text of its former commits, and neither does the previous
 // version of the projections.
 func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
+	t.Parallel()
 	const was, is, kept = "formercanaryqzjxkv", "presentcanarywqzjx", "keptcanaryvkxqjz"
 	removed, stays := newGitRepository(t, "removed"), newGitRepository(t, "stays")
 	removed.commitFiles("a.txt", was+"\n", "b.txt", "b\n")
@@ -78,6 +79,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 
 // TestTextOfRemovedBranchIsGone deletes an indexed branch.
 func TestTextOfRemovedBranchIsGone(t *testing.T) {
+	t.Parallel()
 	const word = "branchcanaryqzjxkvw"
 	g := newGitRepository(t, "branches", "side")
 	first := g.commitFiles("a.txt", "a\n")

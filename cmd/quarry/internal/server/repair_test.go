@@ -38,6 +38,7 @@ func repairRequests(t *testing.T, s *Server) (refs []string) {
 // Every ref that lacks text is requested once, in the second check, and again after a
 // while if the request was handled but did not help.
 func TestRepairRequests(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil", "release/*")
 	last := g.commitFiles("a.txt", "alpha\n", "b.txt", "beta\n")
 	g.runGitCommand("branch", "release/1")
@@ -96,6 +97,7 @@ func TestRepairRequests(t *testing.T) {
 // created before the default branch changed the file, and contains other text. The chaos
 // suite found that it counted as missing forever.
 func TestRepairOfHiddenDocuments(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil", "release/*")
 	first := g.commitFiles("same.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")

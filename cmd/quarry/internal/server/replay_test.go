@@ -105,6 +105,7 @@ func (s *Server) pushAndAwait(t *testing.T, g *gitRepository, pairs ...string) e
 // TestReplayOfARunningServer builds versions while searches and pushes continue: every
 // search is answered, and finds at least what existed when it began.
 func TestReplayOfARunningServer(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kazoo")
 	first := g.commitFiles("a.go", "package kazoo\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
@@ -167,6 +168,7 @@ func dropObjects(t *testing.T, s *Server) {
 // TestReplayRefusals checks which replays are refused, and that a canceled replay leaves
 // no files.
 func TestReplayRefusals(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	for body, part := range map[string]string{
 		`{"projection":"nothing"}`:      "catalog, places",
@@ -185,6 +187,7 @@ func TestReplayRefusals(t *testing.T) {
 }
 
 func TestCancelReplay(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	s := openOnly(t, c)
 	r := s.versions.Replays()

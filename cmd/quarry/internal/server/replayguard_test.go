@@ -37,6 +37,7 @@ func objectsOf(t *testing.T, dir, pattern string) map[string]string {
 // projections. Manifests cannot be restored, so the replay is refused unless it is
 // forced.
 func TestReplayKeepsTheLastCopy(t *testing.T) {
+	t.Parallel()
 	w := newLossWorld(t, true)
 	w.stopServer()
 	segments, manifests := objectsOf(t, w.c.SegmentsDir(), "segment-*"), objectsOf(t, w.c.SegmentsDir(), "manifest-*")

@@ -85,6 +85,7 @@ func boilSources() (pairs []string, index []byte) {
 // TestPreciseIndex uploads an index, queries its commit and a later one, replays, and
 // erases the repository.
 func TestPreciseIndex(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
 	commit := g.commitFiles(pairs...)
@@ -156,6 +157,7 @@ func TestPreciseIndex(t *testing.T) {
 // TestPreciseIndexGoes checks that indexes are deleted when a path is erased and when the
 // repository is removed.
 func TestPreciseIndexGoes(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
 	commit := g.commitFiles(pairs...)
@@ -204,6 +206,7 @@ func TestPreciseIndexGoes(t *testing.T) {
 // replay does not bring it back, an upload of the same commit after it counts, and its
 // object goes.
 func TestPreciseIndexIsDeleted(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
 	commit := g.commitFiles(pairs...)
@@ -257,6 +260,7 @@ func TestPreciseIndexIsDeleted(t *testing.T) {
 // TestPreciseIndexIsRefused checks the reason of each refusal, and that nothing is
 // stored.
 func TestPreciseIndexIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
 	commit := g.commitFiles(pairs...)

@@ -11,6 +11,7 @@ import (
 // TestSearchPagesShowWhatTheAPIShows searches on pages in every role: a hidden repository
 // appears in no result, count or facet, and not on the first page.
 func TestSearchPagesShowWhatTheAPIShows(t *testing.T) {
+	t.Parallel()
 	hidden, public := writeSecret(t, "qzpriv"), writeSecret(t, "qzpub")
 	w := newSeenWorld(t, map[string]*written{"qzpriv": hidden, "qzpub": public}, "qzpriv", "qzpub")
 	pageAs := func(as, address string) *httptest.ResponseRecorder { return w.sendPageRequest(as, "", address) }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -250,6 +248,7 @@ func (x *role) expectedRefusal(access, path string) int {
 // or hash of a repository that the caller may not see, and the response about such a
 // repository must equal that for a repository that does not exist.
 func TestEveryOperationAsEveryRole(t *testing.T) {
+	t.Parallel()
 	repositories := map[string]*written{}
 	for _, mark := range marks {
 		repositories[mark] = writeSecret(t, mark)
@@ -378,6 +377,7 @@ func (w *seenWorld) findLeak(x *role, answer string) string {
 // (docs/api.md, docs/accounts.md). The other repositories were registered first, among
 // them a fork that contains all files of the visible one.
 func TestNothingIsMissed(t *testing.T) {
+	t.Parallel()
 	repositories := map[string]*written{}
 	for _, mark := range marks {
 		repositories[mark] = writeSecret(t, mark)
@@ -417,75 +417,4 @@ func TestNothingIsMissed(t *testing.T) {
 			t.Errorf("%s:\n%v\nwhere it is alone:\n%v", row.path(many.secrets["qzpub"]), got, want)
 		}
 	}
-}
-
-// withoutNumber replaces the number of a repository, since numbers depend on the order of
-// registration (docs/adr/0018).
-func withoutNumber(answer string, n code.RepositoryNumber) string {
-	return regexp.MustCompile(fmt.Sprintf(`((?i:"|repo|repository)(?i:id)\\*"?:|repository |/api/repos/)%d\b`, n)).ReplaceAllString(answer, "${1}0")
-}
-
-// concealed lists the members that are zero or missing for callers who may not see
-// everything.
-var concealed = map[string]bool{
-	"filesSkipped": true, "contentBytesLoaded": true, "indexBytesLoaded": true, "shardFilesConsidered": true, "filesConsidered": true,
-	"filesLoaded": true, "shardsScanned": true, "shardsSkipped": true, "shardsSkippedFilter": true, "ngramMatches": true, "ngramLookups": true,
-	"regexpsConsidered": true, "appliedPosition": true,
-}
-
-// counted matches a concealed member that is not empty.
-var counted = func() *regexp.Regexp {
-	names := slices.Sorted(maps.Keys(concealed))
-	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)":(\{|\[\{|[1-9]).{0,80}`)
-}()
-
-// times lists the members that differ in every answer.
-var times = map[string]bool{
-	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
-	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true, "uploadedAt": true,
-}
-
-// eventPosition matches a position of the event stream. Positions are encrypted, so no
-// two are equal.
-var eventPosition = regexp.MustCompile(`(id: |"position":")[\w-]{40,}`)
-
-// uploadID matches the ID of a precise index, the checksum of an object that contains the ID
-// and the time of its upload.
-var uploadID = regexp.MustCompile(`("id":")[0-9a-f]{32}(","repoId")`)
-
-// withoutTimes parses each JSON document of an answer and removes the members that may
-// differ.
-func withoutTimes(t *testing.T, answer string) any {
-	t.Helper()
-	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text result of a tool
-	answer = eventPosition.ReplaceAllString(answer, "$1")
-	answer = uploadID.ReplaceAllString(answer, "$1$2")
-	var out []any
-	for line := range strings.Lines(answer) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
-		var v any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			v = line
-		}
-		out = append(out, removeConcealed(v))
-	}
-	return out
-}
-
-func removeConcealed(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if concealed[name] || times[name] {
-				delete(v, name)
-			} else {
-				v[name] = removeConcealed(member)
-			}
-		}
-	case []any:
-		for i := range v {
-			v[i] = removeConcealed(v[i])
-		}
-	}
-	return v
 }

@@ -13,6 +13,7 @@ import (
 // matches branches and one that matches none. The response reports the selection before
 // anything is fetched.
 func TestRegistrationSaysWhichRefsAreSelected(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kettle")
 	g.commitFiles("a.txt", "a\n")
 	g.runGitCommand("branch", "release/1")

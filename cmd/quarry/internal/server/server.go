@@ -64,6 +64,9 @@ type Options struct {
 	diskFull func()
 	// wrapLog wraps the opened log; tests set it.
 	wrapLog func(eventlog.Log) eventlog.Log
+	// repairEvery is the interval of checks for missing documents, and ctagsTimeout bounds
+	// the time of ctags for one file. 0 means the default; tests set them.
+	repairEvery, ctagsTimeout time.Duration
 	// simulated is nil except in the simulation.
 	simulated *simulatedMachine
 }

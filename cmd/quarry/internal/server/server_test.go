@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,10 +20,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// testConfig returns the settings of a server in a new directory.
+// testConfig returns the settings of a server in a new directory. Its time limits only end
+// what hangs; query.timeout also bounds the searches for related files, to a fraction.
 func testConfig(t testing.TB, set ...string) *config.Config {
 	t.Helper()
-	set = append([]string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}, set...)
+	set = append([]string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0", "runtime.drainTimeout=" + hangTimeout.String(), "query.timeout=10h"}, set...)
 	c, _, err := config.Loader{Set: set}.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -34,26 +36,28 @@ func testConfig(t testing.TB, set ...string) *config.Config {
 // open opens a server and closes it at the end of the test.
 func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
 	t.Helper()
-	var s *Server
-	waitUntil(t, func() (opened bool) {
-		var err error
-		s, err = Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
-		// When another server in this process starts git, the child process holds all
-		// locks until it executes git.
-		if err != nil && !errors.Is(err, boot.ErrHeld) {
-			t.Fatal(err)
-		}
-		return err == nil
+	s, err := Open(t.Context(), Options{
+		Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test",
+		repairEvery: 100 * time.Millisecond, ctagsTimeout: hangTimeout,
 	})
-	address := s.listeners.main.Addr().String()
-	operators.Store(address, &operator.Transport{Dir: c.Data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, s)
+	return s
+}
+
+// closeAtEnd closes a server at the end of the test. Until then, requests of the default
+// client are those of its operator.
+func closeAtEnd(t testing.TB, s *Server) {
+	address, transport := s.listeners.main.Addr().String(), &operator.Transport{Dir: s.o.Config.Data}
+	operators.Store(address, transport)
 	t.Cleanup(func() {
-		operators.Delete(address)
+		operators.CompareAndDelete(address, transport) // a server of another test may have the port now
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
 }
 
 // openOnly opens a server with a new registry.
@@ -104,6 +108,7 @@ func getURL(t testing.TB, url string) (int, string) {
 }
 
 func TestEndpoints(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	for _, c := range []struct {
 		path   string
@@ -126,6 +131,7 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestMetricsOnTheirOwnListener(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "metricsListen=127.0.0.1:0", "runtime.pprof=true"))
 	own := "http://" + s.listeners.metrics.Addr().String()
 	for _, path := range []string{"/metrics", "/debug/pprof/"} {
@@ -139,6 +145,7 @@ func TestMetricsOnTheirOwnListener(t *testing.T) {
 }
 
 func TestDirectoryHasOneOwner(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
 	_, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry()})
@@ -148,6 +155,7 @@ func TestDirectoryHasOneOwner(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
+	t.Parallel()
 	first := open(t, testConfig(t), prometheus.NewRegistry(), prometheus.NewRegistry())
 	address := first.listeners.main.Addr().String()
 	_, err := Open(t.Context(), Options{Config: testConfig(t, "listen="+address), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry()})
@@ -157,6 +165,7 @@ func TestAddressInUse(t *testing.T) {
 }
 
 func TestRegisterIsHeldToThePolicy(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	for _, c := range []struct {
 		body   string
@@ -187,6 +196,7 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 // TestSearchOutOfTimeAnswersWithWhatItHas checks that the API waits longer than a search
 // takes: a search that reaches its time limit returns a partial result, not an error.
 func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t, "query.timeout=1ns"))
 	body := strings.NewReader(`{"query":"anything","matches":10}`)
 	resp, err := http.Post(s.URL()+"/api/search", "application/json", body)

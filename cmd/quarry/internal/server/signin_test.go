@@ -14,6 +14,7 @@ import (
 // TestFailedSignInsAreWrittenDown checks that a failed sign-in is one entry of the audit
 // log, with its address and without the typed text.
 func TestFailedSignInsAreWrittenDown(t *testing.T) {
+	t.Parallel()
 	s := runServer(t, testConfig(t))
 	from := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.7"}
 	for range 7 { // the last two are throttled

@@ -75,6 +75,7 @@ func (s *smallIDs) requireMembers(members ...string) {
 
 // TestIDsOfEveryOperationAreSmall calls every operation as an owner who sees everything.
 func TestIDsOfEveryOperationAreSmall(t *testing.T) {
+	t.Parallel()
 	repositories := map[string]*written{}
 	for _, mark := range marks {
 		repositories[mark] = writeSecret(t, mark)
@@ -109,6 +110,7 @@ func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 // TestIDsOfChangesAreSmall registers, restricts, refreshes and removes repositories, and
 // reads the records of these changes.
 func TestIDsOfChangesAreSmall(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "kettle")
 	g.commitFiles("a.go", "package kettle\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))

@@ -34,7 +34,7 @@ func BenchmarkGit(b *testing.B) {
 	if status := postJSON(b, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"long"}`, dir), &r); status != http.StatusAccepted {
 		b.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.isApplied) // importing a large tree takes time
+	awaitStatus(b, s, r.RepoID, r.isApplied)
 	side := benchSide{b, s, dir}
 	const big, deep = "bench/big.c", "bench/d1/d2"
 	for _, c := range []struct {

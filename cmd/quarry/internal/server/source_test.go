@@ -69,6 +69,7 @@ func runGit(t testing.TB, stdin io.Reader, args ...string) string {
 // with the body as input. <N> is replaced by the commit with mark N, and \0 by a NUL
 // byte. Every response is checked against the OpenAPI document.
 func TestSource(t *testing.T) {
+	t.Parallel()
 	dir, commits := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
 	var r registration
@@ -165,6 +166,7 @@ func (x *sourceScript) printResponse(t *testing.T, response *http.Response, answ
 // TestLargeFiles checks that files above the size limit of the index are shown up to the
 // limit of the view, and refused beyond it.
 func TestLargeFiles(t *testing.T) {
+	t.Parallel()
 	dir := gitTree(t, map[string]string{
 		"indexed.txt": "small\n", "large.txt": strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
 	})
@@ -183,6 +185,7 @@ func TestLargeFiles(t *testing.T) {
 // TestSourceWithTokensAndSymbols checks that tokens and symbols have offsets in the
 // returned text, whatever bytes the file contains.
 func TestSourceWithTokensAndSymbols(t *testing.T) {
+	t.Parallel()
 	text := "package kettle\n\n// Boil heats äöüäöü \xff it.\nfunc Boil(seconds int) bool {\n\treturn true // \"no\"\n}\n"
 	dir := gitTree(t, map[string]string{"boil.go": text, "notes.md": "# Notes\n\nof it\n"})
 	s := runIndexedServer(t, dir)
@@ -238,6 +241,7 @@ func TestSourceWithTokensAndSymbols(t *testing.T) {
 }
 
 func TestSourceOfASHA256Repository(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "odd.git")
 	stream, err := os.Open("testdata/odd.fastimport")
 	if err != nil {

@@ -32,6 +32,7 @@ var upgradePage = filepath.Join("..", "..", "..", "..", "docs", "upgrade.md")
 // event type or format version needs a row that describes what it means for an upgrade
 // and for a return to the previous release.
 func TestStoredVersionsAreListed(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(upgradePage)
 	if err != nil {
 		t.Fatal(err)

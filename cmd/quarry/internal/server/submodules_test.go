@@ -19,6 +19,7 @@ import (
 // TestSubmodulesLeadToTheirCommits follows the submodule links of a tree to the recorded
 // commit of another repository, which has newer commits.
 func TestSubmodulesLeadToTheirCommits(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	makeRepository := func(name, stream string) (dir, head string) {
 		dir = filepath.Join(root, name)
@@ -62,6 +63,7 @@ func TestSubmodulesLeadToTheirCommits(t *testing.T) {
 // TestPinnedCommitsAreSearchable finds the commit of a submodule only by its ID, loses it
 // when a forced push drops it, and finds it again when a branch leads to it.
 func TestPinnedCommitsAreSearchable(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	tool, parent := newGitRepositoryIn(t, root, "tool"), newGitRepositoryIn(t, root, "parent")
 	pinned := tool.commitFiles("then.txt", "spoon\n")

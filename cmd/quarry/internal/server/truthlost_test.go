@@ -31,6 +31,7 @@ func (w *lossWorld) wantRefused(words ...string) {
 // TestLostLog removes the log, which is the source of truth. Each start fails and reports
 // the loss, and both remedies in the message work.
 func TestLostLog(t *testing.T) {
+	t.Parallel()
 	w := newLossWorld(t, false)
 	w.stopServer()
 	kept := filepath.Join(t.TempDir(), "log")
@@ -54,6 +55,7 @@ func TestLostLog(t *testing.T) {
 // TestLostSecret removes secret.key. The start fails and reports what stops working
 // without it. If the checksum is removed as well, a new secret is created.
 func TestLostSecret(t *testing.T) {
+	t.Parallel()
 	w := newLossWorld(t, false)
 	w.stopServer()
 	w.removeFiles(secrets.FileName)

@@ -15,6 +15,7 @@ import (
 // types and without a type to the log of a process with all roles. Each becomes one dead
 // letter of a named stage, and the later records of the partition are handled.
 func TestUnreadableRecordBecomesOneDeadLetter(t *testing.T) {
+	t.Parallel()
 	t.Run("embedded log", func(t *testing.T) { checkDeadLetters(t, "log.partitions=1") })
 	t.Run("a Kafka broker", func(t *testing.T) {
 		broker := kafkatest.Start(t)

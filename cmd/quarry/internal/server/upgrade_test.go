@@ -18,6 +18,7 @@ import (
 // TestUpgradeFromBeforeTheLedger opens a data directory whose projections were written by
 // a version without a ledger. The projections are rebuilt from the log.
 func TestUpgradeFromBeforeTheLedger(t *testing.T) {
+	t.Parallel()
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(tree))
 	t.Run("before", func(t *testing.T) {

@@ -59,6 +59,7 @@ func verifyNow(t *testing.T, s *Server, r verification.Request) *verified {
 
 // TestVerifyFindsExactlyWhatDiffers damages one thing at a time and repairs it.
 func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		remote bool
@@ -150,6 +151,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 // TestVerifyOverADamagedMirror damages the mirror. Wrong output of git is not a
 // difference of the index, and a repair restores the mirror.
 func TestVerifyOverADamagedMirror(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"index of a pack": func(t *testing.T, dir string) {
 			paths, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.idx"))
@@ -272,6 +274,7 @@ func removeSegments(t *testing.T, dir string) {
 
 // TestPushesMeanwhileAreNoDifference verifies while pushes arrive.
 func TestPushesMeanwhileAreNoDifference(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "alpha\n")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
@@ -296,6 +299,7 @@ func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 // TestRepairTakesBackWhatIsNowhere repairs a ref that queries show but that neither the
 // mirror nor the repository has.
 func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil", "release/*")
 	first := g.commitFiles("a.txt", "alpha\n")
 	g.runGitCommand("branch", "release/1")
@@ -316,6 +320,7 @@ func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 }
 
 func TestVerifyOverHTTP(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir)
@@ -395,6 +400,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 // TestVerifySaysWhatItCannotCompare checks that refs that the mirror lacks are reported
 // but not counted as differences.
 func TestVerifySaysWhatItCannotCompare(t *testing.T) {
+	t.Parallel()
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")

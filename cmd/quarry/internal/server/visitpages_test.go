@@ -78,6 +78,7 @@ func newPictureHost(t *testing.T) string {
 // each fits a phone, has no error, loads nothing from elsewhere, and passes axe-core.
 // QUARRY_WEB_SHOTS=DIR keeps pictures of them.
 func TestEveryPageInABrowser(t *testing.T) {
+	t.Parallel()
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	root := t.TempDir()
 	dir := filepath.Join(root, "kettle.git")

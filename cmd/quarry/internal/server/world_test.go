@@ -87,15 +87,19 @@ func waitUntil(t testing.TB, done func() bool) {
 	eventuallyOr(t, done, func() string { return "did not come to pass" })
 }
 
+// hangTimeout is how long a test waits for a state before it fails. It only ends a test
+// that hangs, and is not a bound on how fast a server is.
+const hangTimeout = 5 * time.Minute
+
 // eventuallyOr is waitUntil with additional details for a failure.
 func eventuallyOr(t testing.TB, done func() bool, otherwise func() string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hangTimeout)
 	defer cancel()
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("within two minutes: %s", otherwise())
+			t.Fatalf("within %s: %s", hangTimeout, otherwise())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
