@@ -67,7 +67,7 @@ const hits = (page) => page.locator('.line.hit').count();
 try {
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' });
   context.hasScripts = true;
-  context.setDefaultTimeout(60000);
+  context.setDefaultTimeout(300_000);
   const results = await open(context, '/search?q=boil');
   const repository = await open(context, `/repos/${o.id}`);
   const list = await open(context, '/repos');
@@ -92,7 +92,7 @@ try {
 
   await repository.locator('[data-live=properties] code', { hasText: commit.slice(0, 7) }).waitFor();
   await list.locator('[data-live^=indexed]').first().waitFor();
-  for (let i = 0; i < 600 && (await list.locator('[data-live^=indexed]').innerHTML()) === indexed; i++) await new Promise((r) => setTimeout(r, 100));
+  for (let i = 0; i < 3000 && (await list.locator('[data-live^=indexed]').innerHTML()) === indexed; i++) await new Promise((r) => setTimeout(r, 100));
   if ((await list.locator('[data-live^=indexed]').innerHTML()) === indexed) say('the list of repositories does not move');
   for (const page of [repository, list]) expect('the page is the same', await page.evaluate(() => document.body.dataset.same), 'page');
 
@@ -111,7 +111,7 @@ try {
   if (results.streams < 2) say('the results did not connect again');
 
   const plain = await browser.newContext({ javaScriptEnabled: false });
-  plain.setDefaultTimeout(60000);
+  plain.setDefaultTimeout(300_000);
   const whole = await open(plain, '/search?q=boil');
   expect('without scripts', [await hits(whole), whole.streams], [before + 2, 0]);
 } catch (err) {
