@@ -139,8 +139,7 @@ func BenchmarkRevision80000(b *testing.B) {
 }
 
 // TestPushIsProportional checks that the work for a push of one file does not grow with
-// the repository: it counts the written rows, and compares the time with that of an
-// import.
+// the repository: it counts the written rows.
 func TestPushIsProportional(t *testing.T) {
 	l := newLarge(t)
 	defer l.close()
