@@ -1,4 +1,4 @@
-# Quarry. `make run` to see it, `make test` to trust it, `make check` before a commit.
+# Quarry. `make run` to see it, `make test` to trust it, `make quick` before a commit, `make check test` before a push.
 # Needed: Go, git. With a C compiler it is built with cgo, without one it is not. Logic lives in Go: cmd/internal/tasks.
 
 GO       ?= go
@@ -13,6 +13,11 @@ QUICK    ?=
 OUT      ?= .cache/bench.md
 RELEASE  ?=
 VERSION  ?=
+TESTFLAGS ?=
+# Paths of this checkout are in no object file: tests, the binary and other checkouts share the build cache.
+export GOFLAGS ?= -trimpath
+# What make quick leaves out: whole servers, brokers, measurements, and tests of programs beside Quarry.
+NOT_QUICK = /cmd/(chaos|e2e|searchbench|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
 GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
@@ -22,7 +27,7 @@ export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint test-binary test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release generate fmt lint quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,13 +52,18 @@ lint: ## gofmt, vet, staticcheck, repolint
 	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	$(GO) test -count=1 ./cmd/internal/repolint
+	$(GO) test -vet=off -count=1 ./cmd/internal/repolint
+
+quick: ## before each commit, up to two minutes: gofmt, vet, repolint, and tests that need no whole server, browser, broker or Java
+	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	$(GO) vet ./...
+	$(GO) test -vet=off -short $$($(GO) list ./... | grep -vE '$(NOT_QUICK)')
 
 test-binary: ## the server that tests run, with a clock that they can move; .cache/test/quarry
 	$(GO) build -tags quarrychaos -ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=v9.8.7' -o $(QUARRY_TEST_BINARY) ./cmd/quarry
 
 test: test-binary ## every test; those that need a missing program say so and skip
-	$(GO) test -timeout 30m ./...
+	$(GO) test -vet=off -timeout 30m $(TESTFLAGS) ./...
 
 race: test-binary ## every test under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
@@ -70,15 +80,19 @@ metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats 
 e2e: test-binary ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v -timeout 30m ./cmd/e2e
 
-api-test: test-binary ## Schemathesis, of PyPI, against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
-	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
-	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/apitest
+api-test: test-binary schemathesis ## Schemathesis against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
+	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/internal/apitest
 
-clients-test: test-binary ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
+schemathesis: ## fetch Schemathesis from PyPI
+	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
+
+clients-test: test-binary client-tools ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
+	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/internal/clienttest
+
+client-tools: ## fetch the generators of clients from PyPI and npm
 	@mkdir -p $(CLIENT_TOOLS)
 	-cmp -s deploy/clients/requirements.txt $(CLIENT_TOOLS)/requirements.txt || { python3 -m venv --clear $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q --disable-pip-version-check -r deploy/clients/requirements.txt && cp deploy/clients/requirements.txt $(CLIENT_TOOLS)/; }
 	-cmp -s deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json || { cp deploy/clients/package*.json $(CLIENT_TOOLS)/ && npm ci --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund && cp deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json; }
-	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/clienttest
 
 chaos: test-binary ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
 	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos
@@ -95,6 +109,10 @@ cover: test-binary ## every test, and fail where packages or all statements are 
 bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1 BENCHFLAGS=
 	@mkdir -p $(dir $(OUT))
 	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry --out $(OUT) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(QUICK),--quick) $(BENCHFLAGS)
+
+bench-engine: REF = $(or $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null),035cb01)
+bench-engine: ## the gate of changes to the engine: this tree and REF=COMMIT (default: the newest release), and zoekt of ZOEKT_BIN=DIR, in turn; CORPORA=DIR SEED=n BENCHFLAGS=
+	$(GO) run ./cmd/internal/tasks bench-engine --ref $(REF) --corpora $(CORPORA) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(SEED),--seed $(SEED)) $(if $(BENCHFLAGS),--flags "$(BENCHFLAGS)")
 
 bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)
@@ -123,8 +141,8 @@ tidy: ## go.mod and go.sum
 	$(GO) mod tidy
 
 clean: ## what make made, but not the fetched jars and corpora
-	rm -rf bin .cache/run .cache/chaos .cache/test .cache/cover.* .cache/bench-compare
+	rm -rf bin .cache/run .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine
 
-check: lint cover ## what a commit must pass
+check: lint ## what a commit must pass besides its tests
 	$(GO) mod tidy -diff
 	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/quarry
