@@ -63,6 +63,7 @@ func TestBrowsePages(t *testing.T) {
 	awaitStatus(t, s, r.RepoID, r.isApplied)
 	for _, scripts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
+			t.Parallel()
 			argument, err := json.Marshal(map[string]any{
 				"modules": modules, "browser": program, "axe": axe, "base": s.URL(), "scripts": scripts, "shots": os.Getenv("QUARRY_WEB_SHOTS"),
 				"odd": source.Address{Repository: oddName, Kind: source.PageTree}.String(),
