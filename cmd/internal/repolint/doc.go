@@ -11,8 +11,8 @@
 //	doc         every package has doc.go; every exported name is documented
 //	globals     no init functions, no package variables that are modified
 //	sleep       no time.Sleep in tests
-//	realtime    no test compares the result of time.Since, except in files that use a
-//	            bubble of testing/synctest
+//	realtime    no test fails because of the result of time.Since, except in files that
+//	            use a bubble of testing/synctest
 //	length      a code file has at most MaxFileLines lines
 //	names       functions are verbs with their objects: at most MaxOneWordShare
 //	            per cent of a package have names of one word, and none is a

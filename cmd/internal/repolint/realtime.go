@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// checkRealTime reports tests that compare a duration of real time: the result of
-// time.Since, or a variable that got it, in a file that does not use a bubble of
+// checkRealTime reports tests that fail if a duration of real time is not as expected: the
+// result of time.Since, or a variable that got it, in a file that does not use a bubble of
 // testing/synctest. Such a test fails on a slow machine although the code is right.
-// Logging a duration is allowed.
+// Logging a duration is allowed, and so is a loop that ends after one.
 func (t *Tree) checkRealTime(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range p.TestFiles {
@@ -34,8 +34,8 @@ func importsPath(f *File, path string) bool {
 	return slices.ContainsFunc(f.Syntax.Imports, func(spec *ast.ImportSpec) bool { return strings.Trim(spec.Path.Value, `"`) == path })
 }
 
-// comparedDurations returns the comparisons in d with an operand that contains time.Since
-// or is a variable to which an expression with time.Since was assigned.
+// comparedDurations returns the comparisons that decide in d whether the test fails, with
+// an operand that is a result of time.Since, or a variable that got one.
 func comparedDurations(d *ast.FuncDecl) []*ast.BinaryExpr {
 	durations := map[string]bool{}
 	ast.Inspect(d.Body, func(n ast.Node) bool {
@@ -52,20 +52,56 @@ func comparedDurations(d *ast.FuncDecl) []*ast.BinaryExpr {
 	})
 	var found []*ast.BinaryExpr
 	ast.Inspect(d.Body, func(n ast.Node) bool {
-		b, ok := n.(*ast.BinaryExpr)
-		if !ok || !isComparison(b.Op) {
-			return true
-		}
-		for _, operand := range []ast.Expr{b.X, b.Y} {
-			name, ok := operand.(*ast.Ident)
-			if ok && durations[name.Name] || callsSince(operand) {
-				found = append(found, b)
-				break
+		switch s := n.(type) {
+		case *ast.IfStmt:
+			if failsTest(s.Body.List) {
+				found = append(found, comparisonsOf(durations, s.Cond)...)
+			}
+		case *ast.CaseClause:
+			if failsTest(s.Body) {
+				found = append(found, comparisonsOf(durations, s.List...)...)
 			}
 		}
 		return true
 	})
 	return found
+}
+
+// comparisonsOf returns the comparisons in conditions of which an operand is a duration.
+func comparisonsOf(durations map[string]bool, conditions ...ast.Expr) (found []*ast.BinaryExpr) {
+	for _, condition := range conditions {
+		ast.Inspect(condition, func(n ast.Node) bool {
+			b, ok := n.(*ast.BinaryExpr)
+			if !ok || !isComparison(b.Op) {
+				return true
+			}
+			for _, operand := range []ast.Expr{b.X, b.Y} {
+				name, ok := operand.(*ast.Ident)
+				if ok && durations[name.Name] || callsSince(operand) {
+					found = append(found, b)
+					break
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// failsTest reports whether a statement is a call of a method such as t.Errorf.
+func failsTest(statements []ast.Stmt) bool {
+	return slices.ContainsFunc(statements, func(s ast.Stmt) bool {
+		e, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		call, ok := e.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		method, ok := call.Fun.(*ast.SelectorExpr)
+		return ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, method.Sel.Name)
+	})
 }
 
 func isComparison(op token.Token) bool {
