@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -79,11 +80,14 @@ var sequels = []sequel{
 	}},
 	{"restart", func(w *lossWorld, _ *gitRepository) { w.stopServer(); w.startServer() }},
 	{"new branch", func(w *lossWorld, g *gitRepository) {
-		g.runGitCommand("checkout", "--quiet", "-b", fmt.Sprint("release/new", w.commits))
-		ref := code.Ref(g.runGitCommand("symbolic-ref", "HEAD"))
-		_, after := w.commitFile(g)
-		g.runGitCommand("checkout", "--quiet", "main") // HEAD names the default branch
-		w.appendPush(g, &event.Push{Ref: ref, After: after, Action: event.ActionCreated})
+		// HEAD names the default branch, which the server may read at any time, so the commit
+		// is made in another working tree.
+		name := fmt.Sprint("release/new", w.commits)
+		linked := &gitRepository{t: w.t, dir: filepath.Join(w.t.TempDir(), "linked")}
+		g.runGitCommand("worktree", "add", "--quiet", "-b", name, linked.dir)
+		_, after := w.commitFile(linked)
+		g.runGitCommand("worktree", "remove", linked.dir)
+		w.appendPush(g, &event.Push{Ref: code.BranchRef(name), After: after, Action: event.ActionCreated})
 	}},
 	{"branch removed", func(w *lossWorld, _ *gitRepository) {
 		g := w.repositories[0]
