@@ -106,12 +106,8 @@ const (
 	DefaultOneByOne     = 400
 )
 
-const (
-	// pollEvery is the pause between two queries for a word.
-	pollEvery = 3 * time.Millisecond
-	// wordTimeout bounds the wait for one word.
-	wordTimeout = 2 * time.Minute
-)
+// pollEvery is the pause between two queries for a word.
+const pollEvery = 3 * time.Millisecond
 
 func (o *Options) gitPath(name string) string  { return filepath.Join(o.Work, "git", name) }
 func (o *Options) dataPath(name string) string { return filepath.Join(o.Work, "data-"+name) }

@@ -10,7 +10,7 @@ import (
 
 // wordTimeout bounds the wait for one word after it was indexed or pushed, so that a
 // server that never shows it does not block the other programs.
-const wordTimeout = time.Minute
+const wordTimeout = 2 * time.Minute
 
 // AwaitWord searches for word until it is found, with a pause between two searches.
 func AwaitWord(ctx context.Context, s Searcher, word string, pause time.Duration) error {
