@@ -62,8 +62,9 @@ quick: ## before each commit, up to two minutes: gofmt, vet, repolint, and tests
 test-binary: ## the server that tests run, with a clock that they can move; .cache/test/quarry
 	$(GO) build -tags quarrychaos -ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=v9.8.7' -o $(QUARRY_TEST_BINARY) ./cmd/quarry
 
+# One package more than there are processors, because some tests wait for servers.
 test: test-binary ## every test; those that need a missing program say so and skip
-	$(GO) test -vet=off -timeout 30m $(TESTFLAGS) ./...
+	$(GO) test -vet=off -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(TESTFLAGS) ./...
 
 race: test-binary ## every test under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
@@ -112,7 +113,7 @@ bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEK
 
 bench-engine: REF = $(or $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null),035cb01)
 bench-engine: ## the gate of changes to the engine: this tree and REF=COMMIT (default: the newest release), and zoekt of ZOEKT_BIN=DIR, in turn; CORPORA=DIR SEED=n BENCHFLAGS=
-	$(GO) run ./cmd/internal/tasks bench-engine --ref $(REF) --corpora $(CORPORA) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(SEED),--seed $(SEED)) $(if $(BENCHFLAGS),--flags "$(BENCHFLAGS)")
+	$(GO) run ./cmd/internal/tasks bench-engine --ref $(REF) --corpora $(CORPORA) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(SEED),--seed $(SEED)) $(if $(BENCHFLAGS),"--flags=$(BENCHFLAGS)")
 
 bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)

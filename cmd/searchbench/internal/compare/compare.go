@@ -185,12 +185,13 @@ func (c *comparison) stopAll() {
 	}
 }
 
-// inTurn returns the contenders in an order in which another one is first each round.
-func (c *comparison) inTurn(round int) []*contender {
-	n := len(c.contenders)
-	order := make([]*contender, n)
-	for i := range order {
-		order[i] = c.contenders[(round+i)%n]
+// inTurn returns the contenders once for each round, with another one first each time.
+func inTurn(contenders []*contender, rounds int) [][]*contender {
+	orders := make([][]*contender, rounds)
+	for round := range orders {
+		for i := range contenders {
+			orders[round] = append(orders[round], contenders[(round+i)%len(contenders)])
+		}
 	}
-	return order
+	return orders
 }

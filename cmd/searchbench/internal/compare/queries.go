@@ -42,7 +42,7 @@ func (c *comparison) askRandom(ctx context.Context) error {
 		o.random = make([]answers, len(queries))
 	}
 	of := func(o *contender) []answers { return o.random }
-	if err := c.askAll(ctx, queries, of, func(int) bool { return true }); err != nil {
+	if err := c.askAll(ctx, c.contenders, queries, of, func(int) bool { return true }); err != nil {
 		return err
 	}
 	return c.askAgain(ctx, queries, of, c.randomGroups())
@@ -92,7 +92,7 @@ func (c *comparison) askSuite(ctx context.Context) error {
 		o.suite = make([]answers, len(c.Suite))
 	}
 	of := func(o *contender) []answers { return o.suite }
-	if err := c.askAll(ctx, c.Suite, of, func(int) bool { return true }); err != nil {
+	if err := c.askAll(ctx, c.contenders, c.Suite, of, func(int) bool { return true }); err != nil {
 		return err
 	}
 	return c.askAgain(ctx, c.Suite, of, c.suiteGroups())
@@ -106,10 +106,11 @@ const (
 	doubtFactor = 1.2
 )
 
-// askAgain repeats the queries of groups that exceed their bound by little. Their earlier
-// times are kept.
+// askAgain sends the queries of groups that exceed their bound by little to both builds
+// again. Their earlier times are kept. If all queries together exceed their bound by
+// much, it does nothing, because no group can change the verdict.
 func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of func(*contender) []answers, groups []group) error {
-	if c.before == nil {
+	if c.before == nil || len(groups) == 0 || c.ratioOf(c.before, of, groups[0]) > groups[0].bound*doubtFactor {
 		return nil
 	}
 	for n := range maxAgain {
@@ -125,7 +126,8 @@ func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of fun
 		if len(suspect) == 0 {
 			return nil
 		}
-		if err := c.askAll(ctx, queries, of, func(i int) bool { return suspect[i] }); err != nil {
+		both := []*contender{c.here, c.before}
+		if err := c.askAll(ctx, both, queries, of, func(i int) bool { return suspect[i] }); err != nil {
 			return err
 		}
 	}
@@ -135,13 +137,13 @@ func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of fun
 // logEvery is the number of queries between two progress messages.
 const logEvery = 100
 
-// askAll sends each chosen query to all programs, in turn.
-func (c *comparison) askAll(ctx context.Context, queries []suite.Query, of func(*contender) []answers, chosen func(int) bool) error {
+// askAll sends each chosen query to programs, in turn.
+func (c *comparison) askAll(ctx context.Context, to []*contender, queries []suite.Query, of func(*contender) []answers, chosen func(int) bool) error {
 	for i, q := range queries {
 		if !chosen(i) {
 			continue
 		}
-		if err := c.askQuery(ctx, q, i, of); err != nil {
+		if err := askQuery(ctx, inTurn(to, c.Runs+1), q, i, of); err != nil {
 			return err
 		}
 		if (i+1)%logEvery == 0 {
@@ -151,16 +153,16 @@ func (c *comparison) askAll(ctx context.Context, queries []suite.Query, of func(
 	return nil
 }
 
-// askQuery sends a query once to warm up, and then Runs times or until the slowest
+// askQuery sends a query in rounds, of which the first one warms up, until the slowest
 // program has spent its budget.
-func (c *comparison) askQuery(ctx context.Context, q suite.Query, i int, of func(*contender) []answers) error {
+func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, i int, of func(*contender) []answers) error {
 	var slowest time.Duration
 	spent := map[*contender]time.Duration{}
-	for round := range c.Runs + 1 {
+	for round, order := range rounds {
 		if round > 1 && slowest > queryBudget {
 			break
 		}
-		for _, o := range c.inTurn(round) {
+		for _, o := range order {
 			a := &of(o)[i]
 			for s, searcher := range o.program.Searchers() {
 				answer, err := searcher.Search(ctx, o.program.Translate(q))

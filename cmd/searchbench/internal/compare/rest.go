@@ -19,8 +19,8 @@ const importTimeout = 30 * time.Minute
 // importAll imports with every program in turn. zoekt, which takes several times as long
 // and has no bound, imports once.
 func (c *comparison) importAll(ctx context.Context) error {
-	for round := range c.Imports {
-		for _, o := range c.inTurn(round) {
+	for round, order := range inTurn(c.contenders, c.Imports) {
+		for _, o := range order {
 			if o == c.zoekt && round > 0 {
 				continue
 			}
@@ -83,8 +83,8 @@ func (c *comparison) sendLoads(ctx context.Context) error {
 	if c.Loads == 0 {
 		return nil
 	}
-	for round := range c.Loads + 1 {
-		for _, o := range c.inTurn(round) {
+	for round, order := range inTurn(c.contenders, c.Loads+1) {
+		for _, o := range order {
 			requests := c.loadRequests(o)
 			_, cpu := o.program.Usage()
 			start := time.Now()
@@ -133,8 +133,10 @@ func (c *comparison) pushAll(ctx context.Context) error {
 	if len(linux) == 0 {
 		return nil
 	}
-	for i, p := range linux[0].Pushes[:min(c.Pushes, len(linux[0].Pushes))] {
-		for _, o := range c.inTurn(i) {
+	pushes := linux[0].Pushes[:min(c.Pushes, len(linux[0].Pushes))]
+	for i, order := range inTurn(c.contenders, len(pushes)) {
+		p := pushes[i]
+		for _, o := range order {
 			if err := p.Fetch(ctx, c.Corpora, pushed, o.clone); err != nil {
 				return fmt.Errorf("%s: %w", o.name, err)
 			}

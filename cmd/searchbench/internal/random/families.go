@@ -84,8 +84,8 @@ var families = []family{
 	{"class", true, (*drawer).drawClass},
 	{"anchor", true, (*drawer).drawAnchored},
 	{"(?i)", true, func(d *drawer) term {
-		f, w := d.drawWord(4)
-		return matchExpression(f, joinParts("(?i)", swapCase(w)))
+		f, w := d.drawWord(4) // in lower case: zoekt reads capitals as case-sensitive in spite of the flag
+		return matchExpression(f, joinParts("(?i)", strings.ToLower(w)))
 	}},
 	{"word borders", true, func(d *drawer) term {
 		f, w := d.drawWord(3)
