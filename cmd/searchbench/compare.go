@@ -69,7 +69,7 @@ func (p *comparedPrograms) compareWith(ctx context.Context, opts compare.Options
 
 type compareCommand struct {
 	comparedPrograms `embed:""`
-	Queries          int `default:"350" help:"Number of random queries."`
+	Queries          int `default:"600" help:"Number of random queries."`
 	Runs             int `default:"7" help:"Runs of each query, after one to warm up."`
 	Imports          int `default:"2" help:"Imports of each build, in turn."`
 	Pushes           int `default:"20" help:"Pushes of one file."`

@@ -18,8 +18,8 @@
 // # Bounds
 //
 // Bounds are those of a gate: a build that exceeds one is worse. A group of queries that
-// exceeds its bound by little is asked again, with more runs, before it counts, since a
-// few medians of a noisy machine can be wrong by more than a bound.
+// exceeds its bound by little is asked again on new indexes before it counts: two imports
+// by one build differ in their segments, and so by a few percent in their times.
 //
 // # Invariants
 //

@@ -24,24 +24,32 @@ func (c *comparison) importAll(ctx context.Context) error {
 			if o == c.zoekt && round > 0 {
 				continue
 			}
-			repositories := map[string]string{}
-			for _, r := range c.repositories() {
-				repositories[r.Name] = corpus.GitPath(c.Corpora, r.Name)
-				if r.Name == pushed {
-					repositories[r.Name] = o.clone
-				}
-			}
-			ctx, cancel := context.WithTimeout(ctx, importTimeout)
-			f, err := o.program.Import(ctx, repositories)
-			cancel()
-			if err != nil {
+			if err := c.importOnce(ctx, o); err != nil {
 				return fmt.Errorf("%s: %w", o.name, err)
 			}
-			o.imports = append(o.imports, f)
-			c.Log("%s: imported %d repositories in %.1f s, %.1f s of processor time, peak %d MiB", o.name, len(repositories),
-				f.Wall.Seconds(), f.CPU.Seconds(), f.PeakBytes>>20)
 		}
 	}
+	return nil
+}
+
+// importOnce builds the index of a program that is not running.
+func (c *comparison) importOnce(ctx context.Context, o *contender) error {
+	repositories := map[string]string{}
+	for _, r := range c.repositories() {
+		repositories[r.Name] = corpus.GitPath(c.Corpora, r.Name)
+		if r.Name == pushed {
+			repositories[r.Name] = o.clone
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, importTimeout)
+	defer cancel()
+	f, err := o.program.Import(ctx, repositories)
+	if err != nil {
+		return err
+	}
+	o.imports = append(o.imports, f)
+	c.Log("%s: imported %d repositories in %.1f s, %.1f s of processor time, peak %d MiB", o.name, len(repositories),
+		f.Wall.Seconds(), f.CPU.Seconds(), f.PeakBytes>>20)
 	return nil
 }
 

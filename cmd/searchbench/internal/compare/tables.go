@@ -89,7 +89,7 @@ func (c *comparison) mainTable() (t report.Table, worse []string) {
 
 // groupTable compares the families, filters and limits of the random queries.
 func (c *comparison) groupTable() (t report.Table, worse []string) {
-	t = report.Table{Title: "Random queries by family, filter and limit", Header: []string{"group", "queries", "here", "p99 here"}}
+	t = report.Table{Title: "Random queries by family, filter and limit", Note: "Ratios are geometric means without the smallest and the largest tenth; slower are queries by more than a tenth.", Header: []string{"group", "queries", "here", "p99 here"}}
 	of := func(o *contender) []answers { return o.random }
 	for _, other := range c.contenders[1:] {
 		t.Header = append(t.Header, "ratio to "+other.name, "slower")
@@ -109,9 +109,8 @@ func (c *comparison) groupTable() (t report.Table, worse []string) {
 		cells := []string{g.name, strconv.Itoa(len(g.members)), formatMilliseconds(stat.GeometricMean(medians)), formatMilliseconds(stat.Quantile(all, 0.99))}
 		verdict := ""
 		for _, other := range c.contenders[1:] {
-			ratios := c.ratios(other, of, g.members)
-			mean := stat.GeometricMean(ratios)
-			cells = append(cells, fmt.Sprintf("%.3f", mean), formatShare(ratios))
+			mean := c.ratioOf(other, of, g)
+			cells = append(cells, fmt.Sprintf("%.3f", mean), formatShare(c.ratios(other, of, g.members)))
 			if other == c.before && mean > g.bound {
 				verdict = "WORSE"
 				worse = append(worse, fmt.Sprintf("%s (%.3f)", g.name, mean))

@@ -13,7 +13,7 @@ import (
 // These are the bounds of the ratio of this build's figures to those of the earlier one.
 const (
 	boundAll     = 1.03 // geometric mean of all random queries, and of the suite
-	boundFamily  = 1.10 // geometric mean of a family, a filter, a limit or a class; clients; imports
+	boundFamily  = 1.10 // trimmed geometric mean of a family, a filter or a limit; clients; imports
 	boundMemory  = 1.05 // peak memory of the import, memory after the queries, disk
 	boundPush    = 1.10 // median of the pushes
 	minFamily    = 5    // smaller families have no bound: one query would decide
@@ -92,9 +92,14 @@ func (c *comparison) ratios(other *contender, of func(*contender) []answers, mem
 	return ratios
 }
 
-// ratioOf returns the geometric mean of a group's ratios.
+// ratioOf returns the geometric mean of a group's ratios. That of a family is trimmed,
+// because its queries are few.
 func (c *comparison) ratioOf(other *contender, of func(*contender) []answers, g group) float64 {
-	return stat.GeometricMean(c.ratios(other, of, g.members))
+	ratios := c.ratios(other, of, g.members)
+	if g.kind == "all" {
+		return stat.GeometricMean(ratios)
+	}
+	return stat.TrimmedGeometricMean(ratios)
 }
 
 // row is a figure of all programs, of which less is better.

@@ -40,3 +40,13 @@ func GeometricMean[T ~int64 | ~float64](values []T) T {
 	}
 	return T(math.Exp(sum / float64(n)))
 }
+
+// TrimmedGeometricMean is GeometricMean without the smallest and the largest tenth of the
+// values, rounded up, so that single outliers do not decide.
+func TrimmedGeometricMean(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if cut := (len(sorted) + 9) / 10; len(sorted) > 2*cut {
+		sorted = sorted[cut : len(sorted)-cut]
+	}
+	return GeometricMean(sorted)
+}

@@ -40,3 +40,14 @@ func TestGeometricMean(t *testing.T) {
 		t.Errorf("the mean of nothing is %v, want 0", got)
 	}
 }
+
+func TestTrimmedGeometricMean(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{nil, 0}, {[]float64{2, 8}, 4}, {[]float64{1000, 2, 8, 0.001}, 4}} {
+		if got := TrimmedGeometricMean(c.values); got < c.want*0.999 || got > c.want*1.001 {
+			t.Errorf("the trimmed mean of %v is %v, want %v", c.values, got, c.want)
+		}
+	}
+}
