@@ -13,21 +13,22 @@ import (
 
 // comparedPrograms are the flags of the commands that compare programs side by side.
 type comparedPrograms struct {
-	Corpora   string   `required:"" type:"path" help:"Where searchbench corpora built them."`
-	Only      []string `help:"Import these repositories alone. Default: all that were built, but histories."`
-	Quarry    string   `required:"" type:"existingfile" help:"The quarry binary to judge."`
-	Before    string   `type:"existingfile" help:"An earlier quarry binary to compare with."`
-	Reference string   `default:"before" help:"Name of the earlier one in the report."`
-	ZoektBin  string   `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it zoekt is not compared."`
-	Set       []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
-	Seed      uint64   `help:"Seed of the random queries. Default: a new one each time, which the report names."`
-	Work      string   `type:"path" help:"Folder for indexes and clones; its content is replaced. Default: compare below the corpora."`
-	Out       string   `type:"path" help:"Write the report to this Markdown file as well."`
+	Corpora   string        `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Only      []string      `help:"Import these repositories alone. Default: all that were built, but histories."`
+	Quarry    string        `required:"" type:"existingfile" help:"The quarry binary to judge."`
+	Before    string        `type:"existingfile" help:"An earlier quarry binary to compare with."`
+	Reference string        `default:"before" help:"Name of the earlier one in the report."`
+	ZoektBin  string        `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it zoekt is not compared."`
+	Set       []string      `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
+	Settle    time.Duration `default:"12s" help:"How long no merge may have happened before anything is measured."`
+	Seed      uint64        `help:"Seed of the random queries. Default: a new one each time, which the report names."`
+	Work      string        `type:"path" help:"Folder for indexes and clones; its content is replaced. Default: compare below the corpora."`
+	Out       string        `type:"path" help:"Write the report to this Markdown file as well."`
 }
 
 // compareWith runs a comparison with the programs of the flags.
 func (p *comparedPrograms) compareWith(ctx context.Context, opts compare.Options) (err error) {
-	opts.Corpora, opts.Only, opts.Work, opts.Reference, opts.Seed, opts.Log = p.Corpora, p.Only, p.Work, p.Reference, p.Seed, logLine
+	opts.Corpora, opts.Only, opts.Work, opts.Reference, opts.Seed, opts.SettleTime, opts.Log = p.Corpora, p.Only, p.Work, p.Reference, p.Seed, p.Settle, logLine
 	if opts.Work == "" {
 		opts.Work = filepath.Join(p.Corpora, "compare")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/compare"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
@@ -53,6 +55,27 @@ func TestShortRuns(t *testing.T) {
 			t.Fatalf("run the quick measurements: %v", err)
 		}
 		wantText(t, c.Out, "- linux: 1 repositories", "- go: 1 repositories", "ripgrep")
+	})
+	t.Run("compare", func(t *testing.T) {
+		t.Parallel()
+		c := compareCommand{Queries: 138, Runs: 1, Imports: 1, Pushes: 2, Loads: 1, comparedPrograms: comparedPrograms{
+			Corpora: corpora, Quarry: binary, Before: binary, Reference: "v1", Work: filepath.Join(dir, "compare"), Settle: 100 * time.Millisecond, Out: filepath.Join(dir, "compare.md"),
+		}}
+		if err := c.Run(t.Context()); err != nil && !errors.Is(err, compare.ErrWorse) { // times on such small corpora mean nothing
+			t.Fatalf("compare a build with itself: %v", err)
+		}
+		wantText(t, c.Out, "| figure | here | v1 |", "| suite (76)", "| 8 clients,", "| push → searchable, p50 |", "| import, peak memory |", "| disk |", "| phrase |", "compare worst with v1")
+	})
+	t.Run("random", func(t *testing.T) {
+		t.Parallel()
+		needRipgrep(t)
+		c := randomCommand{Queries: 138, Runs: 1, Check: 5, comparedPrograms: comparedPrograms{
+			Corpora: corpora, Quarry: binary, Work: filepath.Join(dir, "random"), Settle: 100 * time.Millisecond, Seed: 3, Out: filepath.Join(dir, "random.md"),
+		}}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatalf("run random queries, some of them compared with ripgrep: %v", err)
+		}
+		wantText(t, c.Out, "of the seed 3", "| phrase |", "5 random queries, ", ": 0 differ")
 	})
 	t.Run("growth", func(t *testing.T) {
 		t.Parallel()

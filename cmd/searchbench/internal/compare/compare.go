@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,10 @@ type Options struct {
 	Loads int
 	// Checked is the number of random queries whose matches are compared with ripgrep's.
 	Checked int
-	Log     func(format string, args ...any)
+	// SettleTime is the time without a merge before anything is measured. Default:
+	// engine.SettleTime.
+	SettleTime time.Duration
+	Log        func(format string, args ...any)
 }
 
 // pushed is the name of the repository that receives pushes.
@@ -162,7 +166,7 @@ func (c *comparison) openPrograms(ctx context.Context) error {
 	}
 	build := func(q *engine.Quarry) func(string) program {
 		return func(dir string) program {
-			return &quarryProgram{binary: q, data: filepath.Join(dir, "data"), roots: []string{filepath.Join(c.Corpora, "git"), filepath.Join(dir, "git")}}
+			return &quarryProgram{binary: q, settle: cmp.Or(c.SettleTime, engine.SettleTime), data: filepath.Join(dir, "data"), roots: []string{filepath.Join(c.Corpora, "git"), filepath.Join(dir, "git")}}
 		}
 	}
 	err := add(&c.here, "here", build(c.Here))

@@ -43,6 +43,7 @@ type quarryProgram struct {
 	binary *engine.Quarry
 	data   string
 	roots  []string // folders from which the server may read repositories
+	settle time.Duration
 	server *engine.QuarryServer
 }
 
@@ -63,7 +64,7 @@ func (p *quarryProgram) Start(ctx context.Context, repositories int) (err error)
 	if p.server, err = p.binary.Serve(ctx, p.data, p.roots); err != nil || repositories == 0 {
 		return err
 	}
-	_, err = p.server.Settle(ctx, engine.SettleTime)
+	_, err = p.server.Settle(ctx, p.settle)
 	return err
 }
 
