@@ -46,8 +46,12 @@ func StartClusterWithControllers(t testing.TB, n, controllers int, properties ..
 	return start(t, brokers.Options{Nodes: n, Controllers: controllers, Properties: properties})
 }
 
+// start starts brokers until the test ends, or skips it with -short.
 func start(t testing.TB, o brokers.Options) *Cluster {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts brokers")
+	}
 	o.Dir = t.TempDir()
 	started, err := brokers.Start(context.Background(), o)
 	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
