@@ -5,8 +5,8 @@
 //
 // Unlike package bench, which measures one program after the other, all programs run at
 // the same time on indexes of their own and get each request in turn, so that a change of
-// the machine's speed meets all of them. What is compared is always the ratio to the
-// first Quarry, of medians.
+// the machine's speed meets all of them. What is compared is always the ratio of
+// this build's median to that of another program.
 //
 //	program.go    what is measured: quarry serve, zoekt-webserver
 //	compare.go    the order of the steps
@@ -24,6 +24,6 @@
 // # Invariants
 //
 //  1. The corpora are never written to: programs import a clone of the repository that receives pushes.
-//  2. The first program is the one that the others are compared with; it runs every step.
-//  3. Every query has a bound in time (queryBudget), and every program gets the same number of runs of it.
+//  2. This build is the first program; it runs every step.
+//  3. Every query has a bound in time (queryBudget), and both builds get the same number of runs of it.
 package compare

@@ -12,16 +12,16 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// queryBudget bounds the runs of one query by one program after its warm-up, so that a
-// count of a second does not take seven.
+// queryBudget is the time of one query by the slowest program, with its warm-up, after
+// which it is not run again: a count of a second does not take seven.
 const queryBudget = time.Second
 
 // answers holds the times of one query by one program.
 type answers struct {
-	times          [][]time.Duration // by searcher
-	matches, files int
-	filesRead      int // as the program reports it
-	err            error
+	times     [][]time.Duration // by searcher
+	matches   int
+	filesRead int // as the program reports it
+	err       error
 }
 
 // median returns the median of the faster searcher, or 0 if the query failed.
@@ -189,7 +189,7 @@ func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, i int, 
 				}
 				spent[o] += answer.Elapsed
 				if round == 0 {
-					a.matches, a.files, a.filesRead = answer.Matches, answer.Files, answer.FilesRead
+					a.matches, a.filesRead = answer.Matches, answer.FilesRead
 					continue
 				}
 				a.times[s] = append(a.times[s], answer.Elapsed)

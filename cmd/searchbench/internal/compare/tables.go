@@ -11,8 +11,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
-func formatMilliseconds(d time.Duration) string { return report.Milliseconds(d) }
-
 // buildReport returns the report, and the figures that exceed their bound.
 func (c *comparison) buildReport(machine report.Machine) (r report.Report, worse []string) {
 	r = report.Report{Title: "Comparison of " + time.Now().UTC().Format("2006-01-02"), Machine: machine, Inputs: c.describeInputs()}
@@ -106,7 +104,7 @@ func (c *comparison) groupTable() (t report.Table, worse []string) {
 				all = append(all, times...)
 			}
 		}
-		cells := []string{g.name, strconv.Itoa(len(g.members)), formatMilliseconds(stat.GeometricMean(medians)), formatMilliseconds(stat.Quantile(all, 0.99))}
+		cells := []string{g.name, strconv.Itoa(len(g.members)), report.Milliseconds(stat.GeometricMean(medians)), report.Milliseconds(stat.Quantile(all, 0.99))}
 		verdict := ""
 		for _, other := range c.contenders[1:] {
 			mean := c.ratioOf(other, of, g)
@@ -160,7 +158,7 @@ func (c *comparison) worstTable(other *contender) report.Table {
 	for _, w := range c.worstQueries(other) {
 		q, here, there := c.queries[w.index], c.here.random[w.index], other.random[w.index]
 		t.Rows = append(t.Rows, []string{
-			q.Class, "`" + q.Text + "`", limitName(q.Limit), formatMilliseconds(here.median()), formatMilliseconds(there.median()), fmt.Sprintf("%.2f", w.ratio),
+			q.Class, "`" + q.Text + "`", limitName(q.Limit), report.Milliseconds(here.median()), report.Milliseconds(there.median()), fmt.Sprintf("%.2f", w.ratio),
 			strconv.Itoa(here.matches), strconv.Itoa(there.matches), strconv.Itoa(here.filesRead), c.explained[w.index],
 		})
 	}

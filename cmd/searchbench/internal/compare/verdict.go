@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/random"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
@@ -124,7 +125,7 @@ func (c *comparison) rows() []row {
 	for _, g := range c.suiteGroups() {
 		rows = append(rows, c.groupRow(g, func(o *contender) []answers { return o.suite }))
 	}
-	milliseconds := func(f float64) string { return formatMilliseconds(time.Duration(f)) }
+	milliseconds := func(f float64) string { return report.Milliseconds(time.Duration(f)) }
 	seconds := func(f float64) string { return fmt.Sprintf("%.1f s", f/float64(time.Second)) }
 	mebibytes := func(f float64) string { return fmt.Sprintf("%.0f MiB", f/(1<<20)) }
 	leastImport := func(figure func(importFigure) float64) func(*contender) float64 {
@@ -154,7 +155,7 @@ func (c *comparison) rows() []row {
 func (c *comparison) groupRow(g group, of func(*contender) []answers) row {
 	return row{
 		figure: fmt.Sprintf("%s (%d), geometric mean", g.name, len(g.members)), bound: g.bound,
-		format: func(f float64) string { return formatMilliseconds(time.Duration(f)) },
+		format: func(f float64) string { return report.Milliseconds(time.Duration(f)) },
 		of: func(o *contender) float64 {
 			var medians []time.Duration
 			for _, i := range g.members {
