@@ -3,6 +3,7 @@ package places
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -100,8 +101,10 @@ func (v *View) CopySegment(id segment.ID, path string) (err error) {
 	}
 	defer func() { err = firstError(err, it.Close()) }()
 	size, err := segment.Copy(path, it)
-	if err == nil && size != h.row.SizeBytes {
-		err = fmt.Errorf("the copy has %d bytes, the segment had %d: %w", size, h.row.SizeBytes, segment.ErrCorrupt)
+	infos := v.SegmentInfos() // the row of the handle belongs to the goroutine that applies records
+	want := infos[slices.IndexFunc(infos, func(i SegmentInfo) bool { return i.ID == id })].SizeBytes
+	if err == nil && size != want {
+		err = fmt.Errorf("the copy has %d bytes, the segment had %d: %w", size, want, segment.ErrCorrupt)
 	}
 	if err != nil {
 		return fmt.Errorf("places: segment %s: %w", id, err)
