@@ -37,11 +37,21 @@ func (p *Places) Len() int { return len(p.Doc) }
 
 // Path returns the path of place i, as bytes of Paths.
 func (p *Places) Path(i int) []byte {
-	start := uint32(0)
-	if i > 0 {
-		start = p.PathEnd[i-1]
+	lines := p.PathLines(i, i+1)
+	return lines[:len(lines)-1]
+}
+
+// PathLines returns the paths of the places from up to to, each followed by a line feed,
+// as bytes of Paths.
+func (p *Places) PathLines(from, to int) []byte {
+	if from == to {
+		return nil
 	}
-	return p.Paths[start : p.PathEnd[i]-1]
+	start := uint32(0)
+	if from > 0 {
+		start = p.PathEnd[from-1]
+	}
+	return p.Paths[start:p.PathEnd[to-1]]
 }
 
 // SizeBytes returns the memory that the columns use.

@@ -50,7 +50,7 @@ func newBlockScanner(v *candidateFinder) *blockScanner {
 func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 	s.clearFound()
 	s.blocks, s.err, s.wanted, s.nameEnd = firstBlocks, nil, wanted, 0
-	s.active = s.v.matchers[0].literals != nil
+	s.active = s.v.matchers[0].literals != nil && !s.v.seg.NoIndex // a run of blocks has text of several documents
 	s.paths = s.paths[:0]
 	for _, n := range conjunctsOf(s.v.s.c.root) {
 		not, negated := n.(*notNode)

@@ -27,10 +27,10 @@ type candidateFinder struct {
 	// of the current segment
 	seg Segment
 	*segmentCandidates
-	definingDocs bitset.Set   // documents that define a symbol with the name of a term, nil if not known
-	namedDocs    bitset.Set   // definingDocs and other documents that contain the name of a term
-	together     postings.Set // see placeTerms
-	phrase       postings.Set
+	definingDocs bitset.Set // documents that define a symbol with the name of a term, nil if not known
+	namedDocs    bitset.Set // definingDocs and other documents that contain the name of a term
+	together     termPlaces // see placeTerms
+	phrase       termPlaces
 }
 
 // segmentCandidates is the information about a segment from its index and places, before
@@ -140,10 +140,12 @@ func (v *candidateFinder) findAtoms() error {
 		if v.stop() {
 			return nil // not requested
 		}
-		started := time.Now()
-		f, err := v.lookup.findAtom(a)
-		if err != nil {
-			return err
+		started, f := time.Now(), everyBlock(a)
+		if !v.seg.NoIndex {
+			var err error
+			if f, err = v.lookup.findAtom(a); err != nil {
+				return err
+			}
 		}
 		v.stats.Indexing += time.Since(started)
 		v.atomCandidates[i], v.atomsLookedUp = f, i+1

@@ -45,6 +45,8 @@
 //  6. Notices count and suggest only what the view shows.
 //  7. For a caller who may not see everything, an answer and the parts of a stream do
 //     not depend on which segment holds which document (firstfiles.go).
+//  8. For such a caller, the work of a search does not depend on text, paths or symbols
+//     that the caller may not see (noindex.go), and a result has no durations.
 //
 // A Searcher is safe for concurrent use. It knows neither how views are built nor who the
 // caller is: a restriction of the caller is part of the query tree.

@@ -152,7 +152,7 @@ func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
 		if (i-t.from)%fileStep == fileStep-1 && !w.Step() {
 			return false
 		}
-		if path := t.segment.Places.Path(i); f.mayMatch(path) && t.segment.isVisible(i) {
+		if path := t.segment.Places.Path(i); t.segment.isVisible(i) && f.mayMatch(path) {
 			f.addFile(t.segment, i, path)
 		}
 	}

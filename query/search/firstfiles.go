@@ -131,7 +131,7 @@ const (
 
 // setBands divides the tiers into bands if there are many more candidates than the limit,
 // because the files of the first band usually suffice. The bands change only the work and
-// not the answer, so they may depend on hidden data.
+// not the answer.
 func (n *searchRun) setBands() {
 	a := n.schedule
 	var ends []filePosition

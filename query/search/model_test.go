@@ -58,7 +58,7 @@ func (m *model) Revisions(_ context.Context, match func(*Repository, code.Ref) b
 				b.Add(s.Places.Doc[p], repo, ref, s.Places.Flags[p], string(s.Places.Path(p)))
 			}
 		}
-		out[i] = Segment{Reader: s.Reader, Places: b.Build()}
+		out[i] = Segment{Reader: s.Reader, Places: b.Build(), Origins: s.Origins}
 	}
 	return out, m.refs, nil
 }
@@ -214,8 +214,10 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 			}
 		}
 	}
-	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: main.Build()})
-	m.branches = append(m.branches, Segment{Reader: f.Reader, Places: every.Build()})
+	inEvery := every.Build()
+	origins := slices.Compact(slices.Sorted(slices.Values(inEvery.Repo)))
+	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: main.Build(), Origins: origins})
+	m.branches = append(m.branches, Segment{Reader: f.Reader, Places: inEvery, Origins: origins})
 }
 
 // pathFlags and flags return the flags of the files of the corpus.

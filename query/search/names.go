@@ -153,11 +153,11 @@ func (n *nameSearcher) addFiles(names []termName) {
 		bits |= 1 << (stems[i] % 64)
 	}
 	for i, h := range places.Stem {
-		if bits>>(h%64)&1 == 0 {
+		if bits>>(h%64)&1 == 0 || !n.v.seg.isVisible(i) {
 			continue
 		}
 		for j, stem := range stems {
-			if h == stem && n.v.seg.isVisible(i) && isNameOf(names[j].fold, string(places.Path(i))) {
+			if h == stem && isNameOf(names[j].fold, string(places.Path(i))) {
 				n.any.Add(int(places.Doc[i]))
 			}
 		}
@@ -179,6 +179,10 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if start == end {
 		return nil
 	}
+	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
+	if n.v.seg.NoIndex {
+		return n.scanSymbols(x, finder)
+	}
 	lists, most := maxTailLists, maxNameBlocks
 	if x.joined {
 		lists, most = maxJoinedLists, maxJoinedBlocks
@@ -187,7 +191,6 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if err != nil || blocks.Len() == 0 {
 		return err
 	}
-	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
 	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
 		if n.v.s.restricted && !n.v.showsBlock(true, b) {
 			continue // hidden documents must not use up the bound
@@ -216,15 +219,20 @@ func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, st
 			return nil
 		}
 		if at = hi; lo > 0 && text[lo-1] == '\n' {
-			d := int(n.v.seg.Reader.DocumentOfSymbol(from + lo))
-			n.any.Add(d)
-			if x.joined {
-				n.joined.Add(d)
-				n.exact.Add(d) // in any naming style
-			} else if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
-				n.exact.Add(d)
-			}
+			n.addDefinition(x, int(n.v.seg.Reader.DocumentOfSymbol(from+lo)), text[lo:hi-1])
 		}
+	}
+}
+
+// addDefinition adds a document that defines a symbol with a name, as it is written
+// there.
+func (n *nameSearcher) addDefinition(x *termName, d int, written []byte) {
+	n.any.Add(d)
+	if x.joined {
+		n.joined.Add(d)
+		n.exact.Add(d) // in any naming style
+	} else if bytes.Equal(written, []byte(x.exact)) {
+		n.exact.Add(d)
 	}
 }
 

@@ -129,6 +129,10 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error
 	}
 	var cursor segment.Cursor
 	defer func() { err = errors.Join(err, cursor.Close()) }()
+	text := segment.NewText(r, &cursor)
+	if seg.NoIndex {
+		return f.scanSymbols(w, seg, text)
+	}
 	l := &indexLookup{r: r, cursor: &cursor, stats: &Stats{}}
 	first := start / postings.BlockBytes
 	grams := l.trigramsOf("\n" + f.word + "\n")
@@ -140,7 +144,6 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error
 		}
 	}
 	may := func(b int) bool { return least <= 0 || int(counts[b-first]) >= least }
-	text := segment.NewText(r, &cursor)
 	last := (end - 1) / postings.BlockBytes
 	for b := first; b <= last; b++ {
 		if !may(b) {
@@ -215,11 +218,14 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 	}
 	var cursor segment.Cursor
 	defer func() { err = errors.Join(err, cursor.Close()) }()
+	text := segment.NewText(r, &cursor)
+	if seg.NoIndex {
+		return f.scanIdentifiers(w, seg, text, grams, least, left)
+	}
 	counts, err := blockGrams(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
 	if err != nil {
 		return err
 	}
-	text := segment.NewText(r, &cursor)
 	for b := 0; b*postings.BlockBytes < r.TextEnd(); b++ {
 		if int(counts[b]) < least {
 			continue
@@ -241,13 +247,13 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 // documents do not touch.
 func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
-	from := max(lo-1, 0)
+	d := r.DocumentAt(lo)
+	first, end := r.TextRange(d)
+	from := max(lo-1, first)
 	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.TextEnd()))
 	if err != nil {
 		return err
 	}
-	d := r.DocumentAt(lo)
-	_, end := r.TextRange(d)
 	start := -1
 	for i := 0; i <= len(piece); i++ {
 		isEnd := from+i == end

@@ -105,6 +105,10 @@ type segmentState struct {
 	searched  bool       // the names were looked up
 	// candidates is the result of the index lookup, nil before the lookup.
 	candidates *segmentCandidates
+	// scanned means that the text was scanned for together and phrase, because the index
+	// must not be read.
+	scanned          bool
+	together, phrase termPlaces
 }
 
 // newSchedule returns a schedule that visits segments in their given order. survey means
@@ -232,23 +236,36 @@ func isIndexed(n node) bool {
 	return false
 }
 
-func isAtomIndexed(a *atom) bool {
-	return a.re2 == nil && slices.ContainsFunc(a.pattern.Sets, func(set []string) bool {
-		return !slices.ContainsFunc(set, func(s string) bool { return len(s) < 3 })
+func isAtomIndexed(a *atom) bool { return a.re2 == nil && len(indexedSet(a.pattern.Sets)) > 0 }
+
+// indexedSet returns the first set of literals that all have trigrams, or nil.
+func indexedSet(sets [][]string) []string {
+	i := slices.IndexFunc(sets, func(set []string) bool {
+		return len(set) > 0 && !slices.ContainsFunc(set, func(s string) bool { return len(s) < 3 })
 	})
+	if i < 0 {
+		return nil
+	}
+	return sets[i]
 }
 
 // fullScanCandidates returns the segmentCandidates of a segment without index results.
 func fullScanCandidates(c *compiledQuery) *segmentCandidates {
 	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset.Set, len(c.predicates)+1)}
 	for i, a := range c.atoms {
-		p.atomCandidates[i] = atomCandidates{all: true}
-		if a.re2 == nil && len(a.pattern.Sets) > 0 {
-			p.atomCandidates[i].literals = a.pattern.Sets[0]
-		}
+		p.atomCandidates[i] = everyBlock(a)
 	}
 	p.atomsLookedUp = len(c.atoms)
 	return p
+}
+
+// everyBlock returns the candidates of an atom without index results.
+func everyBlock(a *atom) atomCandidates {
+	f := atomCandidates{all: true}
+	if a.re2 == nil && len(a.pattern.Sets) > 0 {
+		f.literals = a.pattern.Sets[0]
+	}
+	return f
 }
 
 // countCandidates returns an upper bound on the blocks that can match, or on the places
@@ -324,10 +341,10 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	if t == tierAll {
 		return v.visitDocuments(number, nil)
 	}
-	if err := v.placeTerms(a); err != nil {
+	if err := v.placeTerms(o, a); err != nil {
 		return nil, 0, err
 	}
-	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.Len() == 0 || t < tierMain && len(a.requiredAtoms) > 0 && v.together.Len() == 0 {
+	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.isEmpty() || t < tierMain && len(a.requiredAtoms) > 0 && v.together.isEmpty() {
 		return nil, 0, nil
 	}
 	return v.visitDocuments(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })

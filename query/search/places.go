@@ -38,34 +38,35 @@ func newScope(c *compiledQuery, repos []*Repository, refs []code.Ref) *scope {
 	return s
 }
 
-// placeColumn returns the places of a segment that satisfy a predicate.
+// placeColumn returns the visible places of a segment that satisfy a predicate.
 func (s *scope) placeColumn(p *predicate, seg Segment) bitset.Set {
-	places := seg.Places
-	out := bitset.New(places.Len())
-	switch {
-	case p.repo != nil:
-		has := s.repoHas[p.number]
-		for i, r := range places.Repo {
-			if has[r] {
-				out.Add(i)
+	out := bitset.New(seg.Places.Len())
+	for from, to := range seg.visibleRuns() {
+		switch {
+		case p.repo != nil:
+			has := s.repoHas[p.number]
+			for i, r := range seg.Places.Repo[from:to] {
+				if has[r] {
+					out.Add(from + i)
+				}
 			}
-		}
-	case p.language != nil:
-		s.languageColumn(out, p, seg)
-	case p.place != nil:
-		for i := range places.Len() {
-			if p.place(seg, i) {
-				out.Add(i)
+		case p.language != nil:
+			s.languageColumn(out, p, seg, from, to)
+		case p.place != nil:
+			for i := from; i < to; i++ {
+				if p.place(seg, i) {
+					out.Add(i)
+				}
 			}
-		}
-	case p.ref != nil:
-		for i, r := range places.Repo {
-			if repo := s.repos[r]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
-				out.Add(i)
+		case p.ref != nil:
+			for i := from; i < to; i++ {
+				if repo := s.repos[seg.Places.Repo[i]]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
+					out.Add(i)
+				}
 			}
+		default:
+			pathColumn(out, p.path, seg, from, to)
 		}
-	default:
-		pathColumn(out, p.path, seg)
 	}
 	return out
 }
@@ -95,7 +96,7 @@ func (s *scope) refOf(seg Segment, place int) code.Ref {
 	return s.refs[seg.Places.Ref[place]]
 }
 
-func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment) {
+func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment, from, to int) {
 	names := seg.Reader.Languages()
 	has := make([]bool, len(names))
 	some := false
@@ -106,26 +107,25 @@ func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment) {
 	if !some {
 		return
 	}
-	for i, d := range seg.Places.Doc {
+	for i, d := range seg.Places.Doc[from:to] {
 		if has[seg.Reader.LanguageIndex(d)] {
-			out.Add(i)
+			out.Add(from + i)
 		}
 	}
 }
 
-// pathColumn sets the places whose path matches. It searches all paths as one text with
-// one path per line.
-func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment) {
-	paths := seg.Places.Paths
+// pathColumn sets the places between from and to whose path matches. It searches their
+// paths as one text with one path per line.
+func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment, from, to int) {
 	if p.Exact || len(p.Sets) > 0 {
-		eachLineWith(paths, p, func(line int, path []byte) {
+		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) {
 			if p.Exact || p.Regexp.Match(path) {
-				out.Add(line)
+				out.Add(from + line)
 			}
 		})
 		return
 	}
-	for i := range seg.Places.Len() {
+	for i := from; i < to; i++ {
 		if p.Regexp.Match(seg.Places.Path(i)) {
 			out.Add(i)
 		}

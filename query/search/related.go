@@ -344,10 +344,11 @@ func nameShare(path string, words []string) float64 {
 	return min(1, float64(letters)/float64(len(path)-strings.LastIndexByte(path, '/')-1))
 }
 
-// mayBeNamed reports whether the name of a file in the view may contain all words.
+// mayBeNamed reports whether the name of a file in the view may contain all words. The
+// filter of a segment also has hidden names, so it is not used if there are any.
 func (l *relatedFinder) mayBeNamed(words []string) bool {
 	for _, seg := range l.view.Segments() {
-		if !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
+		if seg.Visible != nil || !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
 			return true
 		}
 	}

@@ -12,27 +12,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Restricted reports whether a view may hide part of the index. The answer and the order
-// of its files then do not depend on hidden text (firstfiles.go), with two exceptions. If
-// a query of several terms has more matches than the search examines, files with all
-// terms in one block of the index (postings.BlockBytes) come first, and a block may
-// contain the end of a hidden neighbor. Times depend on the whole index, and a search
-// that stops because of time or Options.MaxScanBytes depends on times.
+// Restricted reports whether a view may hide part of the index. Then the answer, the
+// order of its files (firstfiles.go) and the work of the search (noindex.go) do not depend
+// on hidden text. They do depend on where visible documents are: if a query of several
+// terms has more matches than the search examines, files with all terms in one block of
+// the index (postings.BlockBytes) come first, and it may be unknown for some segments
+// which blocks those are. A search that stops because of time depends on times.
 func Restricted(v View) bool {
 	r, ok := v.(interface{ Restricted() bool })
 	return ok && r.Restricted()
 }
 
-// hideCosts clears the counts of a result that include hidden text: index lookups, text
-// scanned, and segments. Durations stay: the caller can measure them anyway.
+// hideCosts clears the counts and the durations of a result, so that it reveals nothing
+// about the index beyond its matches. The caller can measure the time of an answer, but
+// not as precisely as the server.
 func (r *Result) hideCosts() {
 	s := &r.Stats
-	s.ContentBytes, s.ScannedBytes, s.IndexBytes, s.Lists = 0, 0, 0, 0
-	s.FilesConsidered, s.FilesLoaded, s.FilesSkipped = 0, 0, 0
-	s.Segments, s.SegmentsSkipped, s.SegmentsFiltered = 0, 0, 0
-	s.TrigramLookups, s.TrigramMatches, s.RegexpsConsidered = 0, 0, 0
+	r.Stats = Stats{Matches: s.Matches, Files: s.Files, Displayed: s.Displayed}
 	if r.Explain != nil {
-		r.Explain.Segments = []SegmentExplain{}
+		r.Explain.Segments, r.Explain.Stages = []SegmentExplain{}, Stages{}
 	}
 }
 

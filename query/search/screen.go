@@ -178,7 +178,8 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 		s.tables[seg.Places] = shown
 		s.bytes += int64(8*len(shown)) + tableBytes
 		if shown == nil || len(shown) > 0 {
-			s.segments = append(s.segments, Segment{Reader: seg.Reader, Places: seg.Places, Visible: shown})
+			seg.Visible, seg.NoIndex = shown, seg.NoIndex || !s.seesAll(seg.Origins)
+			s.segments = append(s.segments, seg)
 		}
 	}
 	s.byID = sync.OnceValue(func() map[code.RepositoryID]struct{} {
@@ -191,6 +192,12 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 		return ids
 	})
 	return s
+}
+
+// seesAll reports whether the caller may see all repositories that brought documents of a
+// segment.
+func (s *screenedState) seesAll(origins []uint32) bool {
+	return origins != nil && !slices.ContainsFunc(origins, func(r uint32) bool { return int(r) >= len(s.repos) || s.repos[r] == nil })
 }
 
 // tableBytes is the approximate size of a segment in a screenedState, without its table.
@@ -263,10 +270,15 @@ func (v screenedView) Repositories() []*Repository { return v.repos }
 // Revisions implements View. Refs of hidden repositories match nothing.
 func (v screenedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
 	ids := v.byID()
-	return v.View.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
+	segments, refs, err := v.View.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
 		if _, ok := ids[r.ID]; !ok {
 			return false
 		}
 		return match(r, ref)
 	})
+	segments = slices.Clone(segments) // the view may cache them
+	for i := range segments {
+		segments[i].NoIndex = segments[i].NoIndex || !v.seesAll(segments[i].Origins)
+	}
+	return segments, refs, err
 }

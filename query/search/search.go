@@ -132,11 +132,11 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 		}
 		result.Explain.Stages = stageTimes(&result.Stats)
 	}
-	r.addProbe(result)
 	s.metrics.observeResult(result)
 	if Restricted(view) {
 		result.hideCosts()
 	}
+	r.addProbe(result)
 	return result, nil
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Emit receives the files of one part of an answer, best first, and the counts of the
-// part: Matches, Files, Displayed and Duration. A part without files means that the
+// part: Matches, Files, Displayed and, for callers who may see everything, Duration. A part without files means that the
 // search is still running. The files may use memory of the view. An error ends the
 // search.
 type Emit func(files []FileMatch, stats Stats) error
@@ -136,8 +136,6 @@ func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 			size += files[n].size
 			stats.Displayed += files[n].displayed
 		}
-		now := time.Now()
-		stats.Duration, p.since = now.Sub(p.since), now
 		if err := p.emit(files[:n:n], stats); err != nil {
 			return err
 		}

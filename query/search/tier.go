@@ -5,21 +5,44 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 )
+
+// termPlaces are places in the text of a segment: blocks or, if the index must not be
+// read, whole documents.
+type termPlaces struct {
+	blocks    postings.Set
+	documents bitset.Set
+}
+
+func (p *termPlaces) isEmpty() bool { return p.blocks.Len() == 0 && p.documents.Next(0) < 0 }
+
+// hasDocument reports whether a document, whose text is between lo and hi, contains such
+// a place.
+func (p *termPlaces) hasDocument(d segment.DocID, lo, hi int) bool {
+	if p.documents != nil {
+		return p.documents.Has(int(d))
+	}
+	b := p.blocks.Next(lo / postings.BlockBytes)
+	return b >= 0 && b*postings.BlockBytes < hi
+}
 
 // placeTerms finds the blocks of the current segment that may contain a match of each of
 // several terms, and the blocks that may contain them as a phrase.
-func (v *candidateFinder) placeTerms(a *schedule) (err error) {
-	v.together, v.phrase = postings.Set{}, postings.Set{}
+func (v *candidateFinder) placeTerms(o *segmentState, a *schedule) (err error) {
+	v.together, v.phrase = termPlaces{}, termPlaces{}
+	if v.seg.NoIndex && len(a.requiredAtoms) > 0 {
+		return v.scanTermsOnce(o, a)
+	}
 	for i, n := range a.requiredAtoms {
 		if f := &v.atomCandidates[n]; i == 0 {
-			v.together = f.blocks
+			v.together.blocks = f.blocks
 		} else {
-			v.together = postings.Intersection(v.together, f.blocks)
+			v.together.blocks = postings.Intersection(v.together.blocks, f.blocks)
 		}
 	}
-	if a.phrase != "" && v.together.Len() > 0 {
-		v.phrase, err = v.lookup.trigramBlocks(a.phrase)
+	if a.phrase != "" && v.together.blocks.Len() > 0 {
+		v.phrase.blocks, err = v.lookup.trigramBlocks(a.phrase)
 	}
 	return err
 }
@@ -29,8 +52,8 @@ func (v *candidateFinder) tierOf(d segment.DocID, o *segmentState, a *schedule) 
 	together, named := false, o.tierOfName(d)
 	if len(a.requiredAtoms) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
-		together = hasBlock(&v.together, lo, hi)
-		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
+		together = v.together.hasDocument(d, lo, hi)
+		switch phrase := v.phrase.hasDocument(d, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
 		case phrase && v.isAside(d):
 			return tierPhraseAside
 		case phrase:
@@ -51,12 +74,6 @@ func (v *candidateFinder) tierOf(d segment.DocID, o *segmentState, a *schedule) 
 		return tierRest
 	}
 	return tierMain
-}
-
-// hasBlock reports whether a set has a block of the text between lo and hi.
-func hasBlock(s *postings.Set, lo, hi int) bool {
-	b := s.Next(lo / postings.BlockBytes)
-	return b >= 0 && b*postings.BlockBytes < hi
 }
 
 // tierOfName returns the tier of a document that has the name of a term, or tierAll for

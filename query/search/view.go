@@ -27,9 +27,15 @@ type Context func(repository string) bool
 type Segment struct {
 	Reader *segment.Reader
 	Places *segment.Places
+	// Origins are the repositories that brought the documents, including those that no
+	// place names any more, as indexes into the view's repositories; nil if unknown.
+	Origins []uint32
 	// Visible has bit i set if place i exists for the caller; nil means that all places
 	// do.
 	Visible []uint64
+	// NoIndex means that the segment may contain text that the caller may not see. The
+	// index covers that text, so searches do not use it: see noindex.go.
+	NoIndex bool
 }
 
 // isVisible reports whether a place exists for the caller.

@@ -1,0 +1,246 @@
+package search
+
+import (
+	"context"
+	"iter"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+)
+
+// The index of a segment covers the text of all its documents, so the work of a lookup
+// depends on all of them: whether a trigram exists, how long its list is, which blocks
+// are read in vain. A caller who can measure that work, by the time of an answer or by
+// counters, learns the text of hidden documents letter by letter. So a search reads the
+// index of a segment only if the caller may see all repositories that brought its
+// documents. Of any other segment it scans the visible documents, one by one
+// (Segment.NoIndex). Merges put documents together that the same callers may see
+// (pipeline/compactor), so such segments are rare.
+
+// visibleRuns iterates over the runs of successive places that exist for the caller: the
+// first place and the one after the last.
+func (s *Segment) visibleRuns() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		all := s.Places.Len()
+		if s.Visible == nil {
+			if all > 0 {
+				yield(0, all)
+			}
+			return
+		}
+		visible := bitset.Set(s.Visible)
+		for from := visible.Next(0); from >= 0; {
+			to := from + 1
+			for to < all && visible.Has(to) {
+				to++
+			}
+			if !yield(from, to) || to >= all {
+				return
+			}
+			from = visible.Next(to)
+		}
+	}
+}
+
+// visibleDocuments iterates over the documents that have a place for the caller.
+func (s *Segment) visibleDocuments() iter.Seq[segment.DocID] {
+	return func(yield func(segment.DocID) bool) {
+		next := segment.DocID(0)
+		for from, to := range s.visibleRuns() {
+			for _, d := range s.Places.Doc[from:to] {
+				if d < next {
+					continue
+				}
+				if next = d + 1; !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scanTermsOnce sets together and phrase to documents of the current segment: those with
+// a block that contains all required terms, and those that contain them as a phrase. It
+// scans the visible text on the first call, and reuses the result later.
+func (v *candidateFinder) scanTermsOnce(o *segmentState, a *schedule) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.scanned {
+		if err := v.scanTerms(o, a); err != nil {
+			return err
+		}
+		o.scanned = !v.shouldStop()
+	}
+	v.together, v.phrase = o.together, o.phrase
+	return nil
+}
+
+func (v *candidateFinder) scanTerms(o *segmentState, a *schedule) error {
+	documents := v.seg.Reader.Documents()
+	o.together, o.phrase = termPlaces{documents: bitset.New(documents)}, termPlaces{documents: bitset.New(documents)}
+	terms := make([]*scan.Literals, len(a.requiredAtoms))
+	for i, n := range a.requiredAtoms {
+		p := v.s.c.atoms[n].pattern
+		terms[i] = scan.NewLiterals(indexedSet(p.Sets), p.Fold)
+	}
+	var phrase *scan.Literals
+	if a.phrase != "" {
+		phrase = scan.NewLiterals([]string{a.phrase}, true)
+	}
+	for d := range v.seg.visibleDocuments() {
+		if v.shouldStop() {
+			return nil
+		}
+		lo, hi := v.seg.Reader.TextRange(d)
+		text, err := v.text.Bytes(lo, hi)
+		if err != nil {
+			return err
+		}
+		v.stats.ScannedBytes += int64(len(text))
+		if !haveTogether(text, lo%postings.BlockBytes, terms) {
+			continue
+		}
+		o.together.documents.Add(int(d))
+		if phrase == nil {
+			continue
+		}
+		phrase.Reset(text)
+		if start, _ := phrase.Next(0); start >= 0 {
+			o.phrase.documents.Add(int(d))
+		}
+	}
+	return nil
+}
+
+// haveTogether reports whether an occurrence of each term starts in one block of a text
+// that begins at an offset in its first block.
+func haveTogether(text []byte, offset int, terms []*scan.Literals) bool {
+	together := bitset.Set(nil)
+	for _, t := range terms {
+		blocks, some := bitset.New((offset+len(text))/postings.BlockBytes+1), false
+		t.Reset(text)
+		for at, _ := t.Next(0); at >= 0; {
+			b := (offset + at) / postings.BlockBytes
+			if together == nil || together.Has(b) {
+				blocks.Add(b)
+				some = true
+			}
+			if next := (b+1)*postings.BlockBytes - offset; next < len(text) {
+				at, _ = t.Next(next)
+			} else {
+				at = -1
+			}
+		}
+		if !some {
+			return false
+		}
+		together = blocks
+	}
+	return true
+}
+
+// scanSymbols adds the visible documents that define a symbol of that name. finder finds
+// the name and the line feed after it.
+func (n *nameSearcher) scanSymbols(x *termName, finder *scan.Literals) error {
+	for d := range n.v.seg.visibleDocuments() {
+		if n.v.shouldStop() {
+			return nil
+		}
+		lo, hi := n.v.seg.Reader.SymbolRange(d)
+		names, err := n.v.text.Bytes(lo, hi)
+		if err != nil {
+			return err
+		}
+		finder.Reset(names)
+		for at := 0; ; {
+			start, end := finder.Next(at)
+			if start < 0 {
+				break
+			}
+			if at = end; start == 0 || names[start-1] == '\n' {
+				n.addDefinition(x, int(d), names[start:end-1])
+			}
+		}
+	}
+	return nil
+}
+
+// scanSymbols searches the symbol names of the visible documents of a segment.
+func (f *nameFinder) scanSymbols(w *admission.Worker, seg *Segment, text *segment.Text) error {
+	for d := range seg.visibleDocuments() {
+		if !w.Step() {
+			return context.Canceled
+		}
+		if lo, hi := seg.Reader.SymbolRange(d); lo < hi {
+			if err := f.searchSymbolNames(seg, text, lo, hi); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scanIdentifiers is searchSegmentIdentifiers without the index: it counts the trigrams of
+// each block of visible text.
+func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *segment.Text, grams []postings.Trigram, least int, left *int) error {
+	counter := newGramCounter(grams)
+	for d := range seg.visibleDocuments() {
+		lo, hi := seg.Reader.TextRange(d)
+		for from := lo; from < hi; {
+			if !w.Step() {
+				return context.Canceled
+			}
+			to := min((from/postings.BlockBytes+1)*postings.BlockBytes, hi)
+			block, err := text.Bytes(from, min(to+postings.OverhangBytes, hi))
+			if err != nil {
+				return err
+			}
+			if counter.count(block) >= least {
+				if *left--; *left < 0 {
+					return nil
+				}
+				if err := f.searchWords(seg, text, from, to); err != nil {
+					return err
+				}
+			}
+			from = to
+		}
+	}
+	return nil
+}
+
+// gramCounter counts how many of the given trigrams a text contains.
+type gramCounter struct {
+	numbers map[postings.Trigram]int
+	mayHave [1 << 8]bool // by the last byte of a trigram
+	seen    []bool
+	folded  []byte
+}
+
+func newGramCounter(grams []postings.Trigram) *gramCounter {
+	c := &gramCounter{numbers: map[postings.Trigram]int{}, seen: make([]bool, len(grams))}
+	for i, t := range grams {
+		c.numbers[t] = i
+		c.mayHave[byte(t)] = true
+	}
+	return c
+}
+
+func (c *gramCounter) count(text []byte) int {
+	clear(c.seen)
+	c.folded = postings.AppendFold(c.folded[:0], text)
+	n := 0
+	for i := 2; i < len(c.folded); i++ {
+		if !c.mayHave[c.folded[i]] {
+			continue
+		}
+		if k, ok := c.numbers[postings.MakeTrigram(c.folded[i-2], c.folded[i-1], c.folded[i])]; ok && !c.seen[k] {
+			c.seen[k] = true
+			n++
+		}
+	}
+	return n
+}
