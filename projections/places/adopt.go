@@ -20,7 +20,7 @@ import (
 func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRef) (held bool, err error) {
 	b := p.store.NewBatch()
 	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
-	h, err := c.ensureSegment(ctx, &ref, true)
+	h, err := c.ensureSegment(ctx, &ref, nil, true) // its origins are not known
 	if err == nil {
 		held, err = c.coversUnheld(h)
 	}

@@ -175,8 +175,9 @@ func firstError(errs ...error) error {
 // ensureSegment adds a segment of an event unless it is already live. A segment that was
 // merged away is added again only if revive is set: an event that is not applied is most
 // likely a duplicate, and the result must not depend on whether the object still exists.
-// ensureSegment changes no rows; flush does.
-func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
+// ensureSegment changes no rows; flush does. origins are the repositories that brought the
+// documents.
+func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, origins []code.RepositoryID, revive bool) (*handle, error) {
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, reviv
 			return nil, err
 		}
 	}
-	h := &handle{id: id, partition: c.at.Partition, row: segmentRow{
+	h := &handle{id: id, partition: c.at.Partition, origins: origins, row: segmentRow{
 		ID: ref.ID, SizeBytes: ref.SizeBytes, TextBytes: ref.TextBytes, Documents: ref.Documents,
 	}}
 	c.claimKeys(id)
@@ -209,7 +210,7 @@ func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, reviv
 		if h.reader == nil {
 			return known, nil
 		}
-		h.sequence = known.sequence
+		h.sequence, h.origins = known.sequence, known.origins
 	} else if h.sequence, err = c.nextSequence(); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@
 //	p u partition(4) blob(20) language                       → unheld: a document that no segment holds
 //	p S partition(4) sequence(4)                             → segment, JSON
 //	p i partition(4) segment ID(16)                          → sequence(4)
+//	p o partition(4) sequence(4)                             → origins: repository(8) …, ascending
 //	p q partition(4)                                         → next sequence(4)
 //	p h partition(4) segment ID(16)                          → held: its object is never deleted
 //	p g partition(4) segment ID(16)                          → gone: it was merged away
@@ -49,7 +50,9 @@
 //  6. A merge never removes the last holder of a document with a count; it is refused
 //     instead. If its output was already merged further and deleted, the documents are
 //     unheld until that later merge is applied.
-//  7. A View is immutable. A segment is excised, and its object deleted, only when no
+//  7. The origins of a segment are all repositories that brought its documents, dead ones
+//     included: those of a merge's inputs, or none if some of them are not known.
+//  8. A View is immutable. A segment is excised, and its object deleted, only when no
 //     View references it and the change that dropped it is durable. Objects are deleted
 //     in the order in which their segments were dropped, so that a rebuild from the log
 //     never lacks a later segment while it has an earlier one.

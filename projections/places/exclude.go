@@ -24,7 +24,7 @@ func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, i
 		return false, nil // merged away in the meantime, or already absent
 	}
 	c.claimKeys(id)
-	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row, removedAt: h.removedAt}
+	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row, origins: h.origins, removedAt: h.removedAt}
 	if err := p.restoreSegment(ctx, next); err != nil {
 		return false, err
 	}

@@ -347,13 +347,22 @@ func (w *writer) addSegment(h *handle) error {
 	if err := w.b.Set(segmentIDKey(kindSegmentID, w.at.Partition, h.id), sequence); err != nil {
 		return err
 	}
+	origins := make([]byte, 0, 8*len(h.origins))
+	for _, id := range h.origins {
+		origins = store.AppendUint64(origins, uint64(id))
+	}
+	if err := w.b.Set(originsKey(w.at.Partition, h.sequence), origins); err != nil {
+		return err
+	}
 	return writeRow(w.b, segmentKey(w.at.Partition, h.sequence), &h.row)
 }
 
 func (w *writer) dropSegment(h *handle) error {
 	w.stage.dropped = append(w.stage.dropped, h)
-	if err := w.b.Delete(segmentKey(w.at.Partition, h.sequence)); err != nil {
-		return err
+	for _, k := range [][]byte{segmentKey(w.at.Partition, h.sequence), originsKey(w.at.Partition, h.sequence)} {
+		if err := w.b.Delete(k); err != nil {
+			return err
+		}
 	}
 	if !slices.ContainsFunc(w.added, func(a *handle) bool { return a.id == h.id }) {
 		if err := w.b.Delete(segmentIDKey(kindSegmentID, w.at.Partition, h.id)); err != nil {

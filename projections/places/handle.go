@@ -23,6 +23,9 @@ type handle struct {
 	partition int32
 	sequence  uint32
 	row       segmentRow
+	// origins are the repositories that brought the documents, sorted; nil if they are not
+	// known. They never change.
+	origins []code.RepositoryID
 	// reader is nil if the segment is absent.
 	reader *segment.Reader
 	// removedAt is the mark of the segment: the time since which it contains text that a

@@ -23,6 +23,7 @@ const (
 	kindUnheld     = 'u'
 	kindSegment    = 'S'
 	kindSegmentID  = 'i'
+	kindOrigins    = 'o'
 	kindSequence   = 'q'
 	kindHeld       = 'h'
 	kindGone       = 'g'
@@ -115,6 +116,10 @@ func compareDocuments(a, b code.DocumentKey) int {
 
 func segmentKey(partition int32, sequence uint32) []byte {
 	return store.AppendUint32(partitionPrefix(kindSegment, partition), sequence)
+}
+
+func originsKey(partition int32, sequence uint32) []byte {
+	return store.AppendUint32(partitionPrefix(kindOrigins, partition), sequence)
 }
 
 func segmentIDKey(kind byte, partition int32, id segment.ID) []byte {

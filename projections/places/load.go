@@ -55,6 +55,9 @@ func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 		if h.id, err = segment.ParseID(h.row.ID); err != nil {
 			return err
 		}
+		if h.origins, err = readOrigins(p.store, h.partition, h.sequence); err != nil {
+			return err
+		}
 		if !h.row.Absent {
 			err := p.open(h)
 			if isUnreadable(err) {
@@ -72,6 +75,19 @@ func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 		p.sweep.claimKeys(h.id)
 		return nil
 	})
+}
+
+// readOrigins returns the origins of a segment, or nil if they are not known.
+func readOrigins(r store.Reader, partition int32, sequence uint32) ([]code.RepositoryID, error) {
+	row, _, err := r.Read(originsKey(partition, sequence))
+	if err == nil && len(row)%8 != 0 {
+		err = fmt.Errorf("origins: %w", ErrCorrupt)
+	}
+	var origins []code.RepositoryID
+	for ; err == nil && len(row) > 0; row = row[8:] {
+		origins = append(origins, code.RepositoryID(binary.BigEndian.Uint64(row)))
+	}
+	return origins, err
 }
 
 func (p *Places) loadRepositories() error {

@@ -46,7 +46,11 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	}
 	var output *handle
 	if ev.Output != nil {
-		if output, err = c.ensureSegment(ctx, ev.Output, true); err != nil {
+		origins := originsOf(inputs)
+		if len(inputs) < len(ev.Inputs) {
+			origins = nil
+		}
+		if output, err = c.ensureSegment(ctx, ev.Output, origins, true); err != nil {
 			return err
 		}
 	}
@@ -70,6 +74,19 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	}
 	c.stage.moved = true
 	return c.markDoomed(inputs)
+}
+
+// originsOf returns the origins of a merge of segments, or nil if some are not known.
+func originsOf(inputs []*handle) []code.RepositoryID {
+	var all []code.RepositoryID
+	for _, h := range inputs {
+		if h.origins == nil {
+			return nil
+		}
+		all = append(all, h.origins...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // mergedFurther reports whether another process has applied the merge, merged its output

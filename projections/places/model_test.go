@@ -36,6 +36,8 @@ type history struct {
 	// faithful histories merge with the current liveness, and forget no documents.
 	faithful bool
 	removals removals
+	// originated and originless count the segments whose origins were known and not known.
+	originated, originless int
 }
 
 func seeds(n int) []uint64 {
@@ -181,7 +183,7 @@ func (h *history) liveSegments(partition int32) map[string]bool {
 func (h *history) check() error {
 	v := h.places.Acquire()
 	defer v.Release()
-	for _, check := range []func(*places.View) error{h.checkRefs, h.checkDefaults, h.checkLiveness, h.checkMarks, h.checkRevisions, h.checkLookups} {
+	for _, check := range []func(*places.View) error{h.checkRefs, h.checkDefaults, h.checkLiveness, h.checkMarks, h.checkOrigins, h.checkRevisions, h.checkLookups} {
 		if err := check(v); err != nil {
 			return err
 		}

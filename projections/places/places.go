@@ -19,7 +19,7 @@ import (
 )
 
 // SchemaVersion is the version of the rows.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Defaults of Options.
 const (

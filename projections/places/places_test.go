@@ -31,6 +31,7 @@ type bench struct {
 	places  *places.Places
 	objects segmentstore.Store
 	applier *projectiontest.Applier
+	brought brought
 }
 
 func newObjects(t testing.TB) *segmentstore.Directory {
@@ -53,7 +54,7 @@ func benchOver(t testing.TB, s *store.Store, objects segmentstore.Store, o place
 	o.Store, o.Decoder, o.Objects = s, d, objects
 	p, err := places.Open(context.Background(), o)
 	must(t, err)
-	return &bench{t, s, p, objects, &projectiontest.Applier{Store: s, Decoder: d, Projections: []projections.Projection{p}}}
+	return &bench{t, s, p, objects, &projectiontest.Applier{Store: s, Decoder: d, Projections: []projections.Projection{p}}, nil}
 }
 
 func (b *bench) apply(records ...event.Record) {
@@ -62,6 +63,7 @@ func (b *bench) apply(records ...event.Record) {
 		if err := b.applier.Apply(context.Background(), rec); err != nil {
 			b.t.Fatalf("apply %s: %v", rec.Position, err)
 		}
+		b.brought.note(b.t, rec)
 	}
 }
 

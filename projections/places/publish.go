@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Publish implements projections.Stateful. It creates a new View with the committed
@@ -70,7 +71,7 @@ func (p *Places) newPartitionView(part *partition) *partitionView {
 	for _, h := range part.sortedSegments() {
 		pv.infos = append(pv.infos, SegmentInfo{
 			ID: h.id, Partition: h.partition, Sequence: h.sequence, SizeBytes: h.row.SizeBytes, TextBytes: h.row.TextBytes,
-			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Erase: part.shouldErase(h), Absent: h.reader == nil,
+			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Erase: part.shouldErase(h), Absent: h.reader == nil, Origins: h.origins,
 		})
 		if h.reader == nil {
 			continue
@@ -81,9 +82,20 @@ func (p *Places) newPartitionView(part *partition) *partitionView {
 		h.views.Add(1)
 		pv.bySequence[h.sequence] = len(pv.segments)
 		pv.handles = append(pv.handles, h)
-		pv.segments = append(pv.segments, Segment{h.reader, part.tables[h.sequence]})
+		pv.segments = append(pv.segments, Segment{h.reader, part.tables[h.sequence], p.numberAll(h.origins)})
 	}
 	return pv
+}
+
+// numberAll returns the numbers of repositories.
+func (p *Places) numberAll(ids []code.RepositoryID) []uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var numbers []uint32
+	for _, id := range ids {
+		numbers = append(numbers, p.indexLocked(id))
+	}
+	return numbers
 }
 
 // swapView installs next as the view of its partition, in a View that replaces the

@@ -63,7 +63,7 @@ func (c *change) applyRevision(ctx context.Context, rec event.Record, ev *event.
 	}
 	verdict := accept.Revision(ev, since, ref.Ref, base.Ref)
 	for i := range ev.Segments {
-		if _, err := c.ensureSegment(ctx, &ev.Segments[i], verdict == accept.Take); err != nil {
+		if _, err := c.ensureSegment(ctx, &ev.Segments[i], []code.RepositoryID{ev.Repository}, verdict == accept.Take); err != nil {
 			return err
 		}
 	}

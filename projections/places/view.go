@@ -65,6 +65,9 @@ func (r *Repository) findDefault() {
 type Segment struct {
 	Reader *segment.Reader
 	Places *segment.Places
+	// Origins are the repositories that brought the documents, those without a place
+	// included, by their number in Places.Repo; nil if they are not known.
+	Origins []uint32
 }
 
 // SegmentInfo describes the live part of a segment, for the compactor.
@@ -87,6 +90,8 @@ type SegmentInfo struct {
 	Erase bool
 	// Absent segments are only known by name.
 	Absent bool
+	// Origins are the repositories that brought the documents; nil if they are not known.
+	Origins []code.RepositoryID
 }
 
 // View is a consistent, immutable snapshot of all partitions. The caller must release it.

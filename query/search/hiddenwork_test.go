@@ -68,8 +68,8 @@ func newHiddenPair(t *testing.T, seed uint64) hiddenPair {
 	return hiddenPair{build(hiddenWord), build(otherWord), func(r *code.Repository) bool { return r.ID != 3 }}
 }
 
-// TestHiddenTextCausesNoWork compares the work of searches by a caller to whom the text
-// is hidden: whatever hidden text contains, the search must do the same.
+// TestHiddenTextCausesNoWork compares the work of searches by a caller who may not see
+// some text: whatever that text contains, the search must do the same.
 func TestHiddenTextCausesNoWork(t *testing.T) {
 	seed := firstSeed(t)
 	pair := newHiddenPair(t, seed)
