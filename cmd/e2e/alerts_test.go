@@ -48,7 +48,7 @@ func scrapeServer(s *server) scrape {
 
 // metricsOf returns the metrics of a server, or an empty string if it does not answer.
 func metricsOf(s *server) string {
-	response, err := http.Get(s.url + "/metrics")
+	response, err := http.Get(s.metricsURL + "/metrics")
 	if err != nil {
 		return ""
 	}

@@ -82,6 +82,7 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	sessionOf(ts).server = s
 	ts.Setenv("URL", s.url)
+	ts.Setenv("METRICS_URL", s.metricsURL)
 	ts.Setenv("QUARRY_SERVER", s.url)
 	ts.Setenv("QUARRY_DATA", ts.MkAbs("data"))
 }
@@ -249,7 +250,7 @@ func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 3 || len(args) > 4 || neg {
-		ts.Fatalf("usage: http STATUS METHOD PATH [FILE or JSON object]")
+		ts.Fatalf("usage: http STATUS METHOD PATH-OR-URL [FILE or JSON object]")
 	}
 	var body []byte
 	if len(args) == 4 && strings.HasPrefix(args[3], "{") {
@@ -272,9 +273,13 @@ func hookCommand(ts *testscript.TestScript, neg bool, args []string) {
 	sendScriptRequest(ts, args[0], http.MethodPost, args[1], header, []byte(ts.ReadFile(args[2])))
 }
 
-// sendScriptRequest sends a request, checks the status of the response and prints it.
+// sendScriptRequest sends a request to a path of the server or to a URL, checks the status of the response and prints it.
 func sendScriptRequest(ts *testscript.TestScript, want, method, path string, header http.Header, body []byte) {
-	status, answer, err := sendRequest(method, runningServer(ts).url+path, header, body)
+	url := path
+	if !strings.Contains(path, "://") {
+		url = runningServer(ts).url + path
+	}
+	status, answer, err := sendRequest(method, url, header, body)
 	ts.Check(err)
 	_, _ = fmt.Fprintln(ts.Stdout(), answer)
 	if strconv.Itoa(status) != want {

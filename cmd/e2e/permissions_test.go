@@ -107,7 +107,7 @@ func (c *crashing) pushUntilMerged() {
 }
 
 func (c *crashing) hasMerged() bool {
-	_, text, err := sendRequest(http.MethodGet, c.server.url+"/metrics", http.Header{}, nil)
+	_, text, err := sendRequest(http.MethodGet, c.server.metricsURL+"/metrics", http.Header{}, nil)
 	return err == nil && regexp.MustCompile(`(?m)^quarry_compactor_merges_total\S* [1-9]`).MatchString(text)
 }
 

@@ -61,7 +61,7 @@ func (r *reloading) hangUp() (line map[string]any) {
 // metricValue returns the value of a metric without labels as text.
 func (r *reloading) metricValue(name string) string {
 	r.t.Helper()
-	response, err := http.Get(r.server.url + "/metrics")
+	response, err := http.Get(r.server.metricsURL + "/metrics")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestReload(t *testing.T) {
 // seriesOf returns the number of series of deliveries to a connection.
 func (r *reloading) seriesOf(connection string) int {
 	r.t.Helper()
-	response, err := http.Get(r.server.url + "/metrics")
+	response, err := http.Get(r.server.metricsURL + "/metrics")
 	if err != nil {
 		r.t.Fatal(err)
 	}

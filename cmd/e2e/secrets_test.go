@@ -238,7 +238,7 @@ func (l *leaks) searchOutputs(c *crashing, environ []string, children string) {
 	run(append([]string{"keys", "list"}, of...)...)
 	run(append([]string{"deliveries", "list"}, of...)...)
 	run("serve", "--config", c.config, "--data", c.data, "--print-config")
-	_, metrics, err := sendRequest(http.MethodGet, l.s.url+"/metrics", http.Header{}, nil)
+	_, metrics, err := sendRequest(http.MethodGet, l.s.metricsURL+"/metrics", http.Header{}, nil)
 	if err != nil {
 		l.t.Error(err)
 	}

@@ -57,11 +57,13 @@ func clientOf(address string) *http.Client {
 
 // server is a running quarry serve.
 type server struct {
-	url    string
-	data   string // its data directory
-	cmd    *exec.Cmd
-	output *buffer
-	exited chan struct{} // closed when the process has ended
+	url string
+	// metricsURL is the address of the operators' listener.
+	metricsURL string
+	data       string // its data directory
+	cmd        *exec.Cmd
+	output     *buffer
+	exited     chan struct{} // closed when the process has ended
 }
 
 // buffer collects the output of a process. It is safe for concurrent use.
@@ -142,8 +144,12 @@ func launchServer(address, dir string, environ []string, args ...string) (*serve
 func launchProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
-	s := &server{url: "http://" + address, data: data, output: new(buffer), exited: make(chan struct{})}
-	s.cmd = exec.Command(program[0], slices.Concat(program[1:], []string{"serve", "--listen", address}, args)...)
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: "http://" + address, metricsURL: "http://" + metrics, data: data, output: new(buffer), exited: make(chan struct{})}
+	s.cmd = exec.Command(program[0], slices.Concat(program[1:], []string{"serve", "--listen", address, "--metrics-listen", metrics}, args)...)
 	s.cmd.Dir, s.cmd.Env = dir, environ
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
 	if err := s.cmd.Start(); err != nil {

@@ -72,7 +72,7 @@ type serveCommand struct {
 	configFlags
 	Listen        string   `placeholder:"ADDRESS" help:"Address of the API, the web UI and the webhooks. The default is 127.0.0.1:7070."`
 	Ctags         string   `placeholder:"PATH" complete:"path" help:"Absolute path of universal-ctags, for symbols in languages that Quarry does not support itself."`
-	MetricsListen string   `placeholder:"ADDRESS" help:"Separate address for the metrics. By default they are served with the API."`
+	MetricsListen string   `placeholder:"ADDRESS" help:"Address of the operators' listener, which serves the metrics: HOST:PORT, auto, main or none. The default, auto, is a loopback address at the next port: 127.0.0.1:7071."`
 	Role          []string `placeholder:"ROLE" complete:"ingest,pipeline,query" help:"Roles of this process: ingest, pipeline, query. The default is all of them."`
 	GitRoot       []string `placeholder:"DIR" sep:"none" complete:"path" help:"Allow repositories below DIR to be read by their paths. May be repeated."`
 	PrintConfig   bool     `help:"Print the configuration in effect and exit. Secrets are hidden and may be missing."`
@@ -172,7 +172,7 @@ func runServerOnce(ctx context.Context, c *config.Config, logger *slog.Logger, r
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	logger.Info("serving", "url", s.URL(), "roles", strings.Join(c.Roles, ","), "log", c.Log.Driver, "data", c.Data, "version", build.Version)
+	logger.Info("serving", "url", s.URL(), "metrics_url", s.MetricsURL(), "roles", strings.Join(c.Roles, ","), "log", c.Log.Driver, "data", c.Data, "version", build.Version)
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}

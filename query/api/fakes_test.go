@@ -96,6 +96,7 @@ type world struct {
 	skipped      []indexing.SkippedFile
 	readyErr     error
 	asOf         string
+	missing      replay.Missing
 
 	gate  fakeGate
 	audit fakeAudit
@@ -394,7 +395,7 @@ func (w *world) serverOptions() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,
-		Replays: fakeReplays{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf },
+		Replays: fakeReplays{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf }, Missing: func() replay.Missing { return w.missing },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",

@@ -27,6 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // loadDocument returns the OpenAPI document and a router for it.
@@ -38,7 +39,7 @@ func loadDocument(t *testing.T) (*openapi3.T, routers.Router) {
 
 // TestServer runs the scripts of testdata. A command is
 //
-//	METHOD /path [header=Name:value] [fail=search|time|view|registrar|status]
+//	METHOD /path [header=Name:value] [fail=search|time|view|registrar|status] [listener=operators]
 //
 // with the body as input; it prints status, headers that are part of the
 // contract, body, and what was registered or searched. Every answer is checked against
@@ -49,7 +50,7 @@ func TestServer(t *testing.T) {
 		w := newWorld()
 		s := newServer(t, w.serverOptions())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf = nil, false, false, nil, nil, nil, nil, ""
+			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf, w.missing = nil, false, false, nil, nil, nil, nil, "", replay.Missing{}
 			out := runCommand(t, s, w, router, d)
 			if a, r := w.acquired.Load(), w.released.Load(); a != r {
 				t.Errorf("%s: %d views acquired, %d released", d.Pos, a, r)
@@ -61,6 +62,7 @@ func TestServer(t *testing.T) {
 
 func runCommand(t *testing.T, s *api.Server, w *world, router routers.Router, d *datadriven.TestData) string {
 	req := httptest.NewRequest(d.Cmd, "http://127.0.0.1:7070/", strings.NewReader(d.Input))
+	handler := s.ServeHTTP
 	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(d.CmdArgs[0].Key+argValue(d.CmdArgs[0]), "?")
 	for _, arg := range d.CmdArgs[1:] {
 		switch arg.Key {
@@ -69,11 +71,13 @@ func runCommand(t *testing.T, s *api.Server, w *world, router routers.Router, d 
 			req.Header.Set(name, v)
 		case "fail":
 			w.setFailure(arg.Vals[0])
+		case "listener":
+			handler = s.ServeReadiness
 		}
 	}
 	req.Header.Set("X-Request-Id", "test")
 	rec := httptest.NewRecorder()
-	s.ServeHTTP(rec, req)
+	handler(rec, req)
 	validateAnswer(t, d.Pos, router, req, rec)
 	return printAnswer(t, rec, w)
 }
@@ -104,6 +108,8 @@ func (w *world) setFailure(what string) {
 		w.panics = true
 	case "ready":
 		w.readyErr = errors.New("partition 2 is 1200 records behind")
+	case "missing":
+		w.missing = replay.Missing{Documents: 3, Refs: 2, Unstored: 1}
 	case "frozen":
 		w.asOf = "2026-03-04T03:06:07Z"
 	}

@@ -1215,9 +1215,11 @@ func (c *Client) GetLiveness(ctx context.Context) (*wire.Health, error) {
 
 // GetReadiness: Check readiness. It sends GET /readyz.
 //
-// Addition. Returns 503 with the reason until the server can answer requests. If documents are missing
-// because part of the data directory was lost, it returns 200 with their number; searches over the
-// other documents continue.
+// Addition. Returns 503 until the server can answer requests, and 200 from then on, even while
+// documents are missing because part of the data directory was lost: searches over the other documents
+// continue. Every caller may send this request, so the answer has the status alone. The operators'
+// listener (the setting metricsListen) serves the same path with the reason of a 503, and with the
+// other fields of Readiness.
 func (c *Client) GetReadiness(ctx context.Context) (*wire.Readiness, error) {
 	return receive[*wire.Readiness](ctx, c, request{method: "GET", path: "/readyz", reads: true})
 }

@@ -14,8 +14,8 @@ type Front struct {
 	o        Options
 	metrics  *metrics
 	origins  *http.CrossOriginProtection
-	hosts    map[string]bool // nil accepts any host
-	secure   bool            // the public URL is https
+	hosts    hostSet // nil accepts any host
+	secure   bool    // the public URL is https
 	pace     *pace.Table
 	refusals *refusalThrottle
 	streams  *pace.Streams
@@ -32,7 +32,7 @@ func New(o Options) (*Front, error) {
 	}
 	f := &Front{
 		o:        o,
-		hosts:    hostSet(o.Hosts),
+		hosts:    newHostSet(o.Hosts),
 		secure:   strings.HasPrefix(o.PublicURL, "https://"),
 		pace:     pace.New(maxCallers),
 		refusals: newRefusalThrottle(),

@@ -17,7 +17,7 @@ func (f *Front) checkHost(next http.Handler) http.Handler {
 	}
 	refuse := f.Refuse(ErrHost)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if slices.Contains(f.o.Probes, r.URL.Path) || f.isKnownHost(r.Host) {
+		if slices.Contains(f.o.Probes, r.URL.Path) || f.hosts.contains(r.Host) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -25,9 +25,29 @@ func (f *Front) checkHost(next http.Handler) http.Handler {
 	})
 }
 
-func (f *Front) isKnownHost(host string) bool {
+// HostsOnly refuses requests as a Front with these Hosts does. It is for handlers that
+// have no Front.
+func HostsOnly(hosts []string, next http.Handler) http.Handler {
+	if hosts == nil {
+		return next
+	}
+	known := newHostSet(hosts)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if known.contains(r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		writeRefusal(w, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST", ErrHost.Error())
+	})
+}
+
+// hostSet contains the names that a server accepts; nil accepts any.
+type hostSet map[string]bool
+
+// contains reports whether a request for a host is accepted.
+func (s hostSet) contains(host string) bool {
 	name := hostName(host)
-	if !strings.Contains(name, ".") || f.hosts[name] || strings.HasSuffix(name, ".localhost") {
+	if !strings.Contains(name, ".") || s[name] || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
 	_, err := netip.ParseAddr(name)
@@ -42,12 +62,12 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// hostSet returns the set of names, or nil if there are none.
-func hostSet(hosts []string) map[string]bool {
+// newHostSet returns the set of names, or nil if there are none.
+func newHostSet(hosts []string) hostSet {
 	if hosts == nil {
 		return nil
 	}
-	set := make(map[string]bool, len(hosts))
+	set := make(hostSet, len(hosts))
 	for _, h := range hosts {
 		set[hostName(h)] = true
 	}

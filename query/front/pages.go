@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
@@ -110,6 +111,12 @@ func (f *Front) OwnersOnly(label string, action audit.Action, next http.Handler)
 // OperatorOnly admits requests that carry the token of the data directory. It is for
 // processes that have no accounts, and therefore no Front.
 func OperatorOnly(token string, next http.Handler) http.Handler {
+	return TokenOnly(token, "this process has no accounts; send the token from its data directory", next)
+}
+
+// TokenOnly admits requests that carry a token as Authorization: Bearer TOKEN. Others are
+// answered with advice.
+func TokenOnly(token, advice string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte("Bearer " + token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := sha256.Sum256([]byte(r.Header.Get("Authorization")))
@@ -117,11 +124,15 @@ func OperatorOnly(token string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		h := w.Header()
-		h.Set("Content-Type", "application/json")
-		h.Set("WWW-Authenticate", `Bearer realm="quarry"`)
-		w.WriteHeader(http.StatusUnauthorized)
-		// Ignore the error: the client may have disconnected.
-		_, _ = w.Write([]byte(`{"statusCode":401,"errorCode":"NOT_AUTHENTICATED","message":"not authenticated: this process has no accounts; send the token from its data directory"}` + "\n"))
+		w.Header().Set("WWW-Authenticate", `Bearer realm="quarry"`)
+		writeRefusal(w, http.StatusUnauthorized, "NOT_AUTHENTICATED", "not authenticated: "+advice)
 	})
+}
+
+// writeRefusal writes an error object of the API.
+func writeRefusal(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// Ignore the error: the client may have disconnected.
+	_, _ = fmt.Fprintf(w, `{"statusCode":%d,"errorCode":%q,"message":%q}`+"\n", status, code, message)
 }

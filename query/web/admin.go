@@ -18,6 +18,7 @@ const failedShown = 5
 // adminOverview is the data of the overview of the administration pages.
 type adminOverview struct {
 	Readiness    *wire.Readiness
+	NotReady     string // the reason; empty if the server is ready
 	Version      string
 	Repositories int
 	DeadLetters  int
@@ -102,8 +103,10 @@ func (s *Server) adminPage(w http.ResponseWriter, v *pageRequest) error {
 	ctx := v.r.Context()
 	api, o := s.operationsOf(v), &adminOverview{Version: s.o.Version}
 	var err error
-	if o.Readiness, err = api.GetReadiness(ctx); err != nil && !isMissing(err) {
-		return operationError(v, err)
+	if s.o.Readiness != nil {
+		if o.Readiness, err = s.o.Readiness(ctx); err != nil {
+			o.NotReady = err.Error()
+		}
 	}
 	repositories, err := api.ListRepositories(ctx, client.ListRepositoriesParams{PerPage: 1})
 	if err != nil {

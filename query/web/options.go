@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Bounds of what pages accept.
@@ -61,6 +62,9 @@ type Options struct {
 	// API handles the operations for pages about repositories and administration; nil
 	// disables these pages.
 	API http.Handler
+	// Readiness returns the details of readiness for the administration page, or an error
+	// with the reason why the server is not ready; nil shows none.
+	Readiness func(ctx context.Context) (*wire.Readiness, error)
 	// Gatherer provides the figures of the administration page; nil shows none.
 	Gatherer Gatherer
 	// Outline extracts tokens and symbols; nil shows code without colors.

@@ -8,8 +8,9 @@ import (
 // Default.
 type Config struct {
 	Data          string       `yaml:"data" doc:"Directory for all data. Only one process can use it at a time."`
-	Listen        string       `yaml:"listen" doc:"Listen address of the API, the webhooks and, unless metricsListen is set, the metrics."`
-	MetricsListen string       `yaml:"metricsListen" doc:"Separate listen address for GET /metrics. Empty: metrics are served with the API."`
+	Listen        string       `yaml:"listen" doc:"Listen address of the API, the web UI and the webhooks: the main listener."`
+	MetricsListen string       `yaml:"metricsListen" doc:"Listen address of GET /metrics, the details of GET /readyz and pprof: the operators' listener. auto: a loopback address, at the port after that of listen; 127.0.0.1:7071 by default. main: metrics and pprof are served on the main listener. none: they are not served."`
+	MetricsToken  Secret       `yaml:"metricsToken" doc:"Token that requests to the operators' listener must send as Authorization: Bearer TOKEN; at least 16 bytes. Empty: none is needed."`
 	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links. Empty: http:// and the listen address."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
 	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
@@ -204,19 +205,20 @@ type Runtime struct {
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: runtime.memoryBytes minus the caches."`
 	GCPercent        int      `yaml:"gcPercent" doc:"Garbage collection target percentage, as in GOGC, which overrides it. At most 60 while large segments are built. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM until the process exits."`
-	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the metrics listener. Enable it only if untrusted clients cannot reach that listener."`
+	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ where metrics are served. Enable it only if untrusted clients cannot reach that listener, or set metricsToken."`
 }
 
 // Default returns the settings of a server for one team on one machine. FitMemory derives
 // the values that are 0 from the memory and the number of processors.
 func Default() Config {
 	return Config{
-		Data:    "quarry-data",
-		Listen:  "127.0.0.1:7070",
-		Roles:   []string{RoleIngest, RolePipeline, RoleQuery},
-		Logging: Logging{Level: "info", Format: "text"},
-		Log:     Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
-		Storage: Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
+		Data:          "quarry-data",
+		Listen:        "127.0.0.1:7070",
+		MetricsListen: MetricsAuto,
+		Roles:         []string{RoleIngest, RolePipeline, RoleQuery},
+		Logging:       Logging{Level: "info", Format: "text"},
+		Log:           Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
+		Storage:       Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			DeniedNetworks:   metadataNetworks(),

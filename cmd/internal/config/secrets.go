@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 )
 
-// minSecretBytes is the minimum length of access.secret.
-const minSecretBytes = 32
+// minSecretBytes are the minimum lengths of secrets that must not be guessed.
+var minSecretBytes = map[string]int{"access.secret": 32, "metricsToken": 16}
 
 // NamedSecret is a secret and the key of its setting.
 type NamedSecret struct {
@@ -23,6 +23,7 @@ func (c *Config) Secrets() []NamedSecret {
 			out = append(out, NamedSecret{path, s})
 		}
 	}
+	add("metricsToken", c.MetricsToken)
 	if c.Log.Kafka.SASL.Mechanism != "" {
 		add("log.kafka.sasl.password", c.Log.Kafka.SASL.Password)
 	}
@@ -49,8 +50,8 @@ func (c *Config) Secrets() []NamedSecret {
 // secret.
 func CheckSecret(s NamedSecret) error {
 	value, err := s.Value()
-	if err == nil && s.Path == "access.secret" && len(value) < minSecretBytes {
-		err = fmt.Errorf("%d bytes: want at least %d", len(value), minSecretBytes)
+	if least := minSecretBytes[s.Path]; err == nil && len(value) < least {
+		err = fmt.Errorf("%d bytes: want at least %d", len(value), least)
 	}
 	return err
 }

@@ -145,11 +145,15 @@ func (c *Config) validateNumbers(report reporter) {
 
 func (c *Config) validateAddresses(report reporter) {
 	for _, a := range []struct{ path, address string }{{"listen", c.Listen}, {"metricsListen", c.MetricsListen}} {
-		if a.path == "metricsListen" && a.address == "" {
+		if a.path == "metricsListen" && isMetricsWord(a.address) {
 			continue
 		}
 		if _, _, err := net.SplitHostPort(a.address); err != nil {
-			report(a.path, "%q is no address: want host:port, such as 127.0.0.1:7070", a.address)
+			words := ""
+			if a.path == "metricsListen" {
+				words = ", or " + metricsWords
+			}
+			report(a.path, "%q is no address: want host:port, such as 127.0.0.1:7070%s", a.address, words)
 		}
 	}
 	if c.PublicURL != "" {

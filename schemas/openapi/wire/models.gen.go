@@ -1905,7 +1905,9 @@ type Range struct {
 // Readiness defines model for Readiness.
 type Readiness struct {
 	Status ReadinessStatus `json:"status"`
-	AsOf   string          `json:"asOf,omitempty,omitzero"`
+
+	// AsOf On the operators' listener, while answers show a moment of the past: that moment.
+	AsOf string `json:"asOf,omitempty,omitzero"`
 
 	// MissingDocuments Number of documents that searches do not find because segments were lost. They are re-indexed automatically.
 	MissingDocuments int `json:"missingDocuments,omitempty,omitzero"`

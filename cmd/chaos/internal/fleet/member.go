@@ -44,7 +44,7 @@ type Member struct {
 	from   int64         // offset of its output in the log file
 	mu     struct {
 		sync.Mutex
-		url string
+		url, metricsURL string
 	}
 }
 
@@ -53,6 +53,14 @@ func (m *Member) URL() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.url
+}
+
+// MetricsURL returns the address of the operators' listener, which changes with each
+// start.
+func (m *Member) MetricsURL() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.metricsURL
 }
 
 // Running reports whether the process is running.
@@ -70,7 +78,7 @@ func (m *Member) Running() bool {
 
 // SaveHeap writes a heap profile of the process next to its log, as NAME.heap.
 func (m *Member) SaveHeap(ctx context.Context) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/debug/pprof/heap", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.MetricsURL()+"/debug/pprof/heap", nil)
 	if err != nil {
 		return err
 	}
@@ -104,6 +112,10 @@ func (m *Member) Launch() error {
 	if err != nil {
 		return err
 	}
+	metrics, err := freeAddress()
+	if err != nil {
+		return err
+	}
 	output, err := os.OpenFile(m.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -112,7 +124,7 @@ func (m *Member) Launch() error {
 	if m.from, err = output.Seek(0, 2); err != nil {
 		return err
 	}
-	args := m.commandArguments("serve", "--listen", address)
+	args := m.commandArguments("serve", "--listen", address, "--metrics-listen", metrics)
 	if m.Role != "" {
 		args = append(args, "--role", m.Role)
 	}
@@ -133,7 +145,7 @@ func (m *Member) Launch() error {
 	}()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mu.url = "http://" + address
+	m.mu.url, m.mu.metricsURL = "http://"+address, "http://"+metrics
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (r *chaosRun) checkHealth(ctx context.Context) error {
 		return err
 	}
 	for _, m := range r.fleet.Members {
-		figures, err := metricsOf(ctx, m.URL())
+		figures, err := metricsOf(ctx, m.MetricsURL())
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (r *chaosRun) awaitSegments(ctx context.Context) error {
 	const began, unstored = "quarry_projections_store_check_timestamp_seconds", "quarry_projections_unstored_documents"
 	lost := float64(r.segmentsLost.UnixNano()) / 1e9
 	for {
-		figures, err := metricsOf(ctx, r.fleet.Query().URL())
+		figures, err := metricsOf(ctx, r.fleet.Query().MetricsURL())
 		if err == nil && figures[began] > lost && figures[unstored] == 0 {
 			r.segmentsLost = time.Time{}
 			return nil

@@ -130,7 +130,11 @@ func TestChecks(t *testing.T) {
 		{"addresses", Warning, "publicUrl is not set", func(in *installation) { in.Config.Listen = "0.0.0.0:7070" }},
 		{"addresses", Warning, "unencrypted", func(in *installation) { in.Config.PublicURL = "http://code.example" }},
 		{"addresses", Warning, "cannot see clients", func(in *installation) { in.Config.PublicURL = "https://code.example" }},
-		{"addresses", Warning, "/metrics", func(in *installation) { in.Config.Listen, in.Config.PublicURL = "0.0.0.0:7070", "https://code.example" }},
+		{"addresses", Warning, "anyone who can reach the server can read /metrics: metricsListen is main", func(in *installation) { in.Config.MetricsListen = "main" }},
+		{"addresses", Warning, "anyone who can reach 0.0.0.0:7071 can read /metrics and /debug/pprof/", func(in *installation) {
+			in.Config.MetricsListen, in.Config.Runtime.Pprof = "0.0.0.0:7071", true
+		}},
+		{"secrets", Problem, "metricsToken (hidden): 5 bytes: want at least 16", func(in *installation) { in.Config.MetricsToken = config.NewSecret("short") }},
 		{"addresses", Problem, "single sign-on", func(in *installation) {
 			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}
 		}},
@@ -300,5 +304,19 @@ func TestProbes(t *testing.T) {
 	}
 	if h, err := p.Holder(dir); err != nil || h.Held {
 		t.Errorf("after the lock: %+v, %v", h, err)
+	}
+}
+
+// TestMetricsThatFewCanRead checks that doctor does not warn of metrics that need a token
+// or that only this machine can reach.
+func TestMetricsThatFewCanRead(t *testing.T) {
+	for listen, token := range map[string]string{"auto": "", "none": "", "127.0.0.1:9000": "", "localhost:9000": "", "main": "of-prometheus-0123456789", "0.0.0.0:7071": "of-prometheus-0123456789"} {
+		in := newInstallation(t)
+		in.Config.MetricsListen, in.Config.MetricsToken = listen, config.NewSecret(token)
+		for _, f := range in.runChecks() {
+			if f.Check == "addresses" && f.Status != OK {
+				t.Errorf("metricsListen %s: %+v", listen, f)
+			}
+		}
 	}
 }

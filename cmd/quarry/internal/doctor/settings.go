@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"net"
 	"net/url"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
@@ -55,10 +54,23 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
 		r.addProblem("set publicUrl to the address that the provider redirects users to", "single sign-on does not work without publicUrl")
 	}
-	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !network.IsLoopback(host) && c.Runtime.Pprof {
-		r.addWarning("set metricsListen to an address that only Prometheus can reach", "anyone who can reach the server can read /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
-	}
+	checkMetricsAddress(c, r)
 	if len(r.findings) == 0 {
 		r.addOK("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])
+	}
+}
+
+// checkMetricsAddress checks who can read the metrics. Counters reveal what callers may
+// not read, such as how many files a search of others loads.
+func checkMetricsAddress(c *config.Config, r *report) {
+	if !c.MetricsToken.IsZero() {
+		return
+	}
+	what := "/metrics" + map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof]
+	switch {
+	case c.MetricsListen == config.MetricsMain:
+		r.addWarning("set metricsListen to auto or to an address that only Prometheus can reach, or set metricsToken", "anyone who can reach the server can read %s: metricsListen is %s", what, c.MetricsListen)
+	case !c.MetricsLoopback():
+		r.addWarning("set metricsToken", "anyone who can reach %s can read %s", c.MetricsListen, what)
 	}
 }

@@ -34,16 +34,16 @@ func TestCtags(t *testing.T) {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, r.isApplied)
-	for _, c := range []struct{ address, says string }{
-		{"/search?q=sym:trombone+kind:function", "horn.tcl"},
-		{"/search?q=tuba", "many.tcl"},
-		{fmt.Sprintf("/api/repos/%d/skipped", r.RepoID), `{"path":"many.tcl","ref":"refs/heads/main","reason":"symbols_limit","symbols":"partial"`},
-		{"/metrics", `quarry_ctags_files_total{result="complete"} 1`},
-		{"/metrics", `quarry_ctags_files_total{result="limit"} 1`},
-		{"/metrics", `quarry_ctags_restarts_total{reason="limit"} 1`},
+	for _, c := range []struct{ url, says string }{
+		{s.URL() + "/search?q=sym:trombone+kind:function", "horn.tcl"},
+		{s.URL() + "/search?q=tuba", "many.tcl"},
+		{fmt.Sprintf("%s/api/repos/%d/skipped", s.URL(), r.RepoID), `{"path":"many.tcl","ref":"refs/heads/main","reason":"symbols_limit","symbols":"partial"`},
+		{s.MetricsURL() + "/metrics", `quarry_ctags_files_total{result="complete"} 1`},
+		{s.MetricsURL() + "/metrics", `quarry_ctags_files_total{result="limit"} 1`},
+		{s.MetricsURL() + "/metrics", `quarry_ctags_restarts_total{reason="limit"} 1`},
 	} {
-		if status, text := getURL(t, s.URL()+c.address); status != http.StatusOK || !strings.Contains(text, c.says) {
-			t.Errorf("%s: %d, want %q:\n%.1500s", c.address, status, c.says, text)
+		if status, text := getURL(t, c.url); status != http.StatusOK || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %d, want %q:\n%.1500s", c.url, status, c.says, text)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestLoopbackAccess(t *testing.T) {
 		{"GET", "/api/deadletters", 401, 200},
 		{"GET", "/api/ee/users", 401, 200},
 		{"GET", "/admin/events", 401, 200},
-		{"GET", "/metrics", 200, 200},
+		{"GET", "/metrics", 404, 404},
 	} {
 		if status, body := requestStatus(t, c.method, s.URL()+c.path, ""); status != c.nobody {
 			t.Errorf("anonymous %s %s: %d %.200s, want %d", c.method, c.path, status, body, c.nobody)

@@ -102,10 +102,10 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		{http.MethodGet, "/api/source?repo=pack-link&path=secret.txt", ""},
 		{http.MethodGet, "/api/source?repo=pack-link&path=secret.txt&ref=" + string(hidden), ""},
 		{http.MethodGet, "/api/commits?repo=pack-link", ""},
-		{http.MethodGet, "/metrics", ""},
 	} {
 		answers.WriteString(askAnonymously(t, request.method, s.URL()+request.path, request.body))
 	}
+	answers.WriteString(askAnonymously(t, http.MethodGet, s.MetricsURL()+"/metrics", ""))
 	for _, p := range plants { // removal is not blocked either
 		if _, err := s.registrar.Remove(t.Context(), code.NewRepositoryID("test", p.name), "test"); err != nil {
 			t.Error(err)

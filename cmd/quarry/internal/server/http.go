@@ -2,33 +2,44 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
 
 // listeners are bound before anything slow is opened, so that a port in use is reported
 // immediately.
 type listeners struct {
-	main    net.Listener
-	metrics net.Listener // nil if metrics are served on main
+	main net.Listener
+	// metrics is the operators' listener, or nil if there is none.
+	metrics net.Listener
 }
 
-func bindListeners(main, metrics string) (*listeners, error) {
-	l, err := net.Listen("tcp", main)
+// bindListeners binds the addresses of the settings. An address of the operators'
+// listener that the operator has not chosen may be in use, for example by a second server
+// on the machine: then the server works without that listener.
+func bindListeners(c *config.Config, logger *slog.Logger) (*listeners, error) {
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address with --listen", err)
 	}
 	out := &listeners{main: l}
-	if metrics == "" {
+	address, derived := c.MetricsAddress(l.Addr().(*net.TCPAddr).Port)
+	if address == "" {
 		return out, nil
 	}
-	if out.metrics, err = net.Listen("tcp", metrics); err != nil {
+	out.metrics, err = net.Listen("tcp", address)
+	switch {
+	case err == nil:
+	case derived:
+		out.metrics = nil // not a typed nil
+		logger.Warn("metrics are not served: their address cannot be used; choose another one with metricsListen, or set it to none", "address", address, "error", err)
+	default:
 		_ = l.Close() // it has served nothing
-		return nil, fmt.Errorf("%w; choose another address with --metrics-listen", err)
+		return nil, fmt.Errorf("%w; choose another address with metricsListen (--metrics-listen)", err)
 	}
 	return out, nil
 }
@@ -42,27 +53,23 @@ func (l *listeners) Close() error {
 	return nil
 }
 
-// newHandlers returns the handlers of the main listener and of the metrics listener.
-// metrics is nil if there is no such listener.
-func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
+// newHandlers returns the handlers of the main listener and of the operators' listener.
+// operators is nil if there is no such listener.
+func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 	events, err := s.newEventsHandler()
 	if err != nil {
 		return nil, nil, err
 	}
-	mux, own := http.NewServeMux(), (*http.ServeMux)(nil)
-	inspection := mux
-	if s.listeners.metrics != nil {
-		own = http.NewServeMux()
-		inspection = own
-		metrics = own
+	mux := http.NewServeMux()
+	if s.o.Config.MetricsListen == config.MetricsMain {
+		if err := s.mountMetrics(mux); err != nil {
+			return nil, nil, err
+		}
 	}
-	inspection.Handle("GET /metrics", boot.MetricsHandler(s.o.Gatherer, s.o.Logger))
-	if s.o.Config.Runtime.Pprof {
-		inspection.HandleFunc("/debug/pprof/", pprof.Index)
-		inspection.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		inspection.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		inspection.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		inspection.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	if s.listeners.metrics != nil {
+		if operators, err = s.newOperatorsHandler(); err != nil {
+			return nil, nil, err
+		}
 	}
 	mux.Handle("GET /admin/events", events)
 	if s.receiver != nil {
@@ -74,7 +81,7 @@ func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
 		mux.HandleFunc("GET /healthz", serveAlive)
 		mux.HandleFunc("GET /readyz", serveAlive)
 	}
-	return s.withClientAddresses(mux), metrics, nil
+	return s.withClientAddresses(mux), operators, nil
 }
 
 // serveAlive answers health checks in a process without the query role. Such a process is

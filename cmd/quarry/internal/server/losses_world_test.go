@@ -184,7 +184,7 @@ func (w *lossWorld) verifyAll() string {
 			return "verify says " + line
 		}
 	}
-	if status, body := getURL(w.t, w.s.URL()+"/readyz"); status != http.StatusOK || strings.Contains(body, "missing") || strings.Contains(body, "unstored") {
+	if status, body := getURL(w.t, w.s.MetricsURL()+"/readyz"); status != http.StatusOK || strings.Contains(body, "missing") || strings.Contains(body, "unstored") {
 		return fmt.Sprintf("GET /readyz: %d %s", status, body)
 	}
 	return ""

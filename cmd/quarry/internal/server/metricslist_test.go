@@ -114,8 +114,8 @@ func labelsOf(variable string, f *dto.MetricFamily) []string {
 
 const metricsHead = `# Metrics
 
-` + "`GET /metrics`" + ` serves these in the text format of Prometheus, on the listener of
-the API or, with ` + "`metricsListen`" + `, on a separate one. Labels are bounded: none is a
+` + "`GET /metrics`" + ` on the [operators' listener](operations.md#operators-listener), by
+default 127.0.0.1:7071, serves these in the text format of Prometheus. Labels are bounded: none is a
 repository, a path or a query. The metrics of the Go runtime (` + "`go_`" + `) and of the
 process (` + "`process_`" + `) come with them. With ` + "`log.driver: kafka`" + ` those of
 ` + "`quarry_kafkalog`" + ` take the place of ` + "`quarry_embeddedlog`" + `.

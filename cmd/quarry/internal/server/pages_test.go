@@ -94,7 +94,7 @@ func TestPagesAndAPIShareAListener(t *testing.T) {
 	for _, path := range []string{"/?x=" + strings.Repeat("y", 10), "/setup?token=qo_x", "/nothing/at/all"} {
 		v.requestPage(path, page, nil)
 	}
-	if _, metrics := getURL(t, s.URL()+"/metrics"); strings.Contains(metrics, `route="/nothing`) || !strings.Contains(metrics, `route="/settings/members"`) {
+	if _, metrics := getURL(t, s.MetricsURL()+"/metrics"); strings.Contains(metrics, `route="/nothing`) || !strings.Contains(metrics, `route="/settings/members"`) {
 		t.Error("the metrics of pages are not by page")
 	}
 }

@@ -76,7 +76,7 @@ func segmentsDeleted(t *testing.T, s *Server) (deleted, merges int) {
 			there[id.String()] = true
 		}
 	}
-	_, text := getURL(t, s.URL()+"/metrics")
+	_, text := getURL(t, s.MetricsURL()+"/metrics")
 	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "quarry_places_excised_total ") {
 			_, err := fmt.Sscan(strings.Fields(line)[1], &deleted)
@@ -138,10 +138,13 @@ func TestSearchOfThePast(t *testing.T) {
 			t.Errorf("moment %d: %d documents are missing", n, r.MissingDocuments)
 		}
 		m.compareAnswers(t, s, fmt.Sprint("moment ", n))
-		if status, body := getURL(t, s.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"asOf"`) {
+		if status, body := getURL(t, s.MetricsURL()+"/readyz"); status != 200 || !strings.Contains(body, `"asOf"`) {
 			t.Errorf("readyz of the past: %d %s", status, body)
 		}
-		if _, body := getURL(t, s.URL()+"/metrics"); !strings.Contains(body, "quarry_projections_frozen 1") {
+		if status, body := getURL(t, s.URL()+"/readyz"); status != 200 || strings.TrimSpace(body) != `{"status":"ok"}` {
+			t.Errorf("readyz of the past on the main listener: %d %s, want the status alone", status, body)
+		}
+		if _, body := getURL(t, s.MetricsURL()+"/metrics"); !strings.Contains(body, "quarry_projections_frozen 1") {
 			t.Error("no metric says that the version shows the past")
 		}
 	}

@@ -34,7 +34,7 @@ func TestReconciliationIndexesPushWithoutWebhook(t *testing.T) {
 // metricValue returns the value of one line of /metrics, or 0 if there is none.
 func metricValue(t *testing.T, s *Server, name string) int {
 	t.Helper()
-	_, text := getURL(t, s.URL()+"/metrics")
+	_, text := getURL(t, s.MetricsURL()+"/metrics")
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\d+)$`).FindStringSubmatch(text)
 	if m == nil {
 		return 0

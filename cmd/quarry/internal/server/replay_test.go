@@ -135,7 +135,7 @@ func TestReplayOfARunningServer(t *testing.T) {
 			t.Fatalf("%s %s: live %s, previous %+v: %v", c.path, c.body, s.liveVersionName(), known.Previous, err)
 		}
 		waitUntil(t, func() bool { return len(mustAsk(t, s, "kazoo")) == n+2 })
-		if status, body := getURL(t, s.URL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
+		if status, body := getURL(t, s.MetricsURL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
 			t.Fatalf("metrics after a switch: %d\n%s", status, body)
 		}
 		left, err := filepath.Glob(filepath.Join(s.o.Config.ProjectionsDir(), "projections-*"))
@@ -150,7 +150,7 @@ func TestReplayOfARunningServer(t *testing.T) {
 	}
 	stop()
 	searching.Wait()
-	if status, body := getURL(t, s.URL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
+	if status, body := getURL(t, s.MetricsURL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
 		t.Errorf("readyz: %d %s", status, body)
 	}
 }

@@ -198,7 +198,7 @@ func (s *Server) openDirectory(context.Context) error {
 }
 
 func (s *Server) openListeners(context.Context) (err error) {
-	if s.listeners, err = bindListeners(s.o.Config.Listen, s.o.Config.MetricsListen); err != nil {
+	if s.listeners, err = bindListeners(s.o.Config, s.o.Logger); err != nil {
 		return err
 	}
 	s.addCloser(s.listeners)
@@ -314,12 +314,12 @@ func (s *Server) Run(ctx context.Context) error {
 		s.pipeline.addActors(group)
 	}
 	group.Add("scrub", repair.NewScrubber(s.scrubOptions()).Run)
-	main, metrics, err := s.newHandlers()
+	main, operators, err := s.newHandlers()
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	if metrics != nil {
-		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, metrics, s.o.Logger).Run)
+	if operators != nil {
+		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, operators, s.o.Logger).Run)
 	}
 	if s.receiver != nil {
 		group.Add("backlog", s.backlog.Run)

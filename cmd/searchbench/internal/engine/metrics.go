@@ -14,7 +14,7 @@ import (
 // Metrics returns the samples of a server, by name with labels, and the sum of each
 // name's samples by name alone.
 func (s *QuarryServer) Metrics(ctx context.Context) (map[string]float64, error) {
-	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/metrics", http.Header{}, nil)
+	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.metricsURL+"/metrics", http.Header{}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -51,9 +51,11 @@ type QuarryServer struct {
 	*proc.Process
 	quarry *Quarry
 	url    string
-	data   string // its data directory
-	secret []byte
-	client *http.Client
+	// metricsURL is the address of its metrics.
+	metricsURL string
+	data       string // its data directory
+	secret     []byte
+	client     *http.Client
 }
 
 var _ Searcher = (*QuarryServer)(nil)
@@ -94,6 +96,10 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err
@@ -102,7 +108,7 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	if err := writeQuarryConfig(config, roots, secret); err != nil {
 		return nil, err
 	}
-	args := []string{"serve", "--config", config, "--data", data, "--listen", address}
+	args := []string{"serve", "--config", config, "--data", data, "--listen", address, "--metrics-listen", metrics}
 	for _, s := range q.Settings {
 		args = append(args, "--set", s)
 	}
@@ -110,7 +116,7 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, data: data, secret: secret, client: operatorOf(data)}, nil
+	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, metricsURL: "http://" + metrics, data: data, secret: secret, client: operatorOf(data)}, nil
 }
 
 // ConnectQuarry returns a running server that someone else started. It can only be
