@@ -111,11 +111,13 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	}
 	switch e := ev.(type) {
 	case *event.RepositoryRegistered:
-		return c.applyRegistered(b, rec.Position, e.Repository, e.At)
+		return c.applyRegistered(b, rec.Position, e)
 	case *event.RepositoryChanged:
 		return c.applyChanged(b, rec.Position, e)
 	case *event.RepositoryRemoved:
 		return c.removeRepository(b, rec.Position, e.Repository)
+	case *event.Push:
+		return c.applyPush(b, rec.Position, e)
 	case *event.RevisionIndexed:
 		return c.applyIndexed(b, rec.Position, e)
 	case *event.ScipUploaded:
@@ -132,13 +134,13 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	return nil
 }
 
-func (c *Catalog) applyRegistered(b *store.Batch, at event.Position, next code.Repository, when time.Time) error {
-	row := repositoryRow{Since: at, RegisteredAt: when}
-	found, err := readRow(b, repositoryKey(next.ID), &row)
-	if err != nil || found && c.refuseCollision(row.Repository, next) {
+func (c *Catalog) applyRegistered(b *store.Batch, at event.Position, ev *event.RepositoryRegistered) error {
+	row := repositoryRow{Since: at, RegisteredAt: ev.At}
+	found, err := readRow(b, repositoryKey(ev.Repository.ID), &row)
+	if err != nil || found && c.refuseCollision(row.Repository, ev.Repository) {
 		return err
 	}
-	row.Repository, row.ChangedAt = accept.Merge(row.Repository, next), when
+	row.describe(at, ev.Repository, ev.PrivateMark, ev.At)
 	return c.write(b, at, &row)
 }
 
@@ -147,7 +149,30 @@ func (c *Catalog) applyChanged(b *store.Batch, at event.Position, ev *event.Repo
 		if c.refuseCollision(row.Repository, ev.Repository) {
 			return false
 		}
-		row.Repository, row.ChangedAt = accept.Merge(row.Repository, ev.Repository), ev.At
+		row.describe(at, ev.Repository, ev.PrivateMark, ev.At)
+		return true
+	})
+}
+
+// describe replaces the description of the repository with that of an event.
+func (row *repositoryRow) describe(at event.Position, next code.Repository, seen *event.Offset, when time.Time) {
+	next, row.PrivateMark = accept.Visibility(row.Repository, accept.Merge(row.Repository, next), row.PrivateMark, seen, at)
+	row.Repository, row.ChangedAt = next, when
+}
+
+// applyPush makes the repository private if the delivery of the push said so.
+func (c *Catalog) applyPush(b *store.Batch, at event.Position, ev *event.Push) error {
+	if !ev.Private {
+		return nil
+	}
+	return c.updateRow(b, at, ev.Repository, func(row *repositoryRow) bool {
+		if !accept.Push(ev, row.Repository) {
+			return false
+		}
+		if !row.Repository.Private {
+			row.Repository.Private, row.ChangedAt = true, ev.ReceivedAt
+		}
+		row.PrivateMark = at.Offset + 1
 		return true
 	})
 }

@@ -20,15 +20,23 @@
 //  1. Rows depend only on records. Times come from the events, never from the clock:
 //     IndexedAt is RevisionIndexed.IndexedAt of the last applied event, PushedAt the
 //     newest commit time of the existing refs.
+//
 //  2. An ID names one repository: an event of another identity with the same ID
 //     is refused and counted, and changes no row.
+//
 //  3. A Snapshot is immutable. Callers must not modify its slices.
+//
 //  4. A removed repository leaves no rows.
+//
 //  5. A repository has the newest precise indexes of each path and tool, as many as the
 //     last event for these requests. After an erasure it has none, because their texts
 //     may quote any file.
+//
 //  6. Events are applied by the rules of projections/internal/accept, so that
 //     catalog and places always agree.
+//
+//  7. A description that was read before the last event that said "private" does not make
+//     the repository public (accept.Visibility), whatever the order of the appends.
 //
 // # Concurrency
 //

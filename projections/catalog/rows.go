@@ -26,6 +26,9 @@ type repositoryRow struct {
 	IndexedAt    time.Time      `json:"indexedAt,omitzero"`
 	PushedAt     time.Time      `json:"pushedAt,omitzero"`
 	Refs         int            `json:"refs"`
+	// PrivateMark is 1 + the offset of the last event that said that the repository is
+	// private, or 0.
+	PrivateMark event.Offset `json:"privateMark,omitempty"`
 	// ScipUploads are ordered newest first.
 	ScipUploads []ScipUpload     `json:"scipUploads,omitempty"`
 	Submodules  []code.Submodule `json:"submodules,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Repository is a registered repository.
@@ -28,6 +29,9 @@ type Repository struct {
 	// Pins are the commits to index for submodules of other repositories; at most
 	// event.MaxPins. Those to which a selected branch or tag leads are indexed as refs.
 	Pins []code.CommitID
+	// PrivateMark is 1 + the offset of the last event that said that the repository is
+	// private, or 0; see event.RepositoryChanged.
+	PrivateMark event.Offset
 }
 
 // Ref is an indexed ref.
@@ -44,7 +48,7 @@ func (row *repositoryRow) toRepository() *Repository {
 	return &Repository{
 		Repository: row.Repository, RegisteredAt: row.RegisteredAt, ChangedAt: row.ChangedAt,
 		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs, ScipUploads: row.ScipUploads,
-		ListedSubmodules: row.Submodules, Pins: row.Pins,
+		ListedSubmodules: row.Submodules, Pins: row.Pins, PrivateMark: row.PrivateMark,
 	}
 }
 

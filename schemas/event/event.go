@@ -71,20 +71,30 @@ type Push struct {
 	ReceivedAt time.Time `json:"receivedAt"`
 	HostTime   time.Time `json:"hostTime,omitzero"`
 	Pusher     string    `json:"pusher,omitempty"`
+	// Private means that the delivery says that the repository is private. It makes a
+	// public repository of this connection private, and of no connection, at once.
+	Private bool `json:"private,omitempty"`
 }
 
 // RepositoryRegistered registers a repository, or registers it again with other values.
 // It triggers the first import.
 type RepositoryRegistered struct {
 	Repository code.Repository `json:"repository"`
-	At         time.Time       `json:"at"`
+	// PrivateMark is as in RepositoryChanged.
+	PrivateMark *Offset   `json:"privateMark,omitempty"`
+	At          time.Time `json:"at"`
 }
 
 // RepositoryChanged replaces the description of a registered repository after a rename, a
 // change of the default branch, or archiving. It carries the complete new state.
 type RepositoryChanged struct {
 	Repository code.Repository `json:"repository"`
-	At         time.Time       `json:"at"`
+	// PrivateMark is the private mark of the repository that the writer saw before it read
+	// the description: 1 + the offset of the last event that said that the repository is
+	// private, or 0. If the mark has changed since, the event leaves a private repository
+	// private, because the description may be older. Nil means that it may not be.
+	PrivateMark *Offset   `json:"privateMark,omitempty"`
+	At          time.Time `json:"at"`
 }
 
 // RepositoryRemoved removes a repository and everything indexed from it.

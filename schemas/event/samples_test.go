@@ -45,15 +45,16 @@ func fullRepository() code.Repository {
 func fullEvents() []Event {
 	segment := SegmentRef{ID: "00112233445566778899aabbccddeeff", SizeBytes: 4096, TextBytes: 9000, Documents: 3}
 	blob, _ := code.ParseBlobID(string(commitB))
+	mark := Offset(18)
 	events := []Event{
 		&Push{
 			Repository: 3141592653589793, Ref: "refs/heads/main", Before: commitA, After: commitB,
 			Action: ActionUpdated, Forced: "false", Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
 			BodySHA256: strings.Repeat("0f", 32), ReceivedAt: parseTime("2026-11-21T10:00:00.123456789Z"),
-			HostTime: parseTime("2026-11-21T09:59:59Z"), Pusher: "zoë <zoe@example.com>",
+			HostTime: parseTime("2026-11-21T09:59:59Z"), Pusher: "zoë <zoe@example.com>", Private: true,
 		},
-		&RepositoryRegistered{Repository: fullRepository(), At: parseTime("2026-11-21T10:00:00Z")},
-		&RepositoryChanged{Repository: fullRepository(), At: parseTime("2026-11-21T10:00:00Z")},
+		&RepositoryRegistered{Repository: fullRepository(), PrivateMark: &mark, At: parseTime("2026-11-21T10:00:00Z")},
+		&RepositoryChanged{Repository: fullRepository(), PrivateMark: &mark, At: parseTime("2026-11-21T10:00:00Z")},
 		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", Erase: true, At: parseTime("2026-11-21T10:00:00Z")},
 		&RevisionIndexed{
 			Repository: 3141592653589793, Ref: "refs/heads/main", Commit: commitB, CommitTime: parseTime("2026-11-21T09:58:00Z"),

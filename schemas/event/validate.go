@@ -46,12 +46,20 @@ func validateEvent(env Envelope, ev Event) error {
 
 func (c *checker) checkRegistered(e *RepositoryRegistered) {
 	c.checkRepository(&e.Repository)
+	c.checkPrivateMark(e.PrivateMark)
 	c.checkTime("at", e.At)
 }
 
 func (c *checker) checkChanged(e *RepositoryChanged) {
 	c.checkRepository(&e.Repository)
+	c.checkPrivateMark(e.PrivateMark)
 	c.checkTime("at", e.At)
+}
+
+func (c *checker) checkPrivateMark(mark *Offset) {
+	if mark != nil {
+		c.checkNotNegative("privateMark", int64(*mark))
+	}
 }
 
 func (c *checker) checkRemoved(e *RepositoryRemoved) {

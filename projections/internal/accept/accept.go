@@ -114,6 +114,28 @@ func Merge(known, next code.Repository) code.Repository {
 	return next
 }
 
+// Visibility returns next with its visibility after an event at the given position that
+// carries it, and the private mark of the repository after the event. mark is the private
+// mark before the event, known the repository; seen is the PrivateMark of the event. An
+// event that makes a private repository public is ignored in this respect if the mark has
+// changed since its writer saw it.
+func Visibility(known, next code.Repository, mark event.Offset, seen *event.Offset, at event.Position) (code.Repository, event.Offset) {
+	if !next.Private && known.Private && seen != nil && *seen != mark {
+		next.Private = true
+		return next, mark
+	}
+	if next.Private {
+		mark = at.Offset + 1
+	}
+	return next, mark
+}
+
+// Push reports whether a push makes the repository private: its delivery said so, and the
+// repository belongs to the connection of the delivery, or to none.
+func Push(ev *event.Push, known code.Repository) bool {
+	return ev.Private && (known.Connection == "" || known.Connection == ev.Connection)
+}
+
 // Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
