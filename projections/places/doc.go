@@ -15,6 +15,7 @@
 // newer versions first. docs/format/places.md describes the values.
 //
 //	p R repository(8)                                        → repository, default branch, JSON
+//	p t repository(8)                                        → removed: repository, without its names, JSON
 //	p r repository(8) ref                                    → ref: commit, manifest, counts, JSON
 //	p m repository(8) manifest(4)                            → manifest: version, parent, JSON
 //	p n repository(8) parent(4) version(4) child(4)          → pin: child reads parent as of version

@@ -13,6 +13,7 @@ import (
 // The kinds of rows: the byte after the family.
 const (
 	kindRepository = 'R'
+	kindRemoved    = 't'
 	kindRef        = 'r'
 	kindManifest   = 'm'
 	kindPin        = 'n'

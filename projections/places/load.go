@@ -18,7 +18,7 @@ func (p *Places) loadState(ctx context.Context) error {
 	for _, step := range []func() error{
 		func() (err error) { lost, err = p.loadSegments(ctx); return err },
 		func() error { return p.excludeLost(lost) },
-		p.loadErasures, p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		p.loadErasures, p.loadMarks, p.loadRepositories, p.loadRemoved, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
 		func() error { return p.exciseOrphans(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -100,6 +100,19 @@ func (p *Places) loadRepositories() error {
 		part.repositories[row.Repository.ID] = &Repository{Repository: row.Repository, Partition: part.number}
 		part.changed[row.Repository.ID] = true
 		p.indexOf(row.Repository.ID)
+		return nil
+	})
+}
+
+// loadRemoved loads the rows of removed repositories into the first partition: no record
+// concerns them any more unless they are registered again.
+func (p *Places) loadRemoved() error {
+	return forEachRow(p.store, newKey(kindRemoved, 0), func(_, v []byte) error {
+		r := new(code.Repository)
+		if err := json.Unmarshal(v, r); err != nil {
+			return err
+		}
+		p.ensurePartition(0).removedRepositories[r.ID] = r
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package places
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,9 +16,12 @@ import (
 type partition struct {
 	number       int32
 	repositories map[code.RepositoryID]*Repository
-	byID         map[segment.ID]*handle
-	bySequence   map[uint32]*handle
-	tables       map[uint32]*segment.Places
+	// removedRepositories holds the rows of removed repositories. It is copied when it
+	// changes.
+	removedRepositories map[code.RepositoryID]*code.Repository
+	byID                map[segment.ID]*handle
+	bySequence          map[uint32]*handle
+	tables              map[uint32]*segment.Places
 	// generation changes when a document moves or a segment is removed, because cached
 	// results may then reference the old location.
 	generation uint64
@@ -46,6 +50,7 @@ type staged struct {
 	ingested     []*handle
 	rows         []rowOf
 	repositories map[code.RepositoryID]*Repository // nil: removed
+	tombstone    *code.Repository                  // of the removed repository
 	places       map[uint32][]locatedChange
 	moved        bool
 	unheld       int
@@ -70,7 +75,7 @@ type locatedChange struct {
 
 func newPartition(number int32) *partition {
 	return &partition{
-		number: number, repositories: map[code.RepositoryID]*Repository{}, byID: map[segment.ID]*handle{},
+		number: number, repositories: map[code.RepositoryID]*Repository{}, removedRepositories: map[code.RepositoryID]*code.Repository{}, byID: map[segment.ID]*handle{},
 		bySequence: map[uint32]*handle{}, tables: map[uint32]*segment.Places{},
 		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]locatedChange{}, erased: map[code.RepositoryID]time.Time{},
 	}
@@ -219,8 +224,14 @@ func (part *partition) applyStaged(s *staged) {
 	for id, repo := range s.repositories {
 		if repo == nil {
 			delete(part.repositories, id)
+			part.removedRepositories = maps.Clone(part.removedRepositories) // views hold it
+			part.removedRepositories[id] = s.tombstone
 		} else {
 			part.repositories[id] = repo
+			if part.removedRepositories[id] != nil {
+				part.removedRepositories = maps.Clone(part.removedRepositories)
+				delete(part.removedRepositories, id)
+			}
 		}
 		part.changed[id] = true
 	}

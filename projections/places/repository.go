@@ -34,7 +34,7 @@ func (c *change) registerRepository(next code.Repository, bringsIn bool) error {
 		return err
 	}
 	c.stage.setRepository(c.part, &row)
-	return firstError(writeRow(c.b, k, &row), c.flush())
+	return firstError(writeRow(c.b, k, &row), c.b.Delete(repositoryPrefix(kindRemoved, next.ID)), c.flush())
 }
 
 // removeRepository removes a repository and everything that belongs to it.
@@ -59,6 +59,11 @@ func (c *change) removeRepository(id code.RepositoryID, at time.Time) error {
 		}
 	}
 	c.stage.removeRepository(id)
+	tombstone := &code.Repository{ID: id, Private: row.Repository.Private}
+	c.stage.tombstone = tombstone
+	if err := writeRow(c.b, repositoryPrefix(kindRemoved, id), tombstone); err != nil {
+		return err
+	}
 	// If it is registered again, its manifests are numbered from 1 again.
 	c.stage.moved = true
 	return firstError(c.b.Delete(repositoryPrefix(kindRepository, id)), c.flush())

@@ -117,6 +117,7 @@ type partitionView struct {
 	// bySequence maps a sequence to an index of segments and handles.
 	bySequence map[uint32]int
 	unheld     int
+	removed    map[code.RepositoryID]*code.Repository
 }
 
 // Acquire returns the current View. The caller must release it.
@@ -175,6 +176,20 @@ func (v *View) Repository(id code.RepositoryID) *Repository {
 		return nil
 	}
 	return v.repos[i]
+}
+
+// Removed returns the repositories that were removed, by their number. Only the ID of a
+// repository, and whether it was private, are known.
+func (v *View) Removed() map[uint32]*code.Repository {
+	v.p.mu.Lock()
+	defer v.p.mu.Unlock()
+	removed := map[uint32]*code.Repository{}
+	for _, part := range v.parts {
+		for id, r := range part.removed {
+			removed[v.p.indexLocked(id)] = r
+		}
+	}
+	return removed
 }
 
 // SegmentInfos returns the segments from which the compactor chooses, in the order of

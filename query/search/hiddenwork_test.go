@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -146,4 +147,44 @@ func countersOf(t *testing.T, registry *prometheus.Registry) string {
 		}
 	}
 	return out.String()
+}
+
+// removedView is a view with removed repositories.
+type removedView struct {
+	*model
+	removed map[uint32]*code.Repository
+}
+
+func (v removedView) Removed() map[uint32]*code.Repository { return v.removed }
+
+// TestOriginsDecideWhoUsesTheIndex checks for which segments a restricted caller may use
+// the index.
+func TestOriginsDecideWhoUsesTheIndex(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(7, 85)))
+	m.repos = []*Repository{
+		{Repository: code.Repository{ID: 1, Name: "host/public"}}, {Repository: code.Repository{ID: 2, Name: "host/private", Private: true}}, nil, nil,
+	}
+	v := removedView{m, map[uint32]*code.Repository{2: {ID: 3}, 3: {ID: 4, Private: true}}}
+	seg := m.segments[0]
+	b := segment.NewPlacesBuilder(seg.Reader.Documents())
+	b.Add(0, 0, segment.NoRef, 0, "a.c")
+	seg.Places = b.Build()
+	for _, one := range []struct {
+		origins []uint32
+		noIndex bool
+	}{
+		{[]uint32{0}, false}, {[]uint32{0, 1}, true}, {[]uint32{1}, true}, {nil, true},
+		{[]uint32{0, 2}, false}, {[]uint32{0, 3}, true}, {[]uint32{0, 99}, true},
+	} {
+		seg.Origins = one.origins
+		m.segments, m.branches = []Segment{seg}, []Segment{{Reader: seg.Reader, Places: m.branches[0].Places, Origins: one.origins}}
+		public := func(r *code.Repository) bool { return !r.Private }
+		hidden := NewScreen(ScreenOptions{}).Hide(v, 1, public)
+		again := NewScreen(ScreenOptions{}).Hide(hidden, 1, public)
+		for _, view := range []View{hidden, again} {
+			if got := view.Segments()[0].NoIndex; got != one.noIndex {
+				t.Errorf("origins %v: NoIndex is %t, want %t", one.origins, got, one.noIndex)
+			}
+		}
+	}
 }

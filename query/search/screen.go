@@ -153,22 +153,24 @@ type screenedState struct {
 	segments []Segment
 	// tables holds the visible places of each segment: nil means all, empty means none.
 	tables map[*segment.Places]bitset.Set
-	bytes  int64
-	byID   func() map[code.RepositoryID]struct{}
+	// indexed reports for each segment whether its index may be read.
+	indexed map[*segment.Reader]bool
+	bytes   int64
+	byID    func() map[code.RepositoryID]struct{}
 }
 
 // newScreenedState computes the part of a view that visible allows. It reuses tables of
 // callers who see the same repositories, and of the previous state.
 func newScreenedState(v View, visible func(*code.Repository) bool, before []*screenedState) *screenedState {
 	all := v.Repositories()
-	s := &screenedState{seen: bitset.New(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset.Set)}
+	s := &screenedState{seen: bitset.New(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset.Set), indexed: make(map[*segment.Reader]bool)}
 	for i, r := range all {
 		if r != nil && visible(&r.Repository) {
 			s.seen.Add(i)
 			s.repos[i] = r
 		}
 	}
-	like := s.reuseTables(before)
+	like, sees := s.reuseTables(before), s.originsCheck(v, visible)
 	s.bytes = int64(8 * (len(s.repos) + len(s.seen)))
 	for _, seg := range v.Segments() {
 		shown, ok := like[seg.Places]
@@ -176,9 +178,11 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 			shown = shownPlaces(seg.Places, s.seen)
 		}
 		s.tables[seg.Places] = shown
+		seg.NoIndex = seg.NoIndex || !sees(seg.Origins)
+		s.indexed[seg.Reader] = !seg.NoIndex
 		s.bytes += int64(8*len(shown)) + tableBytes
 		if shown == nil || len(shown) > 0 {
-			seg.Visible, seg.NoIndex = shown, seg.NoIndex || !s.seesAll(seg.Origins)
+			seg.Visible = shown
 			s.segments = append(s.segments, seg)
 		}
 	}
@@ -194,10 +198,26 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 	return s
 }
 
-// seesAll reports whether the caller may see all repositories that brought documents of a
-// segment.
-func (s *screenedState) seesAll(origins []uint32) bool {
-	return origins != nil && !slices.ContainsFunc(origins, func(r uint32) bool { return int(r) >= len(s.repos) || s.repos[r] == nil })
+// originsCheck returns a function that reports whether the caller may see all repositories
+// that brought documents of a segment. A removed repository is visible to the same callers
+// as before.
+func (s *screenedState) originsCheck(v View, visible func(*code.Repository) bool) func(origins []uint32) bool {
+	removed := sync.OnceValue(func() map[uint32]*code.Repository {
+		if v, ok := v.(interface {
+			Removed() map[uint32]*code.Repository
+		}); ok {
+			return v.Removed()
+		}
+		return nil
+	})
+	hidden := func(n uint32) bool {
+		if int(n) < len(s.repos) && s.repos[n] != nil {
+			return false
+		}
+		r := removed()[n]
+		return r == nil || !visible(r)
+	}
+	return func(origins []uint32) bool { return origins != nil && !slices.ContainsFunc(origins, hidden) }
 }
 
 // tableBytes is the approximate size of a segment in a screenedState, without its table.
@@ -278,7 +298,17 @@ func (v screenedView) Revisions(ctx context.Context, match func(*Repository, cod
 	})
 	segments = slices.Clone(segments) // the view may cache them
 	for i := range segments {
-		segments[i].NoIndex = segments[i].NoIndex || !v.seesAll(segments[i].Origins)
+		segments[i].NoIndex = segments[i].NoIndex || !v.indexed[segments[i].Reader]
 	}
 	return segments, refs, err
+}
+
+// Removed returns the removed repositories of the underlying view, by number.
+func (v screenedView) Removed() map[uint32]*code.Repository {
+	if under, ok := v.View.(interface {
+		Removed() map[uint32]*code.Repository
+	}); ok {
+		return under.Removed()
+	}
+	return nil
 }
