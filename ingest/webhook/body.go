@@ -59,13 +59,15 @@ func (r *Receiver) admittedBytes(req *http.Request) (int64, error) {
 }
 
 func (r *Receiver) readAll(w http.ResponseWriter, req *http.Request, size int64) ([]byte, error) {
-	// The read deadline applies to the connection. Remove it before the wait for the log,
-	// or it would end the request. Ignore writers without deadlines (tests).
+	// Ignore writers without deadlines (tests).
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.o.ReadTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, size))
 	if err == nil {
+		// The deadline applies to the connection. Remove it before the wait for the log,
+		// or it would end the request. After an error it remains: net/http reads the rest
+		// of the body before it responds, and would wait for it forever.
+		_ = control.SetReadDeadline(time.Time{})
 		return body, nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -53,6 +54,9 @@ func (s *Server) noteCall(ctx context.Context, rec audit.Record) error {
 // postMCP handles messages of the Model Context Protocol.
 func (s *Server) postMCP(r *http.Request) (*reply, error) {
 	out, err := s.mcp.Post(r)
+	if errors.Is(err, mcp.ErrBody) {
+		return nil, s.bodyError(err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -30,16 +30,21 @@ func (s *Server) decodeBody(r *http.Request, v any) error {
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	// Package front bounds the size and the time.
 	b, err := io.ReadAll(r.Body)
-	if err == nil {
-		return b, nil
+	if err != nil {
+		return nil, s.bodyError(err)
 	}
+	return b, nil
+}
+
+// bodyError returns the error for a body that cannot be read.
+func (s *Server) bodyError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, fmt.Errorf("%w: at most %d bytes", errBodyTooBig, s.o.MaxBodyBytes)
+		return fmt.Errorf("%w: at most %d bytes", errBodyTooBig, s.o.MaxBodyBytes)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fmt.Errorf("%w: want it within %s", errBodySlow, s.o.ReadTimeout)
+		return fmt.Errorf("%w: want it within %s", errBodySlow, s.o.ReadTimeout)
 	}
-	return nil, fmt.Errorf("%w: %w", errBody, err)
+	return fmt.Errorf("%w: %w", errBody, err)
 }
 
 // params reads the query parameters of a request, which were checked against the

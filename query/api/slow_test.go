@@ -60,7 +60,7 @@ func TestSlowBody(t *testing.T) { synctest.Test(t, checkSlowBody) }
 
 func checkSlowBody(t *testing.T) {
 	for path, want := range map[string]int{
-		"/api/search": 408, "/api/tree": 408, "/api/repos": 408, "/api/verifications": 408,
+		"/api/search": 408, "/api/tree": 408, "/api/repos": 408, "/api/verifications": 408, "/api/mcp": 408,
 		"/api/nothing": 404, "/api/version": 405, "/api/repos/42/refresh": 202,
 	} {
 		conn := startSocketServer(t, newWorld()).dial(t)
@@ -158,5 +158,22 @@ func checkSlowReader(t *testing.T) {
 	}
 	if a, r := w.acquired.Load(), w.released.Load(); a != 1 || r != 1 {
 		t.Errorf("%d views acquired, %d released", a, r)
+	}
+}
+
+// TestCutBody checks that a body that ends before its announced length is the client's
+// error, whichever route reads it.
+func TestCutBody(t *testing.T) { synctest.Test(t, checkCutBody) }
+
+func checkCutBody(t *testing.T) {
+	for _, path := range []string{"/api/search", "/api/mcp"} {
+		conn := startSocketServer(t, newWorld()).dial(t)
+		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\nno chunk\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %v, %v; want 400", path, response, err)
+		}
 	}
 }

@@ -32,6 +32,8 @@ const (
 var (
 	// ErrRequestTooLarge is returned for a body of more than MaxRequestBytes.
 	ErrRequestTooLarge = fmt.Errorf("request body is too large: at most %d bytes", MaxRequestBytes)
+	// ErrBody is wrapped by the error of a body that cannot be read.
+	ErrBody = errors.New("read the request")
 	// ErrNotAcceptable is returned to a client that does not accept JSON.
 	ErrNotAcceptable = errors.New("the answer is JSON; send Accept: application/json, text/event-stream")
 )
@@ -130,7 +132,7 @@ func readBody(r *http.Request) ([]byte, error) {
 		return nil, ErrRequestTooLarge
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrBody, err)
 	}
 	return body, nil
 }

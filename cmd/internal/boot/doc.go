@@ -6,9 +6,10 @@
 //
 // # Main types
 //
-//	Group      runs actors, stops them in reverse order, bounds the time of the stop
-//	HTTP       one listener as an actor
-//	Directory  the exclusive lock on a data directory
+//	Group        runs actors, stops them in reverse order, bounds the time of the stop
+//	HTTP         one listener as an actor
+//	Connections  limits on the open connections of a listener
+//	Directory    the exclusive lock on a data directory
 //
 // # Invariants
 //

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// These are the bounds of a connection. The handler bounds the time of a request.
+// These are the bounds of a connection, with bodyTimeout. The handler bounds the time of
+// a request.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
@@ -35,7 +36,7 @@ type HTTP struct {
 // Long streams learn of the stop through the context of their request.
 func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTTP {
 	h := &HTTP{heads: &headerBudget{maxBytes: maxHeads}, server: &http.Server{
-		Handler:           handler,
+		Handler:           limitBodyTime(handler),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

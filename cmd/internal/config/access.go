@@ -48,6 +48,7 @@ func (c *Config) validateLimits(report reporter) {
 		{"limits.perSecond", c.Limits.PerSecond, 0}, {"limits.burst", c.Limits.Burst, 1},
 		{"limits.anonymousPerSecond", c.Limits.AnonymousPerSecond, 0}, {"limits.anonymousBurst", c.Limits.AnonymousBurst, 1},
 		{"limits.streams", c.Limits.Streams, 0},
+		{"limits.connections", c.Limits.Connections, 0}, {"limits.connectionsPerAddress", c.Limits.ConnectionsPerAddress, 0},
 	} {
 		if l.value < l.least || l.value > 1_000_000 {
 			report(l.path, "%d: want %d to 1000000", l.value, l.least)

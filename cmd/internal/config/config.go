@@ -22,7 +22,7 @@ type Config struct {
 	Query         Query        `yaml:"query" doc:"Search limits."`
 	Scip          Scip         `yaml:"scip" doc:"Precise indexes uploaded by CI."`
 	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
-	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits per caller. They do not apply to the operator."`
+	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits per caller, which do not apply to the operator, and limits on connections."`
 	Audit         Audit        `yaml:"audit" doc:"The record of who did what, and how long it is kept."`
 	Cache         Cache        `yaml:"cache" doc:"Memory caches that reduce disk reads."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and shutdown."`
@@ -183,13 +183,17 @@ type OIDC struct {
 	TrustEmail     bool     `yaml:"trustEmail" doc:"Treat email addresses as verified if the provider does not report whether they are. Only for directories in which administrators set the addresses."`
 }
 
-// Limits bound the requests of one caller.
+// Limits bound the requests of one caller, and open connections.
 type Limits struct {
 	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second per API key, token or signed-in user. 0: no limit."`
 	Burst              int `yaml:"burst" reload:"true" doc:"Maximum burst of these requests."`
 	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second per address without a valid credential. 0: no limit."`
 	AnonymousBurst     int `yaml:"anonymousBurst" reload:"true" doc:"Maximum burst of these requests."`
 	Streams            int `yaml:"streams" reload:"true" doc:"Maximum number of concurrent streams per caller. 0: only the limit for all callers applies."`
+	// Connections and ConnectionsPerAddress bound what callers can hold open before they
+	// have sent anything.
+	Connections           int `yaml:"connections" doc:"Maximum number of open connections to the main listener. Further ones are closed immediately. Each is an open file. 0: no limit."`
+	ConnectionsPerAddress int `yaml:"connectionsPerAddress" doc:"The same for one IPv4 address or one /64 network of IPv6 addresses. It does not apply to access.trustedProxies. 0: no limit."`
 }
 
 // Cache sizes the caches.
@@ -246,7 +250,7 @@ func Default() Config {
 		Discovery: Discovery{
 			Interval: Duration(time.Hour), Concurrency: 4, MaxRepositories: 100_000, RequestTimeout: Duration(30 * time.Second),
 		},
-		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
+		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32, Connections: 4096, ConnectionsPerAddress: 1024},
 		Runtime: Runtime{GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
@@ -16,6 +19,21 @@ type listeners struct {
 	main net.Listener
 	// metrics is the operators' listener, or nil if there is none.
 	metrics net.Listener
+	// connections counts the connections of main.
+	connections *boot.Connections
+}
+
+// maxOperatorConnections bounds the open connections to the operators' listener.
+const maxOperatorConnections = 256
+
+// limitConnections applies the limits of the settings to the listeners.
+func (l *listeners) limitConnections(c *config.Config, reg prometheus.Registerer) {
+	l.connections = boot.NewConnections(boot.ConnectionLimits{All: c.Limits.Connections, EachAddress: c.Limits.ConnectionsPerAddress, Exempt: c.Proxies()}, reg)
+	l.main = l.connections.WrapListener(l.main)
+	if l.metrics != nil {
+		uncounted := prometheus.NewRegistry() // the metrics are those of main
+		l.metrics = boot.NewConnections(boot.ConnectionLimits{All: maxOperatorConnections}, uncounted).WrapListener(l.metrics)
+	}
 }
 
 // bindListeners binds the addresses of the settings. An address of the operators'

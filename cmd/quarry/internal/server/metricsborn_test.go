@@ -74,6 +74,7 @@ func wantedSeries() map[string][]string {
 		"quarry_projections_replays_total":          splitWords("done failed canceled"),
 		"quarry_places_broken_total":                splitWords("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
 		"quarry_places_restored_segments_total":     splitWords("segment_store git"),
+		"quarry_server_refused_connections_total":   splitWords("all address"),
 		"quarry_server_rebuilt_stores_total":        splitWords("projections accounts"),
 		"quarry_segmentstore_damaged_objects_total": splitWords("segment manifest"),
 		"quarry_deadletters_resolved_total":         splitWords("replayed dropped"),

@@ -202,6 +202,7 @@ func (s *Server) openListeners(context.Context) (err error) {
 		return err
 	}
 	s.addCloser(s.listeners)
+	s.listeners.limitConnections(s.o.Config, s.o.Registerer)
 	return nil
 }
 
@@ -325,7 +326,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("backlog", s.backlog.Run)
 		group.Add("webhooks", s.receiver.Run) // ends after the last request
 	}
-	server := boot.NewHTTP(s.listeners.main, main, s.o.Logger)
+	server := boot.NewHTTP(s.listeners.main, s.listeners.connections.CloseWhenCrowded(main), s.o.Logger)
 	if s.feed != nil {
 		server.OnShutdown(s.feed.Close)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -194,4 +195,32 @@ func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), `"incompleteReason":"time limit"`) {
 		t.Fatalf("status %d, %s: %v", resp.StatusCode, text, err)
 	}
+}
+
+// TestConnectionsOfOneAddressAreLimited checks that the main listener closes connections
+// beyond limits.connectionsPerAddress, and accepts others when one has ended.
+func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	s := runServer(t, testConfig(t, "limits.connectionsPerAddress=2"))
+	http.DefaultClient.CloseIdleConnections()
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", s.listeners.main.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	answers := func(conn net.Conn) bool {
+		_, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		first := make([]byte, 1)
+		n, readErr := conn.Read(first)
+		return err == nil && readErr == nil && n == 1
+	}
+	held := []net.Conn{dial(), dial()}
+	waitUntil(t, func() bool { return !answers(dial()) })
+	for _, conn := range held {
+		_ = conn.Close()
+	}
+	waitUntil(t, func() bool { return answers(dial()) })
 }
