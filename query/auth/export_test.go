@@ -21,8 +21,16 @@ type Hasher struct{ *hasher }
 
 // NewHasher returns a new hasher.
 func NewHasher(o Hashing) Hasher {
+	o.ensureDefaults()
 	return Hasher{newHasher(o, newMetrics(prometheus.NewRegistry()))}
 }
 
 // Acquire acquires a slot.
-func (h Hasher) Acquire(ctx context.Context) (func(), error) { return h.acquireSlot(ctx) }
+func (h Hasher) Acquire(ctx context.Context) (func(), error) {
+	return h.acquireSlot(ctx, turnOfStranger(""))
+}
+
+// AcquireFor acquires a slot for a share.
+func (h Hasher) AcquireFor(ctx context.Context, trusted bool, share string) (func(), error) {
+	return h.acquireSlot(ctx, hashTurn{trusted, share})
+}

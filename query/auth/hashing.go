@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/argon2"
@@ -32,7 +31,7 @@ const (
 	DefaultMemoryKiB   = 19 << 10
 	DefaultPasses      = 2
 	DefaultConcurrency = 2
-	DefaultWaiting     = 32
+	DefaultWaiting     = 256 // more addresses than most attackers have; each waiter is a request
 	DefaultWait        = 5 * time.Second
 	// maxMemoryKiB, maxPasses and maxThreads bound the parameters of a stored hash.
 	maxMemoryKiB = 1 << 20
@@ -62,8 +61,7 @@ func (h *Hashing) validate() error {
 // sign-ins must not take them from searches.
 type hasher struct {
 	o       Hashing
-	slots   chan struct{}
-	waiting atomic.Int64
+	queue   *hashQueue
 	metrics *metrics
 	// unknownUserHash is a hash that matches no password. It is checked for unknown
 	// users, so that they take as long as known ones.
@@ -71,7 +69,7 @@ type hasher struct {
 }
 
 func newHasher(o Hashing, m *metrics) *hasher {
-	h := &hasher{o: o, slots: make(chan struct{}, o.Concurrency), metrics: m}
+	h := &hasher{o: o, queue: newHashQueue(o.Concurrency, o.Waiting), metrics: m}
 	salt, sum := make([]byte, saltBytes), make([]byte, hashedBytes)
 	_, _ = rand.Read(salt) // never fails
 	_, _ = rand.Read(sum)
@@ -80,34 +78,19 @@ func newHasher(o Hashing, m *metrics) *hasher {
 }
 
 // acquireSlot acquires a slot. The caller must call the returned function to release it.
-func (h *hasher) acquireSlot(ctx context.Context) (func(), error) {
-	release := func() { <-h.slots }
-	select {
-	case h.slots <- struct{}{}:
-		return release, nil
-	default:
+func (h *hasher) acquireSlot(ctx context.Context, turn hashTurn) (release func(), err error) {
+	if err := h.queue.acquire(ctx, turn, h.o.Wait); err != nil {
+		if errors.Is(err, ErrBusy) {
+			h.metrics.hashingsRefused.Inc()
+		}
+		return nil, err
 	}
-	defer h.waiting.Add(-1)
-	if h.waiting.Add(1) > int64(h.o.Waiting) {
-		h.metrics.hashingsRefused.Inc()
-		return nil, ErrBusy
-	}
-	timer := time.NewTimer(h.o.Wait)
-	defer timer.Stop()
-	select {
-	case h.slots <- struct{}{}:
-		return release, nil
-	case <-timer.C:
-		h.metrics.hashingsRefused.Inc()
-		return nil, ErrBusy
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return h.queue.release, nil
 }
 
 // hashPassword returns the hash of a new password in PHC string format.
-func (h *hasher) hashPassword(ctx context.Context, password string) (string, error) {
-	release, err := h.acquireSlot(ctx)
+func (h *hasher) hashPassword(ctx context.Context, turn hashTurn, password string) (string, error) {
+	release, err := h.acquireSlot(ctx, turn)
 	if err != nil {
 		return "", err
 	}
@@ -121,12 +104,12 @@ func (h *hasher) hashPassword(ctx context.Context, password string) (string, err
 // matchesHash reports whether a password matches the hash, and whether the hash was
 // computed with other parameters than the current ones. A hash that cannot be parsed and
 // an empty hash take as long to check and never match.
-func (h *hasher) matchesHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+func (h *hasher) matchesHash(ctx context.Context, turn hashTurn, hash, password string) (matches, stale bool, err error) {
 	p, readable := parsePHC(hash)
 	if !readable {
 		p, _ = parsePHC(h.unknownUserHash)
 	}
-	release, err := h.acquireSlot(ctx)
+	release, err := h.acquireSlot(ctx, turn)
 	if err != nil {
 		return false, false, err
 	}

@@ -62,7 +62,7 @@ func (s *Service) createPasswordUser(ctx context.Context, from account.Actor, n 
 	if err := checkPassword(n.Password); err != nil {
 		return nil, err
 	}
-	if user.PasswordHash, err = s.hasher.hashPassword(ctx, n.Password); err != nil {
+	if user.PasswordHash, err = s.hasher.hashPassword(ctx, turnOfNewcomer(from.Address), n.Password); err != nil {
 		return nil, err
 	}
 	user.User, user.By, user.At = account.UserID(newID()), from, s.nowUTC()

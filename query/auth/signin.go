@@ -32,7 +32,12 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 		name = "" // counts for the address only
 	}
 	user, found := s.o.Directory.UserByEmail(name)
-	limits := limitsOf(name, from.Address, found && s.knowsNetwork(user, from.Address))
+	known := found && s.knowsNetwork(user, from.Address)
+	turn := turnOfStranger(from.Address)
+	if known {
+		turn = turnOfUser(string(user.ID))
+	}
+	limits := limitsOf(name, from.Address, known)
 	if err := s.throttle.beginAttempt(limits, s.o.Now()); err != nil {
 		return nil, err
 	}
@@ -40,7 +45,7 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	if found {
 		hash = user.PasswordHash
 	}
-	matches, stale, err := s.checkPasswordHash(ctx, hash, password)
+	matches, stale, err := s.checkPasswordHash(ctx, turn, hash, password)
 	if err != nil {
 		s.throttle.forgetAttempt(limits, false)
 		return nil, err
@@ -62,11 +67,11 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 
 // checkPasswordHash checks a password. Texts that cannot be a password are wrong without
 // hashing.
-func (s *Service) checkPasswordHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+func (s *Service) checkPasswordHash(ctx context.Context, turn hashTurn, hash, password string) (matches, stale bool, err error) {
 	if len(password) > account.MaxPasswordBytes {
 		return false, false, nil
 	}
-	return s.hasher.matchesHash(ctx, hash, password)
+	return s.hasher.matchesHash(ctx, turn, hash, password)
 }
 
 // knowsNetwork reports whether user has a session from the network of address.
@@ -82,7 +87,7 @@ func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarte
 	if !stale {
 		return nil
 	}
-	hash, err := s.hasher.hashPassword(ctx, password)
+	hash, err := s.hasher.hashPassword(ctx, turnOfUser(string(begun.User)), password)
 	if err != nil {
 		return nil
 	}

@@ -184,7 +184,8 @@ func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, passwor
 	if err := s.throttle.beginAttempt(limits, s.o.Now()); err != nil {
 		return err
 	}
-	matches, _, err := s.checkPasswordHash(ctx, user.PasswordHash, old)
+	turn := turnOfUser(string(user.ID))
+	matches, _, err := s.checkPasswordHash(ctx, turn, user.PasswordHash, old)
 	if err != nil {
 		s.throttle.forgetAttempt(limits, false)
 		return err
@@ -194,7 +195,7 @@ func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, passwor
 		return invalidField("oldPassword", "it is another")
 	}
 	s.throttle.forgetAttempt(limits, true)
-	hash, err := s.hasher.hashPassword(ctx, password)
+	hash, err := s.hasher.hashPassword(ctx, turn, password)
 	if err != nil {
 		return err
 	}
