@@ -40,6 +40,8 @@
 //     event, so repeating a merge changes nothing.
 //  6. Outputs of different inputs have different IDs, whatever they contain. So no
 //     output has the ID of a segment that was merged and is about to be deleted.
+//  7. A merge has inputs of one class: text that the same callers may read, at the time
+//     of the merge.
 //
 // # Concurrency
 //
@@ -47,12 +49,19 @@
 // have ended when it returns. A process makes one merge at a time, with one builder:
 // about 200 MB for the largest merges, little for small ones.
 //
-// # Merges of a quiet partition
+// # Classes
 //
-// Merges by number wait for FanIn segments. If a partition gets no revision for
-// Options.Quiet, its remaining segments are merged too, in steps that grow each input by
-// at least half of its size. So a query on repositories without pushes visits only a few
-// segments.
+// A search by a caller who may not see all repositories with text in a segment scans the
+// text that it may see, because the index would reveal the rest. A View assigns a class to
+// each segment: public, internal, or a class for each private repository. Only segments of
+// one class are merged. If a repository becomes private after its text was merged with that
+// of others, the segment has a class of its own, and is only rewritten.
+//
+// # Merges of quiet classes
+//
+// Merges by number wait for FanIn segments. If a class gets no revision for Options.Quiet,
+// its remaining segments are merged too, in steps that grow each input by at least half of
+// its size. So a query on repositories without pushes visits only a few segments.
 //
 // # Text of removed repositories
 //

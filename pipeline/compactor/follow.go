@@ -51,8 +51,8 @@ type follower struct {
 	nextCommitAt time.Time
 	// saved is the position of the last snapshot.
 	saved event.Offset
-	// quietAt is when the merges of a quiet partition begin; zero if there are none to
-	// make before the next revision.
+	// quietAt is when to look for merges of quiet classes; zero if there are none to make
+	// before the next revision.
 	quietAt time.Time
 }
 
@@ -162,7 +162,7 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	if requestsErasure(rec) {
 		f.nextLookAt, f.erasing, changed = time.Time{}, true, true
 	}
-	if changed && event.TypeOf(rec) == event.TypeRevisionIndexed {
+	if changed && event.TypeOf(rec) == event.TypeRevisionIndexed && f.quietAt.IsZero() {
 		f.quietAt = time.Now().Add(f.c.o.Quiet)
 	}
 	return changed, nil
@@ -213,7 +213,6 @@ func (f *follower) commitPosition(ctx context.Context) {
 
 // mergeIfDue merges if the policy returns a plan, and reports whether it did anything.
 func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
-	p := f.choosePlan(true)
 	due := !time.Now().Before(f.nextLookAt)
 	if due {
 		f.nextLookAt = time.Now().Add(f.c.o.Interval)
@@ -221,7 +220,7 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 			f.nextLookAt = time.Now().Add(min(f.c.o.Interval, eraseRetry))
 		}
 	}
-	if len(p.inputs) == 0 && !due {
+	if !due && !f.c.o.Policy.needsClasses(f.state.segments, f.isQuiet()) && len(f.choosePlan(true).inputs) == 0 {
 		return false, nil
 	}
 	view := f.acquireView(ctx)
@@ -230,15 +229,21 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 		f.correctState(view)
 		f.erasing = false
 	}
-	p = f.choosePlan(view != nil)
+	if view == nil && f.isQuiet() && f.c.o.Liveness != nil {
+		f.quietAt = time.Now().Add(f.c.o.Interval) // classes may be unknown until there is a View
+	}
+	p := f.choosePlan(view != nil)
 	if len(p.inputs) == 0 || (p.reason == reasonDead || p.reason == reasonLost) && view == nil {
 		return false, nil
 	}
 	return true, f.mergeSegments(ctx, p, view)
 }
 
-// choosePlan applies the policy, including quiet merges if the partition is quiet. A
-// purge needs a View.
+// isQuiet reports whether it is time to merge the segments of quiet classes.
+func (f *follower) isQuiet() bool { return !f.quietAt.IsZero() && !time.Now().Before(f.quietAt) }
+
+// choosePlan applies the policy, including merges of quiet classes when it is time for
+// them. A purge needs a View.
 func (f *follower) choosePlan(purge bool) plan {
 	if purge {
 		if p := f.choosePurge(); len(p.inputs) > 0 {
@@ -249,14 +254,15 @@ func (f *follower) choosePlan(purge bool) plan {
 		return plan{inputs, reasonLost}
 	}
 	p := f.c.o.Policy.choosePlan(f.state.segments)
-	if len(p.inputs) > 0 || f.quietAt.IsZero() || time.Now().Before(f.quietAt) {
+	if len(p.inputs) > 0 || !f.isQuiet() {
 		return p
 	}
-	if inputs := f.c.o.Policy.quietInputs(f.state.segments); len(inputs) > 0 {
-		return plan{inputs, reasonQuiet}
+	inputs, next := f.c.o.Policy.quietClass(f.state.segments, f.c.o.Quiet, time.Now())
+	if len(inputs) == 0 {
+		f.quietAt = next
+		return p
 	}
-	f.quietAt = time.Time{}
-	return p
+	return plan{inputs, reasonQuiet}
 }
 
 // acquireView returns a View that has applied all records read, or nil if there is none

@@ -40,6 +40,10 @@ type SegmentInfo struct {
 	// Erase reports that such text must leave the disk now, regardless of
 	// Options.PurgeAfter.
 	Erase bool
+	// Class is equal for segments with text that the same callers may read. Segments of
+	// different classes are not merged, because a search by a caller who may not see all of
+	// a segment cannot use its index.
+	Class string
 	// Absent reports that the segment store lost the segment, and that the projection has
 	// no data of it. Replaced reports that no document is missing, because the segment's
 	// refs were indexed again.

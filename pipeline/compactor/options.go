@@ -73,7 +73,7 @@ type Options struct {
 	// Patience bounds the wait for a View. If there is none in time, the merge drops
 	// nothing. Default: DefaultPatience.
 	Patience time.Duration
-	// Quiet is how long a partition must have no new revision before segments are merged
+	// Quiet is how long a class must have no new revision before its segments are merged
 	// that are too few for a merge by number. Default: DefaultQuiet.
 	Quiet time.Duration
 	// PurgeAfter bounds the time from the removal of a repository or branch until its

@@ -31,7 +31,8 @@ const (
 //
 // Segments are put into tiers by size: below 4 KiB, 32 KiB, 256 KiB, and so on up to half
 // of MaxTextBytes. Larger segments are sealed, and only rewritten when more than half of
-// their text is dead. A tier with FanIn segments is merged, oldest first.
+// their text is dead. A tier with FanIn segments of a class is merged, oldest first.
+// Segments of different classes are never merged.
 type Policy struct {
 	// MaxTextBytes bounds the text of a merged segment. Default:
 	// segment.DefaultMaxTextBytes.
@@ -72,6 +73,12 @@ type entry struct {
 	rewriteDroppedNone bool
 	// absent and replaced are the fields of SegmentInfo, from the last View.
 	absent, replaced bool
+	// class is the field of SegmentInfo. classUnknown means that no View has shown the
+	// segment yet; it then is not merged.
+	class        string
+	classUnknown bool
+	// arrivedAt is when the newest revision arrived whose text it contains.
+	arrivedAt time.Time
 }
 
 // tierSize returns the size that determines the tier of a segment.
@@ -131,25 +138,26 @@ func (p Policy) choosePlan(segments []*entry) plan {
 	return plan{}
 }
 
-// fullestTier returns the oldest segments of the tier with the most segments, if it has
-// FanIn of them; of two equal tiers, the lower one.
+// fullestTier returns the oldest segments of the tier of a class with the most segments,
+// if it has FanIn of them; of two equal tiers, the lower one, and then that of the older
+// class.
 func (p Policy) fullestTier(segments []*entry) []*entry {
-	counts := make([]int, p.tierForSize(p.sealedBytes()))
-	for _, e := range segments {
-		if t := p.tierOf(e); t < len(counts) {
-			counts[t]++
+	var best []*entry
+	tier, most := 0, FanIn-1
+	for _, class := range groupByClass(segments) {
+		counts := make([]int, p.Tiers())
+		for _, e := range class {
+			if t := p.tierOf(e); t < len(counts) {
+				counts[t]++
+			}
+		}
+		for t, n := range counts {
+			if n > most || n == most && best != nil && t < tier {
+				best, tier, most = class, t, n
+			}
 		}
 	}
-	most := 0
-	for t, n := range counts {
-		if n > counts[most] {
-			most = t
-		}
-	}
-	if counts[most] < FanIn {
-		return nil
-	}
-	return p.oldestOfTier(segments, most)
+	return p.oldestOfTier(best, tier)
 }
 
 // isUnreadable reports whether the segment store does not have the segment.
@@ -171,7 +179,7 @@ func (p Policy) replacedSegments(segments []*entry) []*entry {
 // tierOf returns the tier of a segment; segments that must not be merged by number count
 // as sealed.
 func (p Policy) tierOf(e *entry) int {
-	if e.mergeAlone || e.isUnreadable() {
+	if e.mergeAlone || e.isUnreadable() || e.classUnknown {
 		return p.tierForSize(p.sealedBytes())
 	}
 	return p.tierForSize(e.tierSize())

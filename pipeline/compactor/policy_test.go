@@ -36,6 +36,17 @@ func TestPolicy(t *testing.T) {
 		case "quiet":
 			segments, names := parseSegments(t, d.Input)
 			return describePlan(plan{p.quietInputs(segments), reasonQuiet}, names)
+		case "quiet-class": // at 100 s, after 10 s
+			segments, names := parseSegments(t, d.Input)
+			inputs, next := p.quietClass(segments, 10*time.Second, time.Unix(100, 0))
+			if out := describePlan(plan{inputs, reasonQuiet}, names); next.IsZero() {
+				return out
+			} else {
+				return fmt.Sprintf("%snext at %d\n", out, next.Unix())
+			}
+		case "needs-classes":
+			segments, _ := parseSegments(t, d.Input)
+			return fmt.Sprintf("%t, %t if it is time for quiet merges\n", p.needsClasses(segments, false), p.needsClasses(segments, true))
 		}
 		t.Fatalf("unknown command %q", d.Cmd)
 		return ""
@@ -110,6 +121,10 @@ func parseSegment(t *testing.T, fields []string) *entry {
 			e.removedAt = time.Unix(parseBytes(t, value), 0)
 		case "erase":
 			e.eraseNow = true
+		case "class":
+			e.class, e.classUnknown = value, value == "?"
+		case "arrived":
+			e.arrivedAt = time.Unix(parseBytes(t, value), 0)
 		case "stuck":
 			e.rewriteDroppedNone = true
 		default:

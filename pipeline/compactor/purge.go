@@ -11,7 +11,7 @@ func (p Policy) purgeInputs(segments []*entry, before time.Time) []*entry {
 		if !e.isDue(before) || e.isUnreadable() || e.rewriteDroppedNone {
 			continue
 		}
-		if len(inputs) > 0 && (e.mergeAlone || inputs[0].mergeAlone || len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes) {
+		if len(inputs) > 0 && (e.class != inputs[0].class || e.mergeAlone || inputs[0].mergeAlone || len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes) {
 			continue
 		}
 		inputs = append(inputs, e)

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// DefaultQuiet is how long a partition must be idle before the segments left over by
+// DefaultQuiet is how long a class must be idle before the segments left over by
 // merges by number are merged too: longer than the pause between pushes in a busy
 // installation, but short for users.
 const DefaultQuiet = 5 * time.Second
 
-// quietInputs returns the segments to merge in a quiet partition: as many of the smallest
+// quietInputs returns the segments of a quiet class to merge: as many of the smallest
 // as fit into one output, none more than twice as large as all others together. (The
 // factor is two because two halves of an import are not quite equal.) So each merge lifts
 // a segment to at least 1.5 times its size, and a document is written at most once per

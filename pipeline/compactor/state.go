@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -51,7 +52,9 @@ func (s *state) read(rec event.Record) bool {
 	switch e := ev.(type) {
 	case *event.RevisionIndexed:
 		for _, ref := range e.Segments {
-			s.add(ref)
+			if added := s.add(ref); added != nil {
+				added.arrivedAt = time.Now()
+			}
 		}
 		return len(e.Segments) > 0
 	case *event.SegmentsMerged:
@@ -68,7 +71,7 @@ func (s *state) add(ref event.SegmentRef) *entry {
 	if e := s.byID[id]; e != nil {
 		return e
 	}
-	e := &entry{id: id, ref: ref, liveBytes: -1}
+	e := &entry{id: id, ref: ref, liveBytes: -1, classUnknown: s.merged != nil}
 	s.byID[id] = e
 	s.segments = append(s.segments, e)
 	delete(s.merged, id)
@@ -82,11 +85,14 @@ func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	if ev.Partition != s.partition {
 		return false
 	}
-	gone := map[segment.ID]bool{}
+	gone, arrivedAt := map[segment.ID]bool{}, time.Time{}
 	for _, input := range ev.Inputs {
 		id, err := segment.ParseID(input)
 		if e := s.byID[id]; err == nil && e != nil && (ev.Output == nil || ev.Output.ID != input) {
 			gone[id] = true
+			if e.arrivedAt.After(arrivedAt) {
+				arrivedAt = e.arrivedAt
+			}
 			if s.merged != nil {
 				s.merged[id] = e.ref
 			}
@@ -94,7 +100,9 @@ func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	}
 	s.removeSegments(gone)
 	if ev.Output != nil && (len(gone) > 0 || s.merged != nil) {
-		s.add(*ev.Output)
+		if e := s.add(*ev.Output); e != nil && arrivedAt.After(e.arrivedAt) {
+			e.arrivedAt = arrivedAt
+		}
 	}
 	return true
 }
@@ -148,6 +156,7 @@ func (e *entry) applyInfo(info *SegmentInfo) {
 	}
 	e.liveBytes, e.deadDocuments, e.removedAt, e.eraseNow = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
 	e.absent, e.replaced = info.Absent, info.Replaced
+	e.class, e.classUnknown = info.Class, false
 }
 
 // markLost marks as lost the segments that were missing in the segment store although the

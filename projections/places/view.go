@@ -192,6 +192,20 @@ func (v *View) Removed() map[uint32]*code.Repository {
 	return removed
 }
 
+// Origin returns a repository that is registered or was removed, or nil. Of a removed one,
+// only the ID and whether it was private are known.
+func (v *View) Origin(id code.RepositoryID) *code.Repository {
+	if r := v.Repository(id); r != nil {
+		return &r.Repository
+	}
+	for _, part := range v.parts {
+		if r := part.removed[id]; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
 // SegmentInfos returns the segments from which the compactor chooses, in the order of
 // (partition, sequence), including absent ones.
 func (v *View) SegmentInfos() []SegmentInfo {

@@ -6,6 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // openCompactor opens the compactor, unless merging is off. It belongs to the role query:
@@ -17,11 +19,20 @@ func (s *Server) openCompactor(context.Context) error {
 		return nil
 	}
 	s.compactor = compactor.New(compactor.Options{
-		Log: s.log, Objects: s.segments, Liveness: s.versions.Liveness(), TempDir: s.o.Config.MergesDir(),
+		Log: s.log, Objects: s.segments, Liveness: s.versions.Liveness(s.readersOf), TempDir: s.o.Config.MergesDir(),
 		Policy: compactor.Policy{MaxTextBytes: int64(c.SegmentBytes)}, Slots: s.buildSlots(),
 		Interval: c.MergeInterval.Std(), PurgeAfter: c.PurgeAfter.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return nil
+}
+
+// readersOf returns who may read a repository, in a form that is equal for repositories
+// that the same callers may read. Each private repository has a form of its own.
+func (s *Server) readersOf(r *code.Repository) string {
+	if v := s.auth.Visibility(r); v != account.Private {
+		return string(v)
+	}
+	return r.ID.String()
 }
 
 // buildSlots returns the slots that bound how many large segments imports and merges
