@@ -120,7 +120,7 @@ func TestAccounts(t *testing.T) {
 // setCredential sets the header for a credential.
 func (w *accountWorld) setCredential(h map[string][]string, credential string) {
 	if strings.HasPrefix(credential, account.PrefixSession) {
-		h["Cookie"] = []string{auth.CookieName + "=" + credential}
+		h["Cookie"] = []string{auth.SecureCookieName + "=" + credential}
 		return
 	}
 	h["Authorization"] = []string{"Bearer " + credential}

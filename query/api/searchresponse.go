@@ -46,17 +46,20 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	reason := s.incompleteReason(in, r)
 	return &searchResponse{server: s, files: r.Files, SearchResult: wire.SearchResult{
 		Stats: newSearchStats(r), RepositoryInfo: repositories.listInfos(), IsSearchExhaustive: reason == "", IncompleteReason: reason,
-		Notices: newNotices(r.Notices, in.Query.Notices), Related: s.newRelated(r.Related), Facets: newFacets(r.Facets), Explain: newExplain(in, r.Explain),
+		Notices: newNotices(r.Notices, in.Query.Notices), Related: s.newRelated(r.Related), Facets: newFacets(r.Facets), Explain: newExplain(in, r),
 	}}
 }
 
 // newExplain converts the explanation of a search, if it was requested.
-func newExplain(in *parsedSearch, e *search.Explain) wire.SearchExplain {
+func newExplain(in *parsedSearch, r *search.Result) wire.SearchExplain {
+	e := r.Explain
 	if e == nil {
 		return wire.SearchExplain{}
 	}
 	out := wire.SearchExplain{Query: e.Query, Atoms: e.Atoms, AsOf: e.AsOf, Stages: wire.StageTimes(e.Stages), Stopped: string(e.Stopped)}
-	out.Stages.ParseMicros = in.took.Microseconds()
+	if !r.CostsHidden {
+		out.Stages.ParseMicros = in.took.Microseconds()
+	}
 	if e.Segments != nil { // nil becomes null: the index was not searched
 		out.Segments = make([]wire.SegmentExplain, len(e.Segments))
 	}

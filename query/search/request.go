@@ -129,6 +129,10 @@ type Result struct {
 	// of the result counts them. At most maxRelated.
 	Related []Related
 
+	// CostsHidden means that the caller may not see everything, so that Stats and Explain
+	// have no durations and no counts of work.
+	CostsHidden bool
+
 	// looked is the number of matches checked before the limit on requested matches, or
 	// all matches if the result is complete.
 	looked         int

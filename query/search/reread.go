@@ -60,18 +60,18 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 		r.probes = &probes
 	}
 	result, err := s.chooseReading(ctx, view, r, emit)
-	if err == nil {
-		result.Stats.Duration = time.Since(started)
-		if result.Explain != nil {
-			result.Explain.Stages.TotalMicros = result.Stats.Duration.Microseconds()
-			if result.Explain.Probes = probes; Restricted(view) {
-				for i := range probes {
-					probes[i].Micros = 0 // the duration would reveal how much text is hidden
-				}
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return result, err
+	took := time.Since(started)
+	if result.CostsHidden {
+		took = 0
+	}
+	result.Stats.Duration = took
+	if result.Explain != nil {
+		result.Explain.Stages.TotalMicros, result.Explain.Probes = took.Microseconds(), probes
+	}
+	return result, nil
 }
 
 // chooseReading returns the answer for the reading of a query that has matches.

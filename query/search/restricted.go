@@ -28,6 +28,7 @@ func Restricted(v View) bool {
 // not as precisely as the server.
 func (r *Result) hideCosts() {
 	s := &r.Stats
+	r.CostsHidden = true
 	r.Stats = Stats{Matches: s.Matches, Files: s.Files, Displayed: s.Displayed}
 	if r.Explain != nil {
 		r.Explain.Segments, r.Explain.Stages = []SegmentExplain{}, Stages{}

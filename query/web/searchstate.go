@@ -85,7 +85,12 @@ type stageRow struct {
 
 // describeResult fills in the summary of a finished search.
 func (s *Server) describeResult(p searchParams, q *syntax.Parsed, r *search.Result, reason string, took time.Duration) *resultState {
-	d := &resultState{searchParams: p, None: r.Stats.Matches == 0, Partial: reason != "", Took: formatTook(took), Repositories: r.Repositories}
+	d := &resultState{searchParams: p, None: r.Stats.Matches == 0, Partial: reason != "", Repositories: r.Repositories}
+	if r.CostsHidden {
+		r.Stats.Duration = took.Round(time.Second)
+	} else {
+		d.Took = formatTook(took)
+	}
 	d.describeCount(s.texts, r, reason)
 	other, explained := p, p
 	other.FilesOnly, explained.Explain = !p.FilesOnly, true
@@ -107,6 +112,9 @@ func (s *Server) describeResult(p searchParams, q *syntax.Parsed, r *search.Resu
 	}
 	if r.Explain != nil {
 		d.Explain = newExplainRow(r.Explain)
+		if r.CostsHidden {
+			d.Explain.Stages = nil
+		}
 	}
 	return d
 }
