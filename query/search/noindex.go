@@ -1,8 +1,10 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -60,6 +62,29 @@ func (s *Segment) visibleDocuments() iter.Seq[segment.DocID] {
 			}
 		}
 	}
+}
+
+// namesFile reports whether the name of a visible file contains all words, in any letter
+// case.
+func (s *Segment) namesFile(words []string) bool {
+	finders := make([]*scan.Literals, len(words))
+	for i, w := range words {
+		finders[i] = scan.NewLiterals([]string{string(postings.AppendFold(nil, []byte(w)))}, true)
+	}
+	for from, to := range s.visibleRuns() {
+		for i := from; i < to; i++ {
+			path := s.Places.Path(i)
+			name := path[bytes.LastIndexByte(path, '/')+1:]
+			if !slices.ContainsFunc(finders, func(f *scan.Literals) bool {
+				f.Reset(name)
+				start, _ := f.Next(0)
+				return start < 0
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // scanTermsOnce sets together and phrase to documents of the current segment: those with

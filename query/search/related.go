@@ -344,11 +344,14 @@ func nameShare(path string, words []string) float64 {
 	return min(1, float64(letters)/float64(len(path)-strings.LastIndexByte(path, '/')-1))
 }
 
-// mayBeNamed reports whether the name of a file in the view may contain all words. The
-// filter of a segment also has hidden names, so it is not used if there are any.
+// mayBeNamed reports whether the name of a file in the view may contain all words. For a
+// caller who may not see everything, it depends only on the names that this caller sees,
+// not on those which share a filter with them.
 func (l *relatedFinder) mayBeNamed(words []string) bool {
+	restricted := Restricted(l.view)
 	for _, seg := range l.view.Segments() {
-		if seg.Visible != nil || !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
+		mayName := seg.Visible != nil || !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) })
+		if mayName && (!restricted || seg.namesFile(words)) {
 			return true
 		}
 	}
