@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/api/internal/manual"
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -31,6 +33,9 @@ const (
 func newDescriptions(d *openapi.Document, publicURL, version string) (out descriptions, err error) {
 	own := *d
 	own.Servers = []openapi.Server{{URL: publicURL, Description: "Quarry " + version}}
+	if strings.HasPrefix(publicURL, "https:") {
+		own.Components.SecuritySchemes = withSecureCookie(own.Components.SecuritySchemes)
+	}
 	body, err := own.JSON()
 	if err != nil {
 		return out, err
@@ -42,6 +47,19 @@ func newDescriptions(d *openapi.Document, publicURL, version string) (out descri
 	out.page = newDescription("text/html; charset=utf-8", body)
 	out.page.header.Set("Content-Security-Policy", "default-src 'none'; style-src "+manual.Style()+"; frame-ancestors 'self'; base-uri 'none'; form-action 'none'")
 	return out, nil
+}
+
+// withSecureCookie returns the schemes with the name that the session cookie has by https.
+func withSecureCookie(schemes openapi.List[*openapi.SecurityScheme]) openapi.List[*openapi.SecurityScheme] {
+	schemes = slices.Clone(schemes)
+	for i, s := range schemes {
+		if s.Value.In == "cookie" {
+			cookie := *s.Value
+			cookie.Name = auth.SecureCookieName
+			schemes[i].Value = &cookie
+		}
+	}
+	return schemes
 }
 
 func newDescription(contentType string, body []byte) description {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -25,6 +26,9 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 	var d openapi.Document
 	if err := json.Unmarshal(rec.Body.Bytes(), &d); err != nil || len(d.Servers) != 1 || d.Servers[0].URL != "https://code.example" {
 		t.Errorf("servers %v, %v", d.Servers, err)
+	}
+	if name := d.Components.SecuritySchemes.Get("sessionCookie").Name; name != auth.SecureCookieName {
+		t.Errorf("the session cookie of a server by https is %s, want %s", name, auth.SecureCookieName)
 	}
 	tag := rec.Header().Get("ETag")
 	for _, given := range []string{tag, "W/" + tag, `"x", ` + tag} {

@@ -23,7 +23,7 @@ import (
 // page that tests a key does. Both must then be valid and belong to one user, and the
 // header's credential applies.
 func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
-	shown, ok := readCredentials(r)
+	shown, ok := readCredentials(r, s.cookieName())
 	if !ok {
 		return nil, s.refuseCredential(refusedMalformed)
 	}

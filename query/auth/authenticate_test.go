@@ -19,6 +19,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
+// TestCookieOfHTTPS checks that by https the session cookie has the prefix __Host-, and
+// that a cookie without it, which another host of the domain can plant, is ignored.
+func TestCookieOfHTTPS(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		w := newWorld(t, func(o *auth.Options) { o.Anonymous, o.SecureCookies = true, secure })
+		in := w.signInOwner()
+		mine, other := auth.CookieName, auth.SecureCookieName
+		if secure {
+			mine, other = other, mine
+		}
+		for name, cookie := range map[string]*http.Cookie{"session": w.Cookie(in), "removal": w.NoCookie()} {
+			if cookie.Name != mine || cookie.Secure != secure || cookie.Path != "/" || cookie.Domain != "" || !cookie.HttpOnly {
+				t.Errorf("secure %t: the cookie of a %s is %s, want %s", secure, name, cookie, mine)
+			}
+		}
+		for cookies, want := range map[string]account.ActorKind{
+			mine + "=" + in.Value:                          account.ActorUser,
+			other + "=" + in.Value:                         account.ActorAnonymous,
+			other + "=qs_0; " + mine + "=" + in.Value:      account.ActorUser,
+			strings.ToLower(mine) + "x=1; " + other + "=1": account.ActorAnonymous,
+		} {
+			p, err := w.Authenticate(newRequest("Cookie", cookies))
+			if err != nil || p.Actor.Kind != want {
+				t.Errorf("secure %t: %.40s: %v, %v; want %s", secure, cookies, p, err, want)
+			}
+		}
+	}
+}
+
 func TestCredentialsInHeaders(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	in := w.signInOwner()

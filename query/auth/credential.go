@@ -37,8 +37,25 @@ var kinds = [...]struct{ prefix, kind string }{
 	{account.PrefixOperator, account.PrefixOperator},
 }
 
-// CookieName is the name of the session cookie.
-const CookieName = "quarry_session"
+const (
+	// CookieName is the name of the session cookie of a server that people reach by http.
+	CookieName = "quarry_session"
+	// SecureCookieName is its name by https. Browsers take a cookie with this prefix only
+	// over https and for this host alone, so that neither another host of the domain nor
+	// an attacker in the network can plant one.
+	SecureCookieName = HostPrefix + CookieName
+	// HostPrefix is the prefix of the name of such a cookie.
+	HostPrefix = "__Host-"
+)
+
+// cookieName returns the name of the session cookie. A cookie with the other name is
+// ignored.
+func (s *Service) cookieName() string {
+	if s.o.SecureCookies {
+		return SecureCookieName
+	}
+	return CookieName
+}
 
 // newValue returns a new credential with a prefix.
 func newValue(prefix string) string { return prefix + newSecret() }
@@ -90,7 +107,7 @@ type shownCredentials struct {
 // readCredentials reads the credentials of r. It returns false if they are malformed or
 // if headers contradict each other, because a proxy might pick a different one than we
 // do.
-func readCredentials(r *http.Request) (shownCredentials, bool) {
+func readCredentials(r *http.Request, cookieName string) (shownCredentials, bool) {
 	var p shownCredentials
 	if values := r.Header["Authorization"]; len(values) > 0 {
 		value, ok := bearerCredential(values)
@@ -110,7 +127,7 @@ func readCredentials(r *http.Request) (shownCredentials, bool) {
 		p.header = values[0]
 	}
 	var ok bool
-	p.cookie, ok = sessionCookie(r.Header["Cookie"])
+	p.cookie, ok = sessionCookie(r.Header["Cookie"], cookieName)
 	return p, ok
 }
 
@@ -133,14 +150,14 @@ func isHeaderKind(kind string) bool {
 
 // sessionCookie returns the session in the Cookie header, empty if there is none. It
 // parses the header itself, so that it allocates nothing for other cookies.
-func sessionCookie(lines []string) (string, bool) {
+func sessionCookie(lines []string, cookieName string) (string, bool) {
 	found := ""
 	for _, line := range lines {
 		for line != "" {
 			var part string
 			part, line, _ = strings.Cut(line, ";")
 			name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")
-			if name != CookieName {
+			if name != cookieName {
 				continue
 			}
 			if kindOf(value) != account.PrefixSession || found != "" && found != value {

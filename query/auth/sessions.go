@@ -182,11 +182,11 @@ func (s *Service) Cookie(in *SignedIn) *http.Cookie {
 // NoCookie returns a cookie that deletes the session in the browser.
 func (s *Service) NoCookie() *http.Cookie {
 	return &http.Cookie{
-		Name: CookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.SecureCookies,
+		Name: s.cookieName(), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.SecureCookies,
 	}
 }
 
-// HasCookie reports whether r carries a session cookie, valid or not.
+// HasCookie reports whether r carries a session cookie, valid or not, by http or https.
 func HasCookie(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header["Cookie"], func(line string) bool { return strings.Contains(line, CookieName+"=") })
 }

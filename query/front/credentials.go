@@ -29,8 +29,12 @@ func hasKey(r *http.Request) bool {
 // hasCookie reports whether r carries a session cookie, which browsers send
 // automatically.
 func hasCookie(r *http.Request) bool {
-	_, err := r.Cookie(auth.CookieName)
-	return err == nil
+	for _, name := range []string{auth.SecureCookieName, auth.CookieName} {
+		if _, err := r.Cookie(name); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // anonymousPrincipal returns the principal of r before authentication. ClientAddresses

@@ -23,7 +23,7 @@
 //	setup.go     /setup, the one-time link that creates the first owner
 //	signin.go    /sign-in, /sign-out, /welcome
 //	provider.go  /auth/oidc/{name}, …/callback
-//	invite.go    /invite
+//	invite.go    /invite; onetime.go the values of such links
 //	keys.go      /settings/keys, …/new, …/delete
 //	sessions.go  /settings/sessions
 //	profile.go   /settings/profile, …/password

@@ -8,7 +8,13 @@ import (
 )
 
 func (s *Server) invitePage(w http.ResponseWriter, v *pageRequest) error {
-	return s.showInvitation(w, v, form{}, v.r.URL.Query().Get("token"), 0)
+	if _, found := s.o.Accounts.InvitationOf(v.r.URL.Query().Get("token")); found && s.moveOneTimeValue(w, v, invitePath, inviteCookie) {
+		return nil
+	}
+	if v.r.URL.Query().Has("token") {
+		return auth.ErrInvitation
+	}
+	return s.showInvitation(w, v, form{}, s.oneTimeValue(v.r, inviteCookie), 0)
 }
 
 func (s *Server) showInvitation(w http.ResponseWriter, v *pageRequest, f form, value string, status int) error {
@@ -42,6 +48,7 @@ func (s *Server) acceptInvitation(w http.ResponseWriter, v *pageRequest) error {
 		f, status := s.formWithError(w, v, f, err, nil)
 		return s.showInvitation(w, v, f, f.Get("token"), status)
 	}
+	s.setOneTimeValue(w, inviteCookie, "")
 	s.enterSession(w, v, in, "/settings/keys?done=joined")
 	return nil
 }

@@ -21,10 +21,10 @@ func TestSetUp(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.browser
 	b.get("/").expectPage(http.StatusOK, "searches code", "Sign in")
-	b.get("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
+	b.openLink("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
 		expectPage(http.StatusForbidden, "not the latest link that the server printed", "[email: ada@example.com]")
 	link := "/setup?token=" + w.accounts.SetupValue()
-	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an email address.")
+	b.openLink(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an email address.")
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
 		t.Error("the error is not next to its field")
 	}
@@ -247,9 +247,9 @@ func TestInvitations(t *testing.T) {
 	ada.submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK, "The invitation is created.")
 	link := strings.TrimPrefix(ada.shownText(), w.server.URL)
 	bob := w.newBrowser()
-	bob.get(link).expectPage(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
+	bob.openLink(link).expectPage(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
 	bob.submitForm("/invite", "", "email=eve@example.com", "password="+password).expectPage(http.StatusForbidden, "for another email address")
-	bob.get(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
+	bob.openLink(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
 	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or revoked")
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
 	link = strings.TrimPrefix(ada.shownText(), w.server.URL)

@@ -25,12 +25,15 @@ type providerRequest struct {
 // the sign-in page instead: the person must choose to sign in.
 func (s *Server) departToProvider(w http.ResponseWriter, v *pageRequest) error {
 	query := v.r.URL.Query()
-	e := providerRequest{Return: returnPath(query.Get("return")), Invitation: query.Get("invitation")}
+	e := providerRequest{Return: returnPath(query.Get("return"))}
+	if query.Has("invited") {
+		e.Invitation = s.oneTimeValue(v.r, inviteCookie)
+	}
 	if from := v.r.Header.Get("Sec-Fetch-Site"); from == "cross-site" {
 		return s.showSignIn(w, v, form{}, e.Return, 0)
 	}
-	if len(e.Invitation) > maxReturnBytes {
-		return auth.ErrInvitation
+	if query.Has("invited") && e.Invitation == "" {
+		return auth.ErrInvitation // the link must be opened again
 	}
 	target, err := s.startFlow(w, v.r.PathValue("provider"), e)
 	if err != nil {
@@ -113,6 +116,9 @@ func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 		return nil
 	case err != nil:
 		return err
+	}
+	if e.Invitation != "" {
+		s.setOneTimeValue(w, inviteCookie, "")
 	}
 	s.enterSession(w, v, in, returnPath(e.Return))
 	return nil

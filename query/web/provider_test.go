@@ -72,14 +72,14 @@ func TestProviderInvitation(t *testing.T) {
 	ada := f.setUp()
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK)
 	link := strings.TrimPrefix(ada.shownText(), f.server.URL)
-	f.visitProvider(f.newBrowser().get(link), "none").expectPage(http.StatusForbidden, "could be matched")
+	f.visitProvider(f.newBrowser().openLink(link), "none").expectPage(http.StatusForbidden, "could be matched")
 	bob := f.newBrowser()
-	f.visitProvider(bob.get(link), "bob").leadsTo("/settings/keys").expectPage(http.StatusOK, "API Keys", "Members")
+	f.visitProvider(bob.openLink(link), "bob").leadsTo("/settings/keys").expectPage(http.StatusOK, "API Keys", "Members")
 	f.newBrowser().get(link).expectPage(http.StatusForbidden)
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=carol@example.com", "role=MEMBER", "days=1").expectPage(http.StatusOK)
 	link = strings.TrimPrefix(ada.shownText(), f.server.URL)
 	ada.get("/settings/members").submitForm("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
-	f.visitProvider(f.newBrowser().get(link), "bob").expectPage(http.StatusForbidden, "for another email address")
+	f.visitProvider(f.newBrowser().openLink(link), "bob").expectPage(http.StatusForbidden, "for another email address")
 }
 
 func TestProviderAndPassword(t *testing.T) {
@@ -186,7 +186,7 @@ func TestProviderArrivals(t *testing.T) {
 	}
 	f.newBrowser().get("/auth/oidc/nobody").expectPage(http.StatusNotFound, "no such provider")
 	f.newBrowser().get("/auth/oidc/nobody/callback?code=x").expectPage(http.StatusNotFound, "no such provider")
-	f.newBrowser().get("/auth/oidc/company?invitation=" + strings.Repeat("x", 600)).expectPage(http.StatusForbidden)
+	f.newBrowser().get("/auth/oidc/company?invited=yes&invitation=" + strings.Repeat("x", 600)).expectPage(http.StatusForbidden)
 	f.newBrowser().get("/auth/oidc/company/callback?error=" + url.QueryEscape("<b>oops</b>") + "&state=x").expectPage(http.StatusBadRequest)
 }
 

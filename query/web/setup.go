@@ -12,11 +12,14 @@ func (s *Server) setupPage(w http.ResponseWriter, v *pageRequest) error {
 	if s.o.Accounts.SetupValue() == "" {
 		return s.renderPage(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
 	}
+	if s.moveOneTimeValue(w, v, setupPath, setupCookie) {
+		return nil
+	}
 	return s.showSetup(w, v, form{}, 0)
 }
 
 func (s *Server) showSetup(w http.ResponseWriter, v *pageRequest, f form, status int) error {
-	token := v.r.URL.Query().Get("token")
+	token := s.oneTimeValue(v.r, setupCookie)
 	if f.values != nil {
 		token = f.Get("token")
 	}
@@ -53,6 +56,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 		f, status := s.formWithError(w, v, f, err, nil)
 		return s.showSetup(w, v, f, status)
 	}
+	s.setOneTimeValue(w, setupCookie, "")
 	s.enterSession(w, v, in, "/settings/keys?done=set-up")
 	return nil
 }

@@ -329,6 +329,14 @@ func (b *browser) leadsTo(path string) *browser {
 	return b.followRedirect()
 }
 
+// openLink opens a link with a one-time value. It fails unless the page is at an address
+// without the value.
+func (b *browser) openLink(link string) *browser {
+	b.w.t.Helper()
+	path, _, _ := strings.Cut(strings.TrimPrefix(link, b.w.server.URL), "?")
+	return b.get(link).leadsTo(path)
+}
+
 // shownText returns the value that the page shows only once.
 func (b *browser) shownText() string {
 	b.w.t.Helper()
@@ -344,7 +352,7 @@ const password = "correct horse battery"
 // setUp creates the first owner, ada, who is signed in with the world's browser.
 func (w *world) setUp() *browser {
 	w.t.Helper()
-	w.browser.get("/setup?token="+w.accounts.SetupValue()).submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
+	w.browser.openLink("/setup?token="+w.accounts.SetupValue()).submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
 	return w.browser.leadsTo("/settings/keys?done=set-up")
 }
 
@@ -355,7 +363,7 @@ func (w *world) joinMember(name string) *browser {
 	w.browser.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7").expectPage(http.StatusOK)
 	link := strings.TrimPrefix(w.browser.shownText(), w.server.URL)
 	b := w.newBrowser()
-	b.get(link).submitForm("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
+	b.openLink(link).submitForm("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
 	b.leadsTo("/settings/keys?done=joined")
 	return b
 }
