@@ -194,8 +194,11 @@ type seenWorld struct {
 	t       *testing.T
 	api     *api.Server
 	pages   *web.Server
+	server  *Server
 	roles   []role
 	secrets map[string]*secret
+	// searches has the metrics of searches.
+	searches *prometheus.Registry
 	// events is the position of the event stream before the repositories were registered.
 	events string
 }
@@ -234,12 +237,19 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 		})
 		s.uploadScip(t, r.gitRepository, r.head, r.indexCommon())
 	}
-	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{
-		ids["qzint"]:  {Repository: ids["qzint"], Visibility: account.Internal},
-		ids["qzpriv"]: {Repository: ids["qzpriv"], Visibility: account.Private, Members: []account.UserID{"named"}},
-		ids["qzhid"]:  {Repository: ids["qzhid"], Visibility: account.Private},
-		ids["qzfork"]: {Repository: ids["qzfork"], Visibility: account.Private},
-	}}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes), Catalog: s.repositories})
+	access := map[code.RepositoryID]*account.Access{}
+	for mark, id := range ids {
+		switch mark {
+		case "qzpub":
+		case "qzint":
+			access[id] = &account.Access{Repository: id, Visibility: account.Internal}
+		case "qzpriv":
+			access[id] = &account.Access{Repository: id, Visibility: account.Private, Members: []account.UserID{"named"}}
+		default:
+			access[id] = &account.Access{Repository: id, Visibility: account.Private}
+		}
+	}
+	service, err := auth.NewService(auth.Options{Directory: &decisions{access: access}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes), Catalog: s.repositories})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +262,8 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	for _, mark := range marks {
 		contexts[mark+"context"] = func(name string) bool { return strings.Contains(name, mark) }
 	}
-	o.Searcher = search.New(search.Options{Contexts: contexts})
+	w.server, w.searches = s, prometheus.NewRegistry()
+	o.Searcher = search.New(search.Options{Contexts: contexts, Registerer: w.searches})
 	if w.api, err = api.New(o); err != nil {
 		t.Fatal(err)
 	}

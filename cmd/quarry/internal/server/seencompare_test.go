@@ -25,18 +25,20 @@ var concealed = map[string]bool{
 	"filesSkipped": true, "contentBytesLoaded": true, "indexBytesLoaded": true, "shardFilesConsidered": true, "filesConsidered": true,
 	"filesLoaded": true, "shardsScanned": true, "shardsSkipped": true, "shardsSkippedFilter": true, "ngramMatches": true, "ngramLookups": true,
 	"regexpsConsidered": true, "appliedPosition": true,
+	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "micros": true,
+	"parseMicros": true, "waitMicros": true, "planMicros": true, "candidatesMicros": true, "verifyMicros": true, "rankMicros": true, "renderMicros": true, "totalMicros": true,
 }
 
 // counted matches a concealed member that is not empty.
 var counted = func() *regexp.Regexp {
 	names := slices.Sorted(maps.Keys(concealed))
-	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)":(\{|\[\{|[1-9]).{0,80}`)
+	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)\\?":(\{|\[\{|[1-9]).{0,80}`)
 }()
 
 // times lists the members that differ in every answer.
 var times = map[string]bool{
-	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
-	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true, "uploadedAt": true,
+	"stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
+	"reconciliation": true, "segments": true, "score": true, "reasons": true, "uploadedAt": true,
 }
 
 // eventPosition matches a position of the event stream. Positions are encrypted, so no
