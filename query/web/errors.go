@@ -44,6 +44,8 @@ var failures = []failure{
 	{ErrNotReady, http.StatusServiceUnavailable, "The server has just started and is still loading its accounts. Try again in a moment."},
 	{errOwnersOnly, http.StatusForbidden, "Only owners can view this page."},
 	{errFormTooLarge, http.StatusRequestEntityTooLarge, "The form is too large."},
+	{errFormSlow, http.StatusRequestTimeout, "The form did not arrive in time. Send it again."},
+	{errFormCut, http.StatusBadRequest, "The form did not arrive completely. Send it again."},
 	{errFormType, http.StatusUnsupportedMediaType, "The request is not a form that this server accepts."},
 	{errFormStale, http.StatusForbidden, "This form belongs to another session. Reload the page."},
 	{auth.ErrBusy, http.StatusServiceUnavailable, "Many people are signing in right now. Try again."},

@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -72,6 +74,8 @@ func (f form) newInput(in input) input {
 // Errors of forms.
 var (
 	errFormTooLarge = errors.New("the form is too large")
+	errFormSlow     = errors.New("the form arrived too slowly")
+	errFormCut      = errors.New("the form is incomplete")
 	errFormType     = errors.New("this is not a form of ours")
 	errFormStale    = errors.New("this form is from another sign-in; please try again")
 )
@@ -87,6 +91,12 @@ func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	if err := r.ParseForm(); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return form{}, errFormTooLarge
+		}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return form{}, errFormSlow
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return form{}, errFormCut
 		}
 		return form{}, fmt.Errorf("%w: %w", errFormType, err)
 	}
