@@ -20,6 +20,8 @@
 //  2. Translate is a pure function of the Request: no clock, no network, no state. It
 //     returns an error for malformed or hostile input.
 //  3. A Delivery concerns one repository.
+//  4. A Delivery describes the repository as its sender does. Nothing of it is true until
+//     the host confirms it; see ingest/webhook.
 //
 // Translators are safe for concurrent use. Nothing here does I/O.
 package ingest

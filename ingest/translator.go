@@ -103,9 +103,9 @@ type Outcome string
 const (
 	// Pushed: the refs of Delivery.Pushes moved.
 	Pushed Outcome = "pushed"
-	// Changed: Delivery.Repository replaces the registered description.
+	// Changed: the description of Delivery.Repository may have changed.
 	Changed Outcome = "changed"
-	// Removed: the host deleted the repository.
+	// Removed: the host may have deleted the repository.
 	Removed Outcome = "removed"
 	// AccessChanged: the host's permissions on Delivery.Repository may have changed, or
 	// on any repository of the connection if it is zero. Delivery.Reason explains why the
@@ -125,16 +125,19 @@ type Delivery struct {
 	// Repository is the repository described by the payload, with an ID derived from the
 	// host's identity of it. Connection, Branches and Tags are not set.
 	Repository code.Repository
-	// Omitted lists members of Repository that the payload of an Outcome Changed leaves
-	// out; their registered values are kept.
-	Omitted Omitted `json:",omitzero"`
+	// Identity is the host's own identity of Repository, by which its API finds it; empty
+	// if the host has no API.
+	Identity string `json:",omitempty"`
+	// OmitsPrivate means that the payload does not say whether Repository is private:
+	// Repository.Private does not count.
+	OmitsPrivate bool `json:",omitempty"`
+	// RemovedUser is the host's ID of the user who lost access with an Outcome
+	// AccessChanged; empty if the delivery names none.
+	RemovedUser string `json:",omitempty"`
 	// Pushes are at most MaxPushes. The receiver fills in Repository, Connection,
 	// DeliveryID, BodySHA256 and ReceivedAt.
 	Pushes []event.Push
 }
-
-// Omitted marks members of a repository that some payloads lack.
-type Omitted struct{ Fork, Archived, Private bool }
 
 // Move describes a ref that went from before to after, both in the host's notation: all
 // zeros mean that the ref did not or does not exist. Errors wrap ErrInvalidPayload.

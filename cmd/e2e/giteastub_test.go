@@ -84,6 +84,7 @@ func newGiteaStub(t *testing.T) *giteaStub {
 	mux.HandleFunc("POST /api/v1/orgs/{org}/repos", g.createRepository)
 	mux.HandleFunc("GET /api/v1/orgs/{org}/repos", g.listRepositories)
 	mux.HandleFunc("GET /api/v1/repos/{org}/{name}", g.getRepository)
+	mux.HandleFunc("GET /api/v1/repositories/{id}", g.getRepositoryByID)
 	mux.HandleFunc("PATCH /api/v1/repos/{org}/{name}", g.editRepository)
 	mux.HandleFunc("DELETE /api/v1/repos/{org}/{name}", g.deleteRepository)
 	mux.HandleFunc("GET /api/v1/orgs/{org}/hooks", g.listHooks)
@@ -201,6 +202,18 @@ func (g *giteaStub) getRepository(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeStubJSON(w, http.StatusOK, found)
+}
+
+func (g *giteaStub) getRepositoryByID(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, found := range g.mu.repositories {
+		if strconv.FormatInt(found.ID, 10) == r.PathValue("id") {
+			writeStubJSON(w, http.StatusOK, found)
+			return
+		}
+	}
+	writeStubJSON(w, http.StatusNotFound, object{"message": "GetRepositoryByID"})
 }
 
 func (g *giteaStub) editRepository(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,6 +37,77 @@ type codeHost struct {
 	event        http.Header // headers of a push
 	push         func(base, ref, before, after string) any
 	removed      func(base string) (event http.Header, body any) // nil if the host does not announce removals
+}
+
+// reads returns what the API of the host answers about the repository, by path.
+func (h codeHost) reads(base string) map[string]any {
+	switch h.kind {
+	case "github":
+		return map[string]any{"/api/v3/repositories/1": object{"id": 1, "full_name": "meadow/github", "clone_url": base + "/meadow/github.git", "private": false, "default_branch": "main"}}
+	case "gitlab":
+		return map[string]any{"/api/v4/projects/2": object{"id": 2, "path_with_namespace": "meadow/tools/gitlab", "http_url_to_repo": base + "/meadow/tools/gitlab.git", "visibility": "public", "default_branch": "main"}}
+	case "gitea":
+		return map[string]any{"/api/v1/repositories/3": object{"id": 3, "full_name": "meadow/gitea", "clone_url": base + "/meadow/gitea.git", "private": false, "default_branch": "main"}}
+	case "gerrit":
+		return map[string]any{"/a/projects/tools%2Fgerrit": object{"id": "tools%2Fgerrit", "state": "ACTIVE"}, "/a/projects/tools%2Fgerrit/HEAD": "refs/heads/main"}
+	case "bitbucketServer":
+		return map[string]any{"/rest/api/1.0/projects/MEADOW/repos/stash": object{"id": 4, "slug": "stash", "public": true, "project": object{"key": "MEADOW"}}}
+	case "bitbucketCloud":
+		return map[string]any{"/2.0/repositories/%7B%7D/%7B5%7D": object{"uuid": "{5}", "full_name": "meadow/cloud", "is_private": false, "project": object{"key": "TOOLS"}, "mainbranch": object{"name": "main"}}}
+	}
+	return map[string]any{"/meadow/_apis/git/repositories/6": object{
+		"id": "6", "name": "azure", "project": object{"name": "Tools", "visibility": "public"}, "defaultBranch": "refs/heads/main", "remoteUrl": base + "/meadow/Tools/_git/azure",
+	}}
+}
+
+// hostAPI serves the API of all hosts, and git.
+type hostAPI struct {
+	tokens  *hostTokens
+	git     http.Handler
+	mu      sync.Mutex
+	answers map[string]any // by escaped path
+}
+
+func (a *hostAPI) set(answers map[string]any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.Copy(a.answers, answers)
+}
+
+func (a *hostAPI) remove(answers map[string]any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for path := range answers {
+		delete(a.answers, path)
+	}
+}
+
+// ServeHTTP implements http.Handler. The API requires the current token.
+func (a *hostAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.Path, "/info/refs") || strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
+		a.git.ServeHTTP(w, r)
+		return
+	}
+	a.tokens.mu.Lock()
+	token := a.tokens.all[len(a.tokens.all)-1]
+	a.tokens.mu.Unlock()
+	_, password, _ := r.BasicAuth()
+	w.Header().Set("Content-Type", "application/json")
+	if password != token && !strings.HasSuffix(r.Header.Get("Authorization"), token) && r.Header.Get("Private-Token") != token {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	a.mu.Lock()
+	answer, ok := a.answers[r.URL.EscapedPath()]
+	a.mu.Unlock()
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		answer = object{"message": "not found"}
+	}
+	if strings.HasPrefix(r.URL.Path, "/a/") {
+		_, _ = w.Write([]byte(")]}'\n")) // the client notices an incomplete response
+	}
+	_ = json.NewEncoder(w).Encode(answer) // as above
 }
 
 func hmacHeader(name, prefix string) func(http.Header, []byte) string {
@@ -159,8 +231,12 @@ func TestCodeHosts(t *testing.T) {
 	root := t.TempDir()
 	repositories := filepath.Join(root, "repositories")
 	tokens := &hostTokens{}
-	host := httptest.NewServer(tokens.require(gittest.HTTPHandler(t, repositories)))
+	api := &hostAPI{tokens: tokens, git: tokens.require(gittest.HTTPHandler(t, repositories)), answers: map[string]any{}}
+	host := httptest.NewServer(api)
 	t.Cleanup(host.Close)
+	for _, h := range codeHosts() {
+		api.set(h.reads(host.URL))
+	}
 	tokenFile := filepath.Join(root, "token")
 	tokens.renew(t, tokenFile)
 	var connections []any
@@ -191,7 +267,7 @@ func TestCodeHosts(t *testing.T) {
 	for _, h := range codeHosts() {
 		t.Run(h.kind, func(t *testing.T) {
 			tree := &hostTree{t: t, dir: filepath.Join(root, "trees", h.kind), server: s, repository: strings.TrimPrefix(host.URL, "http://") + "/" + h.name}
-			w := &hostWalk{hostTree: tree, h: h, base: host.URL, bare: filepath.Join(repositories, h.path)}
+			w := &hostWalk{hostTree: tree, h: h, api: api, base: host.URL, bare: filepath.Join(repositories, h.path)}
 			w.walk()
 		})
 		tokens.renew(t, tokenFile)
@@ -281,6 +357,7 @@ func (k *hostTokens) checkAbsent(t *testing.T, log, dir string) {
 type hostWalk struct {
 	*hostTree
 	h    codeHost
+	api  *hostAPI
 	base string
 	bare string
 }
@@ -312,6 +389,9 @@ func (w *hostWalk) walk() {
 
 	if w.h.removed != nil {
 		event, body := w.h.removed(w.base)
+		w.announce(event, body)
+		w.await("vuvuzela", 1) // the host still has it
+		w.api.remove(w.h.reads(w.base))
 		w.announce(event, body)
 		w.await("vuvuzela", 0)
 	}

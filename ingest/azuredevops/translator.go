@@ -117,11 +117,9 @@ func (t *Translator) translate(b *body) (ingest.Delivery, error) {
 	}
 	switch b.EventType {
 	case "git.repo.renamed", "git.repo.statuschanged":
-		in := b.Resource.Repository
-		omitted := ingest.Omitted{Fork: in.Fork == nil, Archived: in.Disabled == nil, Private: in.Project.Visibility == ""}
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
+		return b.Resource.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Changed, Repository: r}), nil
 	case "git.repo.deleted":
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
+		return b.Resource.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}), nil
 	}
 	return translatePush(b.Resource, r)
 }
@@ -142,7 +140,13 @@ func translatePush(in *resource, r code.Repository) (ingest.Delivery, error) {
 		p.HostTime, p.Pusher = in.Date.UTC(), ingest.Text(in.PushedBy.UniqueName, event.MaxPusherBytes)
 		pushes[i] = p
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+	return in.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+}
+
+// completeDelivery returns d with what the payload says of the repository beyond its description.
+func (r *repository) completeDelivery(d ingest.Delivery) ingest.Delivery {
+	d.Identity, d.OmitsPrivate = r.ID, r.Project.Visibility == ""
+	return d
 }
 
 func (t *Translator) repository(r *repository) (code.Repository, error) {

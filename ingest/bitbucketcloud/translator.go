@@ -130,9 +130,9 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	}
 	switch name {
 	case "repo:updated", "repo:transfer":
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: ingest.Omitted{Archived: true, Private: b.Repository.Private == nil}}, nil
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Changed, Repository: r}), nil
 	case "repo:deleted":
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}), nil
 	}
 	if b.Push == nil || len(b.Push.Changes) == 0 || len(b.Push.Changes) > ingest.MaxPushes {
 		return ingest.Delivery{}, fmt.Errorf("%w: push.changes: want 1 to %d", ingest.ErrInvalidPayload, ingest.MaxPushes)
@@ -153,7 +153,13 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 		d.Repository = r
 		return d, nil
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+}
+
+// completeDelivery returns d with what the payload says of the repository beyond its description.
+func (r *repository) completeDelivery(d ingest.Delivery) ingest.Delivery {
+	d.Identity, d.OmitsPrivate = r.UUID, r.Private == nil
+	return d
 }
 
 // translate translates the move of one ref; ok is false if it is neither a branch nor a

@@ -127,11 +127,13 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 		if err != nil {
 			return ingest.Delivery{}, err
 		}
-		omitted := ingest.Omitted{Archived: b.New.Archived == nil, Private: b.New.Public == nil}
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
+		return b.New.completeDelivery(ingest.Delivery{Outcome: ingest.Changed, Repository: r}), nil
 	case "repo:deleted":
 		r, err := t.repository("repository", b.Repository)
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, err
+		if err != nil {
+			return ingest.Delivery{}, err
+		}
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}), nil
 	}
 	return t.translatePush(&b)
 }
@@ -154,7 +156,13 @@ func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
 		}
 		pushes[i].Pusher = ingest.Text(b.Actor.Name, event.MaxPusherBytes)
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+}
+
+// completeDelivery returns d with what the payload says of the repository beyond its description.
+func (r *repository) completeDelivery(d ingest.Delivery) ingest.Delivery {
+	d.Identity, d.OmitsPrivate = fmt.Sprint(r.ID), r.Public == nil
+	return d
 }
 
 func (t *Translator) repository(field string, r *repository) (code.Repository, error) {

@@ -87,7 +87,7 @@ func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(
 // Translate implements ingest.Translator.
 func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	d, err := t.translatePayload(r.Body)
-	d.ID = t.DeliveryID(r)
+	d.ID, d.OmitsPrivate = t.DeliveryID(r), true
 	return d, err
 }
 

@@ -111,7 +111,7 @@ func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
 	case "project-head-updated":
 		r, err := t.repository(b.ProjectName)
 		r.DefaultBranch = strings.TrimPrefix(b.NewHead, "refs/heads/")
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: ingest.Omitted{Fork: true, Archived: true, Private: true}}, err
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Identity: b.ProjectName, OmitsPrivate: true}, err
 	}
 	return ingest.IgnoreKind(b.Type), nil
 }
@@ -151,7 +151,7 @@ func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Deliver
 		d.Repository = r
 		return d, nil
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Identity: updates[0].Project, OmitsPrivate: true, Pushes: pushes}, nil
 }
 
 func (t *Translator) repository(project string) (code.Repository, error) {

@@ -128,7 +128,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	}
 	switch {
 	case name == "repository" && b.Action == "deleted":
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}), nil
 	case name == "repository":
 		return ingest.IgnoreAction(b.Action, r), nil
 	}
@@ -136,7 +136,13 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
+	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}), nil
+}
+
+// completeDelivery returns d with what the payload says of the repository beyond its description.
+func (r *repository) completeDelivery(d ingest.Delivery) ingest.Delivery {
+	d.Identity, d.OmitsPrivate = fmt.Sprint(r.ID), r.Private == nil
+	return d
 }
 
 // movedRef translates a push, or the creation or deletion of a branch or tag.

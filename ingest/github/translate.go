@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -22,6 +23,14 @@ type body struct {
 	Pusher struct {
 		Name string `json:"name"`
 	} `json:"pusher"`
+	Member     user `json:"member"` // of member and membership
+	Membership struct {
+		User user `json:"user"`
+	} `json:"membership"` // of organization
+}
+
+type user struct {
+	ID int64 `json:"id"`
 }
 
 type repository struct {
@@ -70,6 +79,9 @@ func translateAccess(host ingest.Host, eventName string, b *body) (ingest.Delive
 		return d, nil // grants no access
 	}
 	d.Outcome = ingest.AccessChanged
+	if id := cmp.Or(b.Member.ID, b.Membership.User.ID); id > 0 && (b.Action == "removed" || b.Action == "member_removed") {
+		d.RemovedUser = fmt.Sprint(id)
+	}
 	if b.Repository == nil {
 		return d, nil
 	}
@@ -97,7 +109,7 @@ func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
 		p.HostTime = b.HeadCommit.Timestamp.UTC()
 	}
 	p.Pusher = ingest.Text(b.Pusher.Name, event.MaxPusherBytes)
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
+	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}), nil
 }
 
 func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
@@ -107,11 +119,15 @@ func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
 	}
 	switch b.Action {
 	case "deleted":
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}), nil
 	case "renamed", "edited", "transferred", "archived", "unarchived", "privatized", "publicized":
-		in := b.Repository
-		omitted := ingest.Omitted{Fork: in.Fork == nil, Archived: in.Archived == nil, Private: in.Private == nil}
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
+		return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Changed, Repository: r}), nil
 	}
 	return ingest.IgnoreAction(b.Action, r), nil
+}
+
+// completeDelivery returns d with what the payload says of the repository beyond its description.
+func (r *repository) completeDelivery(d ingest.Delivery) ingest.Delivery {
+	d.Identity, d.OmitsPrivate = fmt.Sprint(r.ID), r.Private == nil
+	return d
 }

@@ -107,6 +107,7 @@ type body struct {
 	ProjectID  int64  `json:"project_id"`
 	Path       string `json:"path_with_namespace"`
 	Visibility string `json:"project_visibility"`
+	UserID     int64  `json:"user_id"` // of system hooks about members
 }
 
 type project struct {
@@ -146,29 +147,43 @@ func (t *Translator) translate(header string, payload []byte) (ingest.Delivery, 
 		return t.translateUpdate(&b)
 	case "project_rename", "project_transfer", "project_update":
 		r, err := t.projectOf(&b)
-		omitted := ingest.Omitted{Fork: true, Archived: true, Private: b.Visibility == ""}
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, err
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Identity: fmt.Sprint(b.ProjectID), OmitsPrivate: b.Visibility == ""}, err
 	case "project_destroy":
 		r, err := t.projectOf(&b)
-		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, err
+		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Identity: fmt.Sprint(b.ProjectID), OmitsPrivate: b.Visibility == "", Reason: "deleted on its host"}, err
 	case "user_add_to_team", "user_remove_from_team", "user_update_for_team":
 		d := ingest.IgnoreKind(name)
 		if b.ProjectID <= 0 {
 			return ingest.Delivery{}, fmt.Errorf("%w: project_id is required", ingest.ErrInvalidPayload)
 		}
 		d.Outcome, d.Repository.ID = ingest.AccessChanged, code.NewRepositoryID(t.host.Name, fmt.Sprint(b.ProjectID))
+		d.RemovedUser = b.removedUserID(name)
 		return d, nil
 	case "user_add_to_group", "user_remove_from_group", "user_update_for_group", "user_destroy", "group_destroy":
 		d := ingest.IgnoreKind(name)
-		d.Outcome = ingest.AccessChanged
+		d.Outcome, d.RemovedUser = ingest.AccessChanged, b.removedUserID(name)
 		return d, nil
 	default:
 		return ingest.IgnoreKind(name), nil
 	}
 }
 
+// removedUserID returns the ID of the user who lost access by an event, or an empty string.
+func (b *body) removedUserID(event string) string {
+	switch event {
+	case "user_remove_from_team", "user_remove_from_group", "user_destroy":
+		if b.UserID > 0 {
+			return fmt.Sprint(b.UserID)
+		}
+	}
+	return ""
+}
+
+// projectID returns the ID of the project of a push; older versions send only project_id.
+func (b *body) projectID() int64 { return cmp.Or(b.Project.ID, b.ProjectID) }
+
 func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
-	r, err := t.repository(b)
+	r, err := t.convertProject(b)
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
@@ -180,12 +195,12 @@ func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
 		return ingest.Delivery{}, err
 	}
 	p.Pusher = ingest.Text(b.Username, event.MaxPusherBytes)
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
+	return b.deliverPushes(r, p), nil
 }
 
 // translateUpdate translates a system hook that lists all refs of one push.
 func (t *Translator) translateUpdate(b *body) (ingest.Delivery, error) {
-	r, err := t.repository(b)
+	r, err := t.convertProject(b)
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
@@ -201,16 +216,22 @@ func (t *Translator) translateUpdate(b *body) (ingest.Delivery, error) {
 			return ingest.Delivery{}, err
 		}
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+	return b.deliverPushes(r, pushes...), nil
 }
 
-// repository returns the project of a push.
-func (t *Translator) repository(b *body) (code.Repository, error) {
+func (b *body) deliverPushes(r code.Repository, pushes ...event.Push) ingest.Delivery {
+	return ingest.Delivery{
+		Outcome: ingest.Pushed, Repository: r, Identity: fmt.Sprint(b.projectID()), OmitsPrivate: b.Project.Visibility == nil, Pushes: pushes,
+	}
+}
+
+// convertProject returns the project of a push.
+func (t *Translator) convertProject(b *body) (code.Repository, error) {
 	p := b.Project
 	if p == nil || p.Path == "" {
 		return code.Repository{}, fmt.Errorf("%w: project.path_with_namespace is required", ingest.ErrInvalidPayload)
 	}
-	id := cmp.Or(p.ID, b.ProjectID) // older versions send only project_id
+	id := b.projectID()
 	if id <= 0 {
 		return code.Repository{}, fmt.Errorf("%w: project.id is required", ingest.ErrInvalidPayload)
 	}

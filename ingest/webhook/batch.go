@@ -23,10 +23,14 @@ type batch struct {
 	at         time.Time
 	repository code.Repository
 	records    []event.Record
+	// hinted means that the repository is read from its host, registers that the events
+	// register it.
+	hinted, registers bool
 }
 
-// addEvents fills b with the events of d and returns the repository that they register,
-// if any. If there is nothing to append, it returns the reason.
+// addEvents fills b with the events of d, and adds a hint about what d says beyond them.
+// It returns the repository that the events register, if any. If there is nothing to
+// append and no hint, it returns the reason.
 func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
 	found, known, err := r.findRepository(ctx, b.connection, d.Repository)
 	if err != nil {
@@ -35,21 +39,61 @@ func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (
 	switch {
 	case known && d.Outcome == ingest.Pushed:
 		b.repository = found
-		return 0, "", b.addPushes(d.Pushes)
-	case known && r.o.Repositories == nil:
-		return 0, "this process has no catalog to change the repository in", nil
-	case known && d.Outcome == ingest.Changed:
-		b.repository = mergeRepository(found, &d, b.connection.Name)
-		return 0, "", b.addEvent("changed", &event.RepositoryChanged{Repository: b.repository, At: b.at})
+		if r.o.Repositories != nil && differs(found, &d, b.connection.Name) {
+			r.addHint(b, &d)
+		}
+		return 0, "", b.addPushes(d.Pushes, saysPrivate(&d))
 	case known:
 		b.repository = found
-		return 0, "", b.addEvent("removed", &event.RepositoryRemoved{Repository: found.ID, Reason: d.Reason, At: b.at})
+		if r.o.Repositories != nil && !r.addHint(b, &d) {
+			reason = "the repository is read from the host at the next sync"
+		}
+		if saysPrivate(&d) && (r.o.Repositories == nil || b.narrows(&d)) {
+			return 0, "", b.addPushes([]event.Push{{Action: event.ActionRefresh}}, true)
+		}
+		if r.o.Repositories == nil {
+			reason = "this process has no catalog to change the repository in"
+		}
+		return 0, reason, nil
 	case d.Repository.ID == 0:
 		return 0, "", fmt.Errorf("%w: %.80q is neither a clone URL nor the name of a registered repository", errUnknownRepository, repositoryName(d.Repository))
 	case !b.connection.AutoRegister || d.Outcome != ingest.Pushed:
 		return 0, fmt.Sprintf("repository %s is not registered", repositoryName(d.Repository)), nil
 	}
 	return d.Repository.ID, "", r.addRegistration(ctx, b, d)
+}
+
+// saysPrivate reports whether a delivery says that its repository is private.
+func saysPrivate(d *ingest.Delivery) bool { return !d.OmitsPrivate && d.Repository.Private }
+
+// narrows reports whether the pushes of a delivery make its repository private.
+func (b *batch) narrows(d *ingest.Delivery) bool {
+	return saysPrivate(d) && !b.repository.Private && (b.repository.Connection == "" || b.repository.Connection == b.connection.Name)
+}
+
+// differs reports whether a delivery describes a registered repository differently, so
+// that it must be read from the host.
+func differs(registered code.Repository, d *ingest.Delivery, connection string) bool {
+	if !d.OmitsPrivate && d.Repository.Private != registered.Private {
+		return true
+	}
+	return registered.Connection == connection && (d.Repository.Name != registered.Name || d.Repository.CloneURL != registered.CloneURL)
+}
+
+// addHint queues a hint about the repository of b, for the connection that it belongs to.
+// It returns false if the hint is dropped.
+func (r *Receiver) addHint(b *batch, d *ingest.Delivery) bool {
+	if r.o.Hint == nil || d.Identity == "" {
+		return false
+	}
+	h := b.hint(d)
+	h.Connection = cmp.Or(b.repository.Connection, h.Connection)
+	b.hinted = r.o.Hint(h)
+	return b.hinted
+}
+
+func (b *batch) hint(d *ingest.Delivery) Hint {
+	return Hint{Connection: b.connection.Name, Repository: d.Repository, Identity: d.Identity, Removed: d.Outcome == ingest.Removed, DeliveryID: b.id}
 }
 
 // findRepository returns the registered repository, or, without a catalog, the payload's
@@ -69,47 +113,61 @@ func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate 
 	return found, true, nil
 }
 
-// addRegistration adds the registration before the pushes.
+// addRegistration adds the registration before the pushes. The host describes the
+// repository; if the payload cannot be confirmed, it is private.
 func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Delivery) error {
-	b.repository = d.Repository
+	if err := r.o.Admit(ctx, d.Repository); err != nil {
+		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(d.Repository), err)
+	}
+	confirmed, err := r.confirm(ctx, b, &d)
+	switch {
+	case err == nil:
+		b.repository = confirmed
+		if err := r.o.Admit(ctx, confirmed); err != nil {
+			return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(confirmed), err)
+		}
+	case !errors.Is(err, ErrUnconfirmed):
+		return err
+	case r.o.Repositories == nil && d.Identity != "":
+		// It may be registered, and the payload must not replace a description that was
+		// confirmed. If it is not registered, the worker ignores the pushes.
+		b.repository = d.Repository
+		return b.addPushes(d.Pushes, saysPrivate(&d))
+	default:
+		b.repository = d.Repository
+		b.repository.Private = true
+	}
 	b.repository.Connection = b.connection.Name
 	b.repository.Branches, b.repository.Tags, b.repository.Submodules = b.connection.Branches, b.connection.Tags, b.connection.Submodules
-	if err := r.o.Admit(ctx, b.repository); err != nil {
-		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(b.repository), err)
-	}
-	if err := b.addEvent("registered", &event.RepositoryRegistered{Repository: b.repository, At: b.at}); err != nil {
+	b.registers = true
+	if err := b.addEvent("registered", &event.RepositoryRegistered{Repository: b.repository, PrivateMark: new(event.Offset), At: b.at}); err != nil {
 		return err
 	}
-	return b.addPushes(d.Pushes)
+	return b.addPushes(d.Pushes, saysPrivate(&d))
 }
 
-// mergeRepository applies the host's description of a registered repository. It keeps
-// Quarry's own settings, members that the payload omits, and a name chosen at
-// registration.
-func mergeRepository(registered code.Repository, d *ingest.Delivery, connection string) code.Repository {
-	out, described := registered, &d.Repository
-	if registered.Connection == connection {
-		out.Name, out.DisplayName = described.Name, described.DisplayName
+// confirm returns the repository of a delivery as the host describes it.
+func (r *Receiver) confirm(ctx context.Context, b *batch, d *ingest.Delivery) (code.Repository, error) {
+	if r.o.Confirm == nil || d.Identity == "" {
+		return code.Repository{}, ErrUnconfirmed
 	}
-	out.CloneURL = described.CloneURL
-	out.WebURL = cmp.Or(described.WebURL, out.WebURL)
-	out.ImageURL = cmp.Or(described.ImageURL, out.ImageURL)
-	out.Description = cmp.Or(described.Description, out.Description)
-	out.DefaultBranch = cmp.Or(described.DefaultBranch, out.DefaultBranch)
-	if !d.Omitted.Fork {
-		out.Fork = described.Fork
+	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
+	defer cancel()
+	confirmed, err := r.o.Confirm(ctx, b.hint(d))
+	switch {
+	case err == nil, errors.Is(err, ErrUnconfirmed):
+		return confirmed, err
+	case errors.Is(err, ErrHostLacks):
+		return confirmed, fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(d.Repository), ErrHostLacks)
 	}
-	if !d.Omitted.Archived {
-		out.Archived = described.Archived
-	}
-	if !d.Omitted.Private {
-		out.Private = described.Private
-	}
-	return out
+	return confirmed, fmt.Errorf("%w: read repository %s from its host: %w", errUnavailable, repositoryName(d.Repository), err)
 }
 
-func (b *batch) addPushes(pushes []event.Push) error {
+// addPushes adds pushes; private means that the delivery says that the repository is
+// private.
+func (b *batch) addPushes(pushes []event.Push, private bool) error {
 	for _, p := range pushes {
+		p.Private = private
 		p.Repository = b.repository.ID
 		p.Connection, p.DeliveryID, p.BodySHA256 = b.connection.Name, b.id, b.body
 		p.ReceivedAt = b.at

@@ -35,8 +35,8 @@ func (r *Receiver) queueDelivery(c *connection, in *ingest.Request, a answer, er
 	switch {
 	case err == nil && a.Duplicate && len(a.Positions) > 0:
 		ev.Outcome, ev.Of = event.DeliveryDuplicate, &a.Positions[0]
-	case err == nil && a.appended != "":
-		ev.Outcome, ev.Reason, ev.Of = event.DeliveryTaken, a.appended, &a.Positions[0]
+	case err == nil && a.Hint != "" && len(a.Positions) == 0:
+		ev.Outcome, ev.Reason = event.DeliveryTaken, a.Hint
 	case err == nil && a.Ignored != "":
 		ev.Outcome, ev.Reason = event.DeliveryIgnored, a.Ignored
 	case isRefusal(err):

@@ -17,6 +17,7 @@
 //	recall     recently seen delivery               202, as before
 //	translate  body → repository and pushes         400; 200 if ignored
 //	resolve    find the registered repository       200, or 404 if none
+//	confirm    read an unlisted one from its host   403; 503 with Retry-After
 //	append     events to the log, wait              202; 503 with Retry-After
 //
 // Every failure has the JSON body {statusCode, errorCode, message}; errors.go has the
@@ -30,12 +31,17 @@
 //     delivery therefore has the same IDs, and readers drop its events. The recall table
 //     only saves them that work; it is bounded and may forget.
 //  3. A RepositoryRegistered precedes the pushes of the repository that it registers, in
-//     the same append and partition.
-//  4. Options.MaxInFlightBytes bounds the total size of bodies in memory, regardless of
+//     the same append and partition. It has the description of the host
+//     (Options.Confirm), or is private if that of the payload cannot be confirmed.
+//  4. No other event describes a repository. A delivery that says that the repository is
+//     private sets event.Push.Private, in a refresh if it has no push. Whatever else it
+//     says is a Hint: the repository is read from its host. Without a catalog, hints are
+//     not given.
+//  5. Options.MaxInFlightBytes bounds the total size of bodies in memory, regardless of
 //     the number of connections. Small bodies do not wait for large ones, and each
 //     address has a share of both budgets (lane.go), so that an unauthenticated sender of
 //     large amounts delays mainly itself.
-//  5. A delivery without a push becomes an event.Delivery, which Run appends after the
+//  6. A delivery without a push becomes an event.Delivery, which Run appends after the
 //     response was sent. If the queue is full, the event is dropped and counted. Refused
 //     deliveries, which anyone can send, are limited to one event per second and
 //     connection, with a burst of ten; the next event carries the number that were

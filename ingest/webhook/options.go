@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -45,6 +46,25 @@ type Repositories interface {
 	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
+// Hint is what a delivery says of a repository, unconfirmed.
+type Hint struct {
+	// Connection is the connection to read with: that of the registered repository, or
+	// else that of the delivery.
+	Connection string
+	Repository code.Repository
+	// Identity is the host's own identity of the repository.
+	Identity string
+	// Removed means that the delivery says that the repository was removed.
+	Removed    bool
+	DeliveryID string
+}
+
+// Errors of Options.Confirm.
+var (
+	ErrUnconfirmed = errors.New("the host does not confirm the repository")
+	ErrHostLacks   = errors.New("the host does not have the repository, or does not show it to the connection")
+)
+
 // Options configure a Receiver. Kinds and Appender are required.
 type Options struct {
 	// Kinds maps each kind of host to its translator.
@@ -63,6 +83,17 @@ type Options struct {
 	// Admit returns an error for repositories that may not be registered, with a reason
 	// for the sender. Nil admits all.
 	Admit func(ctx context.Context, r code.Repository) error
+	// Confirm returns the repository of a hint as its host describes it, for its
+	// registration. The error wraps ErrUnconfirmed if the host cannot say whether the
+	// payload is true, and ErrHostLacks if the host does not have the repository; others are
+	// temporary. Nil confirms nothing.
+	Confirm func(ctx context.Context, h Hint) (code.Repository, error)
+	// Hint requests that a registered repository is read from its host. It does not wait
+	// for the reading, and returns false if the hint is dropped. Nil drops all.
+	Hint func(h Hint) bool
+	// Audit records a change in the audit log; it does not wait for the log. Nil records
+	// nothing.
+	Audit func(ctx context.Context, r audit.Record)
 	// DoubtAccess requests that the permissions of a repository are reread from the host,
 	// or those of all repositories of the connection if it is zero. It reports whether
 	// permissions of the connection are read at all. Nil means that they are not.
@@ -99,6 +130,9 @@ func (o *Options) ensureDefaults() {
 	setDefault(&o.AppendTimeout, DefaultAppendTimeout)
 	if o.Admit == nil {
 		o.Admit = func(context.Context, code.Repository) error { return nil }
+	}
+	if o.Audit == nil {
+		o.Audit = func(context.Context, audit.Record) {}
 	}
 	if o.Full == nil {
 		o.Full = func() bool { return false }

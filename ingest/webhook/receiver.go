@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -163,8 +166,8 @@ type answer struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Ignored explains why nothing was appended.
 	Ignored string `json:"ignored,omitempty"`
-	// appended describes the appended event if it is not a push.
-	appended string
+	// Hint explains what happens beyond the events.
+	Hint string `json:"hint,omitempty"`
 	// repository and outcome are the delivery's, for logging.
 	repository code.Repository
 	outcome    string
@@ -313,20 +316,44 @@ func (r *Receiver) acceptDelivery(ctx context.Context, c *connection, in *ingest
 		a.repository = d.Repository
 		return a, nil
 	}
-	positions, err := r.appendBatch(ctx, &b)
-	if err != nil {
+	a := answer{Positions: []event.Position{}, DeliveryID: d.ID, repository: b.repository, outcome: string(d.Outcome)}
+	if d.Outcome != ingest.Pushed {
+		a.Hint = "the repository is read from the host"
+	}
+	if len(b.records) == 0 {
+		return a, nil // not recalled: a repetition is another hint
+	}
+	if a.Positions, err = r.appendBatch(ctx, &b); err != nil {
 		return answer{}, err
 	}
-	r.recent.put(key, positions)
+	a.Accepted = len(a.Positions)
+	r.auditBatch(ctx, &b, &d)
+	r.recent.put(key, a.Positions)
 	r.registered.addID(registering)
-	a := answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, repository: b.repository, outcome: string(d.Outcome)}
-	switch d.Outcome {
-	case ingest.Changed:
-		a.appended = "the repository was changed"
-	case ingest.Removed:
-		a.appended = "the repository was removed"
-	}
 	return a, nil
+}
+
+// auditBatch records the change of existence or visibility that the events of a delivery
+// make. A process without a catalog does not know whether they make one.
+func (r *Receiver) auditBatch(ctx context.Context, b *batch, d *ingest.Delivery) {
+	if r.o.Repositories == nil {
+		return
+	}
+	record := audit.Record{
+		Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetRepository, Target: b.repository.Name,
+		Metadata: map[string]string{"cause": "delivery", "connection": b.connection.Name, "delivery": b.id},
+	}
+	switch {
+	case b.registers:
+		record.Action = audit.RegisteredRepository
+		record.Metadata["cloneUrl"], record.Metadata["private"] = b.repository.CloneURL, strconv.FormatBool(b.repository.Private)
+	case b.narrows(d):
+		record.Action = audit.ChangedRepository
+		record.Metadata["private"] = "true"
+	default:
+		return
+	}
+	r.o.Audit(ctx, record)
 }
 
 func ignoredAnswer(id, reason string) answer {

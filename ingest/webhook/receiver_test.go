@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ const genericSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 type memoryLog struct {
 	mu      sync.Mutex
 	records []event.Record
+	hints   []webhook.Hint
 	err     error
 	block   bool // until the context ends
 }
@@ -92,6 +94,12 @@ func newOptions(log *memoryLog) webhook.Options {
 			{ID: 42, Kind: code.GenericGitHost, Name: "chosen/name", CloneURL: "git@github.com:meadow/known.git", Branches: []string{"*"}},
 			{ID: 43, Kind: code.GitHub, Name: "github.com/meadow/old", CloneURL: "https://github.com/meadow/teapot.git", Connection: "hub", DefaultBranch: "trunk", Archived: true, Private: true},
 		},
+		Hint: func(h webhook.Hint) bool {
+			if log != nil {
+				log.hints = append(log.hints, h)
+			}
+			return true
+		},
 		Admit: func(_ context.Context, r code.Repository) error {
 			if strings.Contains(r.CloneURL, "internal") {
 				return errors.New("its host is not on the list of allowed ones")
@@ -116,9 +124,10 @@ func newReceiver(t *testing.T, o webhook.Options) *webhook.Receiver {
 //
 //	deliver path=/webhooks/… [method=M] [sign=SECRET|standard] [event=E] [id=ID] [log=full|blocked]
 //	log
+//	hints
 //
-// deliver posts the input and prints the response; log prints the events appended
-// since the last log.
+// deliver posts the input and prints the response; log prints the events appended, and
+// hints the hints given, since the last one.
 func TestReceiver(t *testing.T) {
 	datadriven.Walk(t, "testdata/receiver", func(t *testing.T, path string) {
 		log := new(memoryLog)
@@ -131,6 +140,14 @@ func TestReceiver(t *testing.T) {
 				s := printRecords(t, log.records[seen:])
 				seen = len(log.records)
 				return s
+			}
+			if d.Cmd == "hints" {
+				var b strings.Builder
+				for _, h := range log.hints {
+					fmt.Fprintf(&b, "%s of %s by %s, removed: %t\n", h.Identity, h.Repository.CloneURL, h.Connection, h.Removed)
+				}
+				log.hints = nil
+				return cmp.Or(b.String(), "none\n")
 			}
 			return runDeliver(t, r, log, d)
 		})
@@ -271,6 +288,7 @@ func TestWithoutCatalog(t *testing.T) {
 	log := new(memoryLog)
 	o := newOptions(log)
 	o.Repositories = nil
+	o.Confirm = func(_ context.Context, h webhook.Hint) (code.Repository, error) { return h.Repository, nil }
 	r := newReceiver(t, o)
 	postDelivery(r, "a", push)
 	postDelivery(r, "b", push)

@@ -75,6 +75,25 @@ type Lister interface {
 	List(ctx context.Context, l *Listing) error
 }
 
+// HostRepository says which repository of a host to read.
+type HostRepository struct {
+	// Identity is the host's own identity of the repository.
+	Identity string
+	// Paths are names that the repository may have, for hosts that find it only by name.
+	Paths []string
+	// CloneURL is the last known clone URL.
+	CloneURL string
+}
+
+// RepositoryReader reads one repository. The Lister of every kind with an API implements
+// it.
+type RepositoryReader interface {
+	// ReadRepository returns the repository as the host describes it now. The error has
+	// the code hostapi.NotFound if the host does not have it, or does not show it to this
+	// connection. The caller checks the ID of the result.
+	ReadRepository(ctx context.Context, r HostRepository) (*Found, error)
+}
+
 // Open checks a connection and returns its Lister. Requests go through client.
 type Open func(c Connection, client *http.Client) (Lister, error)
 

@@ -20,6 +20,8 @@
 //	Listing     collects what a Lister finds and what failed
 //	Syncer      runs the syncs, appends events, keeps the State of each connection
 //	Issue       a problem, with a remedy
+//	Hint        what a delivery says of one repository
+//	HintReader  reads the repositories of hints, and appends what the host says
 //
 // # Invariants
 //
@@ -35,17 +37,26 @@
 //     removed once every other connection has been listed completely in this process.
 //  5. A sync without changes appends no event.
 //  6. Manually registered repositories are never removed or renamed.
+//  7. A hint changes nothing by itself. What a reading returns is applied by the rules of
+//     a sync, to a repository of the connection that it was read with, or of none.
+//  8. A description that makes a repository public carries the private mark that was seen
+//     before the host was asked (event.RepositoryChanged), so a delivery that said
+//     "private" since then wins.
 //
 // # Which process syncs
 //
-// One process of a group syncs at a time (eventlog.Lead).
+// One process of a group syncs at a time (eventlog.Lead). Each process that receives
+// webhooks follows the hints of those.
 //
 // # Bounds
 //
 // At most Options.Concurrency syncs run at the same time. A connection has at most
 // Options.MaxRepositories repositories; 8 bytes of each are kept between syncs, and the
 // compressed responses of the host in hostapi.Cache. Events are appended in batches of
-// maxBatch. At most maxIssues issues of one sync are kept.
+// maxBatch. At most maxIssues issues of one sync are kept. At most maxHints hints wait, one
+// for each repository. A connection has one reading at a time and maxConnectionHints in
+// hintWindow, a repository maxRepositoryHints. What is dropped or given up is left to the
+// next sync.
 //
 // The package clones nothing and reads no webhooks.
 package discovery

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -109,4 +110,59 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(completeDesc, complete)
 	}
+}
+
+// Results of hints, for quarry_discovery_hints_total.
+const (
+	hintConfirmed   = "confirmed"
+	hintAbsent      = "absent"
+	hintUnconfirmed = "unconfirmed"
+	hintFailed      = "failed"
+	hintGivenUp     = "given_up"
+	hintDropped     = "dropped"
+)
+
+type hintMetrics struct {
+	results *prometheus.CounterVec // by result
+	events  *prometheus.CounterVec // by event
+}
+
+func newHintMetrics(reg prometheus.Registerer, r *HintReader) *hintMetrics {
+	m := &hintMetrics{
+		results: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_discovery_hints_total",
+			Help: "Readings of single repositories from their hosts after webhooks, by result: confirmed, absent (the host answered 404), unconfirmed (it could not be asked), failed (it is read again); and hints given_up or dropped, for which the next sync makes up.",
+		}, []string{"result"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_discovery_hint_events_total",
+			Help: "Events that readings after webhooks appended: changed or removed.",
+		}, []string{"event"}),
+	}
+	for _, result := range []string{hintConfirmed, hintAbsent, hintUnconfirmed, hintFailed, hintGivenUp, hintDropped} {
+		m.results.WithLabelValues(result)
+	}
+	for _, e := range []string{"changed", "removed"} {
+		m.events.WithLabelValues(e)
+	}
+	if reg != nil {
+		reg.MustRegister(m.results, m.events, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_discovery_waiting_hints",
+			Help: "Repositories that a webhook named and that wait to be read from their host.",
+		}, func() float64 { return float64(r.Pending()) }))
+	}
+	return m
+}
+
+// countReading counts the result of one reading.
+func (m *hintMetrics) countReading(err error) {
+	result := hintFailed
+	switch {
+	case err == nil:
+		result = hintConfirmed
+	case errors.Is(err, ErrHostLacks):
+		result = hintAbsent
+	case errors.Is(err, ErrUnconfirmed):
+		result = hintUnconfirmed
+	}
+	m.results.WithLabelValues(result).Inc()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -35,6 +36,9 @@ type Snapshot interface {
 	// ByID and ByCloneURL return a registered repository, and whether there is one.
 	ByID(id code.RepositoryID) (code.Repository, bool)
 	ByCloneURL(url string) (code.Repository, bool)
+	// PrivateMark returns the private mark of a registered repository; see
+	// event.RepositoryChanged.
+	PrivateMark(id code.RepositoryID) event.Offset
 	// All returns every registered repository.
 	All() iter.Seq[code.Repository]
 }
@@ -46,9 +50,14 @@ type Catalog interface {
 	Current(ctx context.Context) (Snapshot, error)
 }
 
+// Appender is the part of an eventlog.Log that a HintReader uses.
+type Appender interface {
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+}
+
 // Log is the part of an eventlog.Log that a Syncer uses.
 type Log interface {
-	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	Appender
 	eventlog.Joiner
 }
 
@@ -73,6 +82,8 @@ type Options struct {
 	Concurrency     int
 	MaxRepositories int
 	RequestTimeout  time.Duration
+	// Audit records a change in the audit log; nil if there is none.
+	Audit func(ctx context.Context, r audit.Record)
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -99,6 +110,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
+	}
+	if o.Audit == nil {
+		o.Audit = func(context.Context, audit.Record) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -34,6 +35,8 @@ type syncRun struct {
 	// admitted caches the policy's decision per host.
 	admitted map[string]error
 	records  []event.Record
+	// audits are the audit records of records.
+	audits []audit.Record
 
 	registered, changed, removed int
 }
@@ -98,7 +101,10 @@ func (r *syncRun) takeFound(ctx context.Context, f *Found) error {
 	if ev == nil {
 		return nil
 	}
-	return r.addEvent(ctx, ev)
+	if !ok {
+		return r.addEvent(ctx, ev, nil)
+	}
+	return r.addEvent(ctx, ev, &known)
 }
 
 // isOwned reports whether a repository belongs to another configured connection.
@@ -128,15 +134,18 @@ func (r *syncRun) admitHost(ctx context.Context, repository code.Repository) err
 	return err
 }
 
-// addEvent encodes an event and appends the collected events once there are enough.
-func (r *syncRun) addEvent(ctx context.Context, ev event.Event) error {
+// addEvent encodes an event and appends the collected events once there are enough. known
+// is the repository in the snapshot, or nil. The listing is younger than the snapshot, so
+// its private mark shows whether a delivery has overtaken it.
+func (r *syncRun) addEvent(ctx context.Context, ev event.Event, known *code.Repository) error {
 	now := r.s.o.Now().UTC()
 	switch e := ev.(type) {
 	case *event.RepositoryRegistered:
-		e.At = now
+		e.At, e.PrivateMark = now, new(event.Offset)
 		r.registered++
 	case *event.RepositoryChanged:
-		e.At = now
+		mark := r.snapshot.PrivateMark(e.Repository.ID)
+		e.At, e.PrivateMark = now, &mark
 		r.changed++
 	case *event.RepositoryRemoved:
 		e.At = now
@@ -147,6 +156,9 @@ func (r *syncRun) addEvent(ctx context.Context, ev event.Event) error {
 		return err
 	}
 	r.records = append(r.records, record)
+	if record, ok := auditChange(ev, known, causeSync); ok {
+		r.audits = append(r.audits, record)
+	}
 	if len(r.records) < maxBatch {
 		return nil
 	}
@@ -160,7 +172,10 @@ func (r *syncRun) appendRecords(ctx context.Context) error {
 	if _, err := r.s.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, r.records...); err != nil {
 		return fmt.Errorf("%w: %w", errLog, err)
 	}
-	r.records = r.records[:0]
+	for _, record := range r.audits {
+		r.s.o.Audit(ctx, record)
+	}
+	r.records, r.audits = r.records[:0], nil
 	return nil
 }
 
@@ -226,10 +241,11 @@ func (r *syncRun) releaseRepository(ctx context.Context, known code.Repository, 
 	holder := r.s.holderLocked(known.ID, from)
 	r.s.mu.Unlock()
 	if holder != nil {
-		holder.applySettings(&known)
-		return r.addEvent(ctx, &event.RepositoryChanged{Repository: known})
+		next := known
+		holder.applySettings(&next)
+		return r.addEvent(ctx, &event.RepositoryChanged{Repository: next}, &known)
 	}
-	return r.addEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "connection " + known.Connection + " does not have it any more"})
+	return r.addEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "connection " + known.Connection + " does not have it any more"}, &known)
 }
 
 // noteResult updates the state of the connection.

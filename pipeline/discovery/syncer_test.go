@@ -79,6 +79,7 @@ func (w *world) Join(ctx context.Context, _ string, _ event.Topic, handle func(c
 type snapshot map[code.RepositoryID]code.Repository
 
 func (s snapshot) ByID(id code.RepositoryID) (code.Repository, bool) { r, ok := s[id]; return r, ok }
+func (s snapshot) PrivateMark(code.RepositoryID) event.Offset        { return 0 }
 func (s snapshot) All() iter.Seq[code.Repository]                    { return maps.Values(s) }
 func (s snapshot) ByCloneURL(url string) (code.Repository, bool) {
 	for _, r := range s {

@@ -143,6 +143,7 @@ func (w *world) HostDoubts() map[account.HostDoubt]time.Time {
 type snapshot map[code.RepositoryID]code.Repository
 
 func (s snapshot) ByID(id code.RepositoryID) (code.Repository, bool) { r, ok := s[id]; return r, ok }
+func (s snapshot) PrivateMark(code.RepositoryID) event.Offset        { return 0 }
 func (s snapshot) ByCloneURL(string) (code.Repository, bool)         { return code.Repository{}, false }
 func (s snapshot) All() iter.Seq[code.Repository]                    { return maps.Values(s) }
 

@@ -14,8 +14,8 @@ type DeliveryOutcome string
 const (
 	// DeliveryDuplicate repeats an accepted delivery.
 	DeliveryDuplicate DeliveryOutcome = "duplicate"
-	// DeliveryTaken led to events other than pushes: the repository was changed or
-	// removed.
+	// DeliveryTaken led to a reading of the repository from its host, or, before Quarry
+	// read it, to a change or removal of the repository.
 	DeliveryTaken DeliveryOutcome = "taken"
 	// DeliveryIgnored was authentic but not relevant.
 	DeliveryIgnored DeliveryOutcome = "ignored"

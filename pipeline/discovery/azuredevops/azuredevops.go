@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery"
@@ -157,4 +158,33 @@ func withoutUser(address string) string {
 	}
 	u.User = nil
 	return u.String()
+}
+
+// ReadRepository implements discovery.RepositoryReader. It takes the organization from the
+// clone URL, unless the base URL ends with it.
+func (a *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	below, ok := strings.CutPrefix(withoutUser(r.CloneURL), a.host.Base+"/")
+	above, _, isGit := strings.Cut(below, "_git/")
+	if !ok || !isGit {
+		return nil, hostapi.NewError(hostapi.Rejected, fmt.Sprintf("%.80q is no clone URL of the host", r.CloneURL))
+	}
+	path := "" // organization/project/ or, if both have the same name or the base URL has the first, one of them
+	if organization, project, _ := strings.Cut(above, "/"); project != "" || !a.baseHasOrganization() {
+		path = organization + "/"
+	}
+	var found repository
+	if err := a.api.Get(ctx, path+"_apis/git/repositories/"+url.PathEscape(r.Identity), url.Values{"api-version": {APIVersion}}, &found); err != nil {
+		return nil, err
+	}
+	return a.convertRepository(&found), nil
+}
+
+// baseHasOrganization reports whether the base URL ends with the organization of the
+// targets.
+func (a *lister) baseHasOrganization() bool {
+	for _, target := range slices.Concat(a.c.Targets.Orgs, a.c.Targets.Projects, a.c.Targets.Repos) {
+		organization, _, _ := strings.Cut(target, "/")
+		return OrganizationPath(a.host, organization) == ""
+	}
+	return a.host.Address == "dev.azure.com" && a.host.Name != a.host.Address
 }

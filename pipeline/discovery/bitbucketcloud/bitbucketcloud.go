@@ -166,3 +166,15 @@ func (b *lister) convertRepository(r *repository) *discovery.Found {
 	}
 	return f
 }
+
+// anyWorkspace stands for the workspace of a repository that is named by its UUID.
+const anyWorkspace = "{}"
+
+// ReadRepository implements discovery.RepositoryReader.
+func (b *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	var found repository
+	if err := b.api.Get(ctx, "repositories/"+url.PathEscape(anyWorkspace)+"/"+url.PathEscape(r.Identity), nil, &found); err != nil {
+		return nil, err
+	}
+	return b.convertRepository(&found), nil
+}

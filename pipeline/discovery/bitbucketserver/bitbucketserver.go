@@ -193,3 +193,23 @@ func (b *lister) webURL(r *repository) string {
 	}
 	return b.host.Base + "/projects/" + r.Project.Key + "/repos/" + r.Slug
 }
+
+// ReadRepository implements discovery.RepositoryReader. The API finds repositories by
+// name only, so it tries the names that the repository may have, and compares the ID.
+func (b *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	for _, path := range r.Paths {
+		parts, ok := discovery.SplitTarget(path, 2)
+		if !ok {
+			continue
+		}
+		var found repository
+		err := b.api.Get(ctx, "projects/"+url.PathEscape(parts[0])+"/repos/"+url.PathEscape(parts[1]), nil, &found)
+		if err != nil && hostapi.CodeOf(err) != hostapi.NotFound {
+			return nil, err
+		}
+		if err == nil && strconv.FormatInt(found.ID, 10) == r.Identity {
+			return b.convertRepository(&found), nil
+		}
+	}
+	return nil, hostapi.NewError(hostapi.NotFound, "no repository of these names has the ID")
+}

@@ -119,3 +119,25 @@ func (g *lister) convertProject(name string, p project) *discovery.Found {
 	f.Invalid = g.host.CheckCloneURL(f.CloneURL)
 	return f
 }
+
+// ReadRepository implements discovery.RepositoryReader. Unlike a listing, it reads the
+// default branch.
+func (g *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	if slices.Contains(internalProjects, r.Identity) {
+		return nil, hostapi.NewError(hostapi.NotFound, "the project holds no code")
+	}
+	path := "projects/" + url.PathEscape(r.Identity)
+	var p project
+	if err := g.api.Get(ctx, path, nil, &p); err != nil {
+		return nil, err
+	}
+	found := g.convertProject(r.Identity, p)
+	var head string
+	if err := g.api.Get(ctx, path+"/HEAD", nil, &head); err != nil {
+		return nil, err
+	}
+	if branch, ok := strings.CutPrefix(head, "refs/heads/"); ok {
+		found.DefaultBranch = branch
+	}
+	return found, nil
+}

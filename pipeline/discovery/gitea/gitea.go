@@ -167,3 +167,12 @@ func (g *lister) convertRepository(r *repository) *discovery.Found {
 	}
 	return f
 }
+
+// ReadRepository implements discovery.RepositoryReader.
+func (g *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	var found repository
+	if err := g.api.Get(ctx, "repositories/"+url.PathEscape(r.Identity), nil, &found); err != nil {
+		return nil, err
+	}
+	return g.convertRepository(&found), nil
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-github/v92/github"
@@ -187,4 +188,17 @@ func (g *lister) convertRepository(r *github.Repository) *discovery.Found {
 	}
 	f.Invalid = g.host.CheckCloneURL(f.CloneURL)
 	return f
+}
+
+// ReadRepository implements discovery.RepositoryReader.
+func (g *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	id, err := strconv.ParseInt(r.Identity, 10, 64)
+	if err != nil {
+		return nil, hostapi.NewError(hostapi.NotFound, fmt.Sprintf("%.80q is no ID of a repository", r.Identity))
+	}
+	found, _, err := g.client.Repositories.GetByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return g.convertRepository(found), nil
 }

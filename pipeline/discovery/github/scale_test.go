@@ -59,6 +59,8 @@ func (l *installationLog) ByID(id code.RepositoryID) (code.Repository, bool) {
 	r, ok := l.registered[id]
 	return r, ok
 }
+func (l *installationLog) PrivateMark(code.RepositoryID) event.Offset { return 0 }
+
 func (l *installationLog) ByCloneURL(string) (code.Repository, bool) { return code.Repository{}, false }
 func (l *installationLog) All() iter.Seq[code.Repository]            { return maps.Values(l.registered) }
 

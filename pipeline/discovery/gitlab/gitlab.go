@@ -176,3 +176,15 @@ func (g *lister) convertProject(p *project) *discovery.Found {
 	}
 	return f
 }
+
+// ReadRepository implements discovery.RepositoryReader.
+func (g *lister) ReadRepository(ctx context.Context, r discovery.HostRepository) (*discovery.Found, error) {
+	var p project
+	if err := g.api.Get(ctx, "projects/"+url.PathEscape(r.Identity), nil, &p); err != nil {
+		return nil, err
+	}
+	if p.Access == "disabled" {
+		return nil, hostapi.NewError(hostapi.NotFound, "the repository of the project is disabled")
+	}
+	return g.convertProject(&p), nil
+}

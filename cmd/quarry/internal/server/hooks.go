@@ -6,8 +6,8 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
-	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -16,12 +16,13 @@ import (
 // doubtAccess is the type of webhook.Options.DoubtAccess.
 type doubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
 
-// newReceiver returns the webhook receiver. repositories is nil in a process
-// without a catalog.
-func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error, full func() bool, doubt doubtAccess) (*webhook.Receiver, error) {
+// newReceiver returns the webhook receiver. repositories is nil in a process without a
+// catalog.
+func (s *Server) newReceiver(repositories webhook.Repositories) (*webhook.Receiver, error) {
+	o, log := s.o, s.log
 	return webhook.New(webhook.Options{
 		Kinds:       codehosts.Translators(),
-		Connections: hooked,
+		Connections: s.connections.Hooked,
 		Appender:    urgentLog{log},
 		PartitionOf: func(ctx context.Context, key []byte) (int32, error) {
 			n, err := log.Partitions(ctx, event.TopicEvents)
@@ -31,9 +32,12 @@ func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, reposi
 			return eventlog.PartitionOf(key, n), nil
 		},
 		Repositories:  repositories,
-		Admit:         admit,
-		Full:          full,
-		DoubtAccess:   doubt,
+		Admit:         s.registrar.CheckPolicy,
+		Confirm:       s.confirmHint,
+		Hint:          func(h webhook.Hint) bool { return s.hints.Add(discovery.Hint(h)) },
+		Audit:         s.noteDelivery,
+		Full:          s.backlog.IsFull,
+		DoubtAccess:   s.hostRules.doubtAccess(log),
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
 		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
 		Now:           boot.Now,

@@ -138,6 +138,7 @@ type Server struct {
 	verifier *verify.Verifier
 	// The following fields belong to the role ingest.
 	receiver *webhook.Receiver
+	hints    *discovery.HintReader
 	backlog  *worker.Backlog
 
 	reloader *reloader
@@ -256,7 +257,10 @@ func (s *Server) openIngest(context.Context) error {
 		catalog = s.repositories.ForWebhooks()
 	}
 	s.backlog = worker.NewBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
-	receiver, err := newReceiver(s.o, s.connections.Hooked, s.log, catalog, s.registrar.CheckPolicy, s.backlog.IsFull, s.hostRules.doubtAccess(s.log))
+	if err := s.openHints(); err != nil {
+		return err
+	}
+	receiver, err := s.newReceiver(catalog)
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
 	}
@@ -324,6 +328,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.receiver != nil {
 		group.Add("backlog", s.backlog.Run)
+		group.Add("hints of webhooks", s.hints.Run)
 		group.Add("webhooks", s.receiver.Run) // ends after the last request
 	}
 	server := boot.NewHTTP(s.listeners.main, s.listeners.connections.CloseWhenCrowded(main), s.o.Logger)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -29,6 +30,7 @@ import (
 type worldIndex struct {
 	t       *testing.T
 	world   *projectiontest.World
+	catalog *catalog.Catalog
 	places  *places.Places
 	objects segmentstore.Store
 	records []event.Record // records applied so far
@@ -53,15 +55,20 @@ func newWorldIndex(t *testing.T, seed uint64) *worldIndex {
 	if err != nil {
 		t.Fatal(err)
 	}
+	known, err := catalog.Open(catalog.Options{Store: rows, Decoder: decoder})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		p.Close()
+		known.Close()
 		if err := rows.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	world := projectiontest.NewWorld(t, seed, historyPartitions, objects)
 	world.Faithful = true
-	return &worldIndex{t, world, p, objects, nil, &projectiontest.Applier{Store: rows, Decoder: decoder, Projections: []projections.Projection{p}}}
+	return &worldIndex{t, world, known, p, objects, nil, &projectiontest.Applier{Store: rows, Decoder: decoder, Projections: []projections.Projection{known, p}}}
 }
 
 func (x *worldIndex) applyRecords(records ...event.Record) {
@@ -132,7 +139,7 @@ func (x *worldIndex) rebuildIndex(seed uint64, documents int) *worldIndex {
 // runQuery lists the results of a query in a fixed order.
 func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 	x.t.Helper()
-	opened, err := New(func() *versions.Version { return &versions.Version{Places: x.places} }, func(code.RepositoryID) bool { return true }).View(x.t.Context())
+	opened, err := New(func() *versions.Version { return &versions.Version{Catalog: x.catalog, Places: x.places} }, func(code.RepositoryID) bool { return true }).View(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -37,8 +39,13 @@ func New(acquire func() *versions.Version, numbered func(code.RepositoryID) bool
 // viewState is the content of a places.View in the types of search. It refers to no
 // snapshot, so it may outlive the view.
 type viewState struct {
-	index        *versions.Version
-	generation   uint64
+	index      *versions.Version
+	generation uint64
+	// catalog is the snapshot that the visibility of the repositories comes from: the
+	// catalog alone applies every event that changes it. It is taken after the places and
+	// published before them, so it is at least as new: no text is visible before an
+	// earlier event has hidden it.
+	catalog      *catalog.Snapshot
 	segments     []search.Segment
 	repositories []*search.Repository
 	// known holds the places.Repository values from which the repositories were created.
@@ -73,9 +80,16 @@ var _ search.View = view{}
 func (v *Views) View(context.Context) (search.View, error) {
 	i := v.acquire()
 	acquired := i.Places.Acquire()
+	snapshot := i.Catalog.Snapshot()
 	current := v.last.Load()
-	if current == nil || current.index != i || current.generation != acquired.Generation() || current.gainedNumber(v.hasNumber) {
-		current = newState(i, acquired, current, v.hasNumber)
+	switch {
+	case current == nil || current.index != i || current.generation != acquired.Generation() || current.gainedNumber(v.hasNumber) || current.changedVisibility(snapshot):
+		current = newState(i, acquired, snapshot, current, v.hasNumber)
+		v.last.Store(current)
+	case current.catalog != snapshot:
+		next := *current
+		next.catalog = snapshot
+		current = &next
 		v.last.Store(current)
 	}
 	out := view{acquired, current}
@@ -85,13 +99,35 @@ func (v *Views) View(context.Context) (search.View, error) {
 	return v.screen.Hide(out, current, func(r *code.Repository) bool { return !current.numberless[r.ID] }), nil
 }
 
+// changedVisibility reports whether the visibility of a repository differs between the
+// state and a snapshot.
+func (s *viewState) changedVisibility(snapshot *catalog.Snapshot) bool {
+	if s.catalog == snapshot {
+		return false
+	}
+	return slices.ContainsFunc(snapshot.ChangedSince(s.catalog), func(r *catalog.Repository) bool {
+		before, found := s.catalog.ByID(r.ID)
+		return found && before.Private != r.Private
+	})
+}
+
 // newState returns the state of a view. It costs a pointer for each repository, and more
 // for each that changed since the state before, which may be nil.
-func newState(of *versions.Version, v *places.View, before *viewState, numbered func(code.RepositoryID) bool) *viewState {
+func newState(of *versions.Version, v *places.View, snapshot *catalog.Snapshot, before *viewState, numbered func(code.RepositoryID) bool) *viewState {
 	known := v.Repositories()
+	if before != nil && before.index != of {
+		before = nil // its snapshot is of another catalog
+	}
+	changed := map[code.RepositoryID]bool{}
+	if before != nil && before.catalog != snapshot {
+		for _, r := range snapshot.ChangedSince(before.catalog) {
+			changed[r.ID] = true
+		}
+	}
 	s := &viewState{
 		index:        of,
 		generation:   v.Generation(),
+		catalog:      snapshot,
 		segments:     searchSegments(v.Segments()),
 		repositories: make([]*search.Repository, len(known)),
 		known:        known,
@@ -101,10 +137,10 @@ func newState(of *versions.Version, v *places.View, before *viewState, numbered 
 		switch {
 		case r == nil:
 			continue
-		case before != nil && i < len(before.known) && before.known[i] == r:
+		case before != nil && i < len(before.known) && before.known[i] == r && !changed[r.ID]:
 			s.repositories[i], taken = before.repositories[i], !before.numberless[r.ID]
 		default:
-			s.repositories[i] = repositoryOf(r)
+			s.repositories[i] = repositoryOf(r, snapshot)
 		}
 		if !taken && !numbered(r.ID) {
 			s.addNumberless(r.ID)
@@ -147,8 +183,12 @@ func searchSegments(segments []places.Segment) []search.Segment {
 	return out
 }
 
-func repositoryOf(r *places.Repository) *search.Repository {
+// repositoryOf returns a repository of the places with its visibility in the catalog. One
+// that the catalog lacks was just removed; it is private.
+func repositoryOf(r *places.Repository, snapshot *catalog.Snapshot) *search.Repository {
 	out := &search.Repository{Repository: r.Repository, PushedAt: newestCommit(r)}
+	known, found := snapshot.ByID(r.ID)
+	out.Private = !found || known.Private
 	if r.Default != nil {
 		out.IndexedCommit, out.IndexedAt = r.Default.Commit, r.Default.IndexedAt
 	}
