@@ -98,16 +98,17 @@ func TestSecretsAreNowhere(t *testing.T) {
 	l := &leaks{t: t, secrets: map[string]string{
 		"access.secret": strings.Repeat("0123456789abcdef", 4), "the hook secret": hook, "the key in the hook secret": hookSecret,
 		"the secret in place": "whsec_" + base64.StdEncoding.EncodeToString([]byte("a secret that stands in the file of settings")),
+		"the metrics token":   "a token of Prometheus alone",
 		"the client secret":   "a client secret of a provider", "the password": "a password that is hard to guess", "the other password": "the password of somebody else",
 	}}
 	children, environ := recordGit(t, dir), os.Environ()
 	environ = append(environ, "PATH="+children+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"E2E_HOOK="+hook, "E2E_CLIENT="+l.secrets["the client secret"])
+		"E2E_HOOK="+hook, "E2E_CLIENT="+l.secrets["the client secret"], "E2E_METRICS="+l.secrets["the metrics token"])
 	secretFile := filepath.Join(dir, "secret")
 	writeTextFile(t, secretFile, l.secrets["access.secret"])
 	settings, err := json.Marshal(map[string]any{
 		"git":     map[string]any{"allowedRoots": []string{c.dir}},
-		"logging": map[string]any{"level": "debug"},
+		"logging": map[string]any{"level": "debug"}, "metricsToken": "env:E2E_METRICS",
 		"access": map[string]any{"secret": "file:" + secretFile, "oidc": []any{map[string]any{
 			"name": "company", "issuer": "http://127.0.0.1:1", "clientId": "quarry", "clientSecret": "env:E2E_CLIENT"}}},
 		"connections": []any{
@@ -238,11 +239,13 @@ func (l *leaks) searchOutputs(c *crashing, environ []string, children string) {
 	run(append([]string{"keys", "list"}, of...)...)
 	run(append([]string{"deliveries", "list"}, of...)...)
 	run("serve", "--config", c.config, "--data", c.data, "--print-config")
-	_, metrics, err := sendRequest(http.MethodGet, l.s.metricsURL+"/metrics", http.Header{}, nil)
-	if err != nil {
-		l.t.Error(err)
+	for credential, want := range map[string]int{"": http.StatusUnauthorized, "Bearer " + l.secrets["the metrics token"]: http.StatusOK} {
+		status, metrics, err := sendRequest(http.MethodGet, l.s.metricsURL+"/metrics", http.Header{"Authorization": {credential}}, nil)
+		if err != nil || status != want {
+			l.t.Errorf("metrics with the credential %q: %d, %v; want %d", credential, status, err, want)
+		}
+		l.reportLeaks("the metrics", []byte(metrics))
 	}
-	l.reportLeaks("the metrics", []byte(metrics))
 	if arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", l.s.cmd.Process.Pid)); err == nil {
 		l.reportLeaks("the arguments of the process", arguments)
 	}
