@@ -20,8 +20,8 @@ import (
 func TestAccessIsDoubted(t *testing.T) {
 	log, doubts, failure := &memoryLog{}, []string(nil), error(nil)
 	o := newOptions(log)
-	o.DoubtAccess = func(_ context.Context, connection string, id code.RepositoryID, at time.Time) (bool, error) {
-		doubts = append(doubts, fmt.Sprint(connection, " ", uint64(id), " ", at.Equal(now)))
+	o.DoubtAccess = func(_ context.Context, connection string, id code.RepositoryID, removed string, at time.Time) (bool, error) {
+		doubts = append(doubts, strings.TrimSpace(fmt.Sprint(connection, " ", uint64(id), " ", at.Equal(now), " ", removed)))
 		return true, failure
 	}
 	r := newReceiver(t, o)
@@ -40,7 +40,10 @@ func TestAccessIsDoubted(t *testing.T) {
 		want                string
 	}{
 		{"member", `{"action": "removed", ` + repository + `}`, "s3cret", 200, "hub 43 true"}, // found by its clone URL
+		{"member", `{"action": "removed", "member": {"id": 1042}, ` + repository + `}`, "s3cret", 200, "hub 43 true 1042"},
+		{"member", `{"action": "edited", "member": {"id": 1042}, ` + repository + `}`, "s3cret", 200, "hub 43 true"},
 		{"membership", `{"action": "removed"}`, "s3cret", 200, "hub 0 true"},
+		{"organization", `{"action": "member_removed", "membership": {"user": {"id": 1042}}}`, "s3cret", 200, "hub 0 true 1042"},
 		{"repository", `{"action": "transferred", ` + repository + `}`, "s3cret", 202, "hub 43 true"},
 		{"member", `{"action": "removed", ` + repository + `}`, "forged", 401, ""},
 		{"ping", `{"zen": "x"}`, "s3cret", 200, ""},

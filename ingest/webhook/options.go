@@ -95,9 +95,10 @@ type Options struct {
 	// nothing.
 	Audit func(ctx context.Context, r audit.Record)
 	// DoubtAccess requests that the permissions of a repository are reread from the host,
-	// or those of all repositories of the connection if it is zero. It reports whether
+	// or those of all repositories of the connection if it is zero. removed is the user, by
+	// ID at the host, who loses the access at once; it may be empty. It reports whether
 	// permissions of the connection are read at all. Nil means that they are not.
-	DoubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
+	DoubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, removed string, at time.Time) (bool, error)
 	// Full reports whether the backlog is full. The receiver then rejects every delivery
 	// before it reads the body, and the sender retries. It is called for each delivery.
 	// Nil means never full.

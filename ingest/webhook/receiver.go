@@ -281,7 +281,7 @@ func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Re
 		case known && id != 0:
 			id = found.ID // it may be registered by its clone URL
 		}
-		if doubted, err = r.o.DoubtAccess(ctx, c.Name, id, in.ReceivedAt); err != nil {
+		if doubted, err = r.o.DoubtAccess(ctx, c.Name, id, d.RemovedUser, in.ReceivedAt); err != nil {
 			return fmt.Errorf("%w: %w", errUnavailable, err)
 		}
 	}

@@ -23,7 +23,9 @@
 //  3. Each doubt makes a repository due: immediately, or, if there were many, at the end
 //     of doubtWindow, so that a repeated webhook does not use up the host's rate limit.
 //     The schedule makes it due once per interval and spreads the readings.
-//  4. If a repository was removed, became public or moved to another connection, an empty
+//  4. A HostAccessDoubted that names a removed user ends the access of that user when
+//     projections/accounts applies it; a reading that began earlier does not restore it.
+//  5. If a repository was removed, became public or moved to another connection, an empty
 //     reading is appended, which revokes access.
 //
 // # Which process reads

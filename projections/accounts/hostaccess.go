@@ -48,6 +48,7 @@ type hostAccessRow struct {
 	Users      []string  `json:"users,omitempty"`
 	Emails     []string  `json:"emails,omitempty"`
 	ReadAt     time.Time `json:"readAt"`
+	RemovedAt  time.Time `json:"removedAt,omitzero"`
 }
 
 func hostAccessKey(id code.RepositoryID) []byte {
@@ -64,7 +65,7 @@ func (d *Directory) loadHostAccess(key, value []byte) error {
 	}
 	id := code.RepositoryID(binary.BigEndian.Uint64(key[2:]))
 	d.mu.state.hosts.put(&account.HostAccess{
-		Repository: id, Connection: r.Connection, Users: internAll(r.Users), Emails: internAll(r.Emails), ReadAt: r.ReadAt,
+		Repository: id, Connection: r.Connection, Users: internAll(r.Users), Emails: internAll(r.Emails), ReadAt: r.ReadAt, RemovedAt: r.RemovedAt,
 	})
 	return nil
 }
@@ -119,14 +120,14 @@ func (h *hostAccess) copyTaken() {
 }
 
 // hostAccessRead replaces the row of a repository. A reading that began before the one in
-// the row has no effect, unless the difference exceeds maxOverlap: two processes may have
-// read at the same time.
+// the row, or before a user was removed from it, has no effect, unless the difference
+// exceeds maxOverlap: two processes may have read at the same time.
 func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	h := &c.s.hosts
 	was := h.rows[e.ID]
 	a := &account.HostAccess{Repository: e.ID, Connection: e.Connection, Users: internAll(e.Users), Emails: internAll(e.Emails), ReadAt: e.At.UTC()}
 	switch {
-	case was != nil && was.ReadAt.After(a.ReadAt) && was.ReadAt.Sub(a.ReadAt) < maxOverlap:
+	case was != nil && isOutdated(a.ReadAt, was.ReadAt), was != nil && isOutdated(a.ReadAt, was.RemovedAt):
 		return "", nil
 	case was == nil && len(h.rows) >= MaxHostRepositories, h.memberships-countMemberships(was)+countMemberships(a) > MaxHostMemberships:
 		// The only refusal with an effect: the old row might grant what the host has revoked.
@@ -138,9 +139,43 @@ func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	return "", c.putHostAccess(a)
 }
 
+// isOutdated reports whether a reading that began at the given time is older than what
+// happened at then.
+func isOutdated(began, then time.Time) bool {
+	return then.After(began) && then.Sub(began) < maxOverlap
+}
+
+// removeHostUser removes the user whom a delivery names from the row of a repository, or
+// from the rows of all repositories of the connection. The delivery does not name the
+// addresses of the user, so the row loses all addresses until the next reading.
+func (c *change) removeHostUser(e *event.HostAccessDoubted) error {
+	for _, was := range c.s.hosts.rows {
+		if e.ID != 0 {
+			was = c.s.hosts.rows[e.ID]
+		}
+		if was != nil && was.Connection == e.Connection && (len(was.Emails) > 0 || slices.Contains(was.Users, e.Removed)) {
+			next := *was
+			next.Emails, next.RemovedAt = nil, e.At.UTC()
+			next.Users = slices.DeleteFunc(slices.Clone(was.Users), func(user string) bool { return user == e.Removed })
+			if err := c.putHostAccess(&next); err != nil {
+				return err
+			}
+		}
+		if e.ID != 0 {
+			break
+		}
+	}
+	return nil
+}
+
 // hostAccessDoubted records that a repository, or all repositories of a connection, must
 // be read again.
 func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
+	if e.Removed != "" {
+		if err := c.removeHostUser(e); err != nil {
+			return err
+		}
+	}
 	doubt := account.HostDoubt{Connection: e.Connection, Repository: e.ID}
 	if _, known := c.s.hosts.doubts[doubt]; !known && len(c.s.hosts.doubts) >= MaxHostDoubts {
 		doubt.Repository = 0
@@ -213,7 +248,7 @@ func (c *change) hostAccessConfirmed(e *event.HostAccessConfirmed) error {
 
 func (c *change) putHostAccess(a *account.HostAccess) error {
 	c.addEffect(func(s *state) { s.hosts.put(a) })
-	return write(c.b, hostAccessKey(a.Repository), &hostAccessRow{a.Connection, a.Users, a.Emails, a.ReadAt})
+	return write(c.b, hostAccessKey(a.Repository), &hostAccessRow{a.Connection, a.Users, a.Emails, a.ReadAt, a.RemovedAt})
 }
 
 func (c *change) dropHostAccess(a *account.HostAccess) error {

@@ -174,3 +174,44 @@ func TestHostAccessModel(t *testing.T) {
 		return []projections.Projection{dir}, dir.Close
 	})
 }
+
+// TestRemovedHostUser checks that a user whom a delivery names as removed loses the access
+// at once, on one repository or all of the connection, and gets it back only by a reading
+// that began later.
+func TestRemovedHostUser(t *testing.T) {
+	r := newRig(t)
+	for id := range code.RepositoryID(3) {
+		r.expectRefusal("", &event.HostAccessRead{ID: id + 7, Connection: "hub", Users: []string{"1042", "77"}, Emails: []string{"eve@example.org"}, At: r.now})
+	}
+	r.expectRefusal("", &event.HostAccessRead{ID: 20, Connection: "other", Users: []string{"1042"}, At: r.now})
+	began := r.now.Add(time.Minute)
+	r.now = r.now.Add(2 * time.Minute)
+	_, version := r.dir.HostAccess()
+	check := func(step string, id code.RepositoryID, want ...string) {
+		t.Helper()
+		if got, _ := r.usersOf(id); !slices.Equal(got, want) {
+			t.Errorf("%s: users of %d are %v, want %v", step, id, got, want)
+		}
+	}
+	r.expectRefusal("", &event.HostAccessDoubted{Connection: "hub", ID: 7, Removed: "1042", At: r.now})
+	check("removed from one", 7, "77")
+	check("removed from one", 8, "1042", "77")
+	all, now := r.dir.HostAccess()
+	if len(all[7].Emails) != 0 || len(all[8].Emails) != 1 || now == version {
+		t.Errorf("addresses %v and %v, version %d, before %d", all[7].Emails, all[8].Emails, now, version)
+	}
+	r.expectRefusal("", &event.HostAccessRead{ID: 7, Connection: "hub", Users: []string{"1042", "77"}, At: began})
+	check("a reading that began before", 7, "77")
+	r.now = r.now.Add(time.Minute)
+	r.expectRefusal("", &event.HostAccessRead{ID: 7, Connection: "hub", Users: []string{"1042", "77"}, At: r.now})
+	check("a reading that began later", 7, "1042", "77")
+	r.now = r.now.Add(time.Minute)
+	r.expectRefusal("", &event.HostAccessDoubted{Connection: "hub", Removed: "1042", At: r.now})
+	for id := range code.RepositoryID(3) {
+		check("removed from all", id+7, "77")
+	}
+	check("another connection", 20, "1042")
+	if doubts := r.dir.HostDoubts(); !doubts[account.HostDoubt{Connection: "hub"}].Equal(r.now) {
+		t.Errorf("doubts %v: the permissions are not read again", doubts)
+	}
+}

@@ -87,6 +87,9 @@ type HostAccess struct {
 	// Both are in ascending order.
 	Users, Emails []string
 	ReadAt        time.Time
+	// RemovedAt is when a user was last removed from the list without a reading; zero if
+	// that never happened. A reading that began earlier is outdated.
+	RemovedAt time.Time
 }
 
 // HostDoubt names a repository, or all repositories of a connection, whose permissions

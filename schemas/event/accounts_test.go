@@ -71,7 +71,7 @@ func fullAccountEvents() []Event {
 		},
 		&HostAccessRead{ID: 3141592653589793, Connection: "hub", Users: []string{"1042", "77"}, Emails: []string{"zoë@example.com"}, At: now},
 		&HostAccessConfirmed{Connection: "hub", Repositories: []code.RepositoryID{271828182845904, 3141592653589793}, At: now},
-		&HostAccessDoubted{Connection: "hub", ID: 3141592653589793, At: now},
+		&HostAccessDoubted{Connection: "hub", ID: 3141592653589793, Removed: "1042", At: now},
 	}
 }
 

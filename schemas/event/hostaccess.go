@@ -52,7 +52,10 @@ type HostAccessDoubted struct {
 	Connection string `json:"connection"`
 	// ID is zero for every repository.
 	ID code.RepositoryID `json:"repository,omitzero"`
-	At time.Time         `json:"at"`
+	// Removed is the user, by ID at the host, who lost access; empty if the delivery names
+	// none. The user loses the access at once, until a reading that began later grants it.
+	Removed string    `json:"removed,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // EventType implements Event.
@@ -104,5 +107,6 @@ func (c *checker) checkHostAccessDoubted(e *HostAccessDoubted) {
 	if e.ID != 0 {
 		c.checkRepositoryID(e.ID)
 	}
+	c.checkText("removed", e.Removed, 0, account.MaxHostUserBytes)
 	c.checkTimeSet("at", e.At)
 }

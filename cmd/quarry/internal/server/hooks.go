@@ -14,7 +14,7 @@ import (
 )
 
 // doubtAccess is the type of webhook.Options.DoubtAccess.
-type doubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
+type doubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, removed string, at time.Time) (bool, error)
 
 // newReceiver returns the webhook receiver. repositories is nil in a process without a
 // catalog.

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/permissions"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -53,11 +54,11 @@ func (h *hostRules) rules() map[string]auth.HostRule { return *h.current.Load() 
 // doubtAccess implements webhook.Options.DoubtAccess.
 func (h *hostRules) doubtAccess(log eventlog.Log) doubtAccess {
 	events := accountrows.NewEvents(log)
-	return func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error) {
+	return func(ctx context.Context, connection string, repository code.RepositoryID, removed string, at time.Time) (bool, error) {
 		if _, read := h.rules()[connection]; !read {
 			return false, nil
 		}
-		_, err := events.Append(ctx, &event.HostAccessDoubted{Connection: connection, ID: repository, At: at.UTC()})
+		_, err := events.Append(ctx, &event.HostAccessDoubted{Connection: connection, ID: repository, Removed: account.ShortenHostUser(removed), At: at.UTC()})
 		return err == nil, err
 	}
 }

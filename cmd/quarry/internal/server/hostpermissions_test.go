@@ -112,8 +112,9 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 		}
 		return len(listed) == 1
 	}
-	sendHook := func() {
-		body := `{"action": "edited", "member": {"id": 1042}, "repository": {"id": 7, "full_name": "acme/vault", "clone_url": "` + host.URL + `/acme/vault.git"}}`
+	sendHook := func(actions ...string) {
+		action := strings.Join(append(actions, "edited")[:1], "")
+		body := `{"action": "` + action + `", "member": {"id": 1042}, "repository": {"id": 7, "full_name": "acme/vault", "clone_url": "` + host.URL + `/acme/vault.git"}}`
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/webhooks/github/hub", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -170,6 +171,13 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 	if !sees() {
 		t.Error("access is gone while the host fails, before it is too old")
 	}
+	// A webhook that announces the removal ends the access, although the host fails.
+	sendHook("removed")
+	waitUntil(t, func() bool { return !sees() })
+	waitUntil(t, read(1))
+	host.set(false, 9, 1042)
+	sendHook()
+	waitUntil(t, sees)
 	host.set(false, 9)
 	sendHook()
 	waitUntil(t, func() bool { return !sees() })
