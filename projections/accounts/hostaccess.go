@@ -145,7 +145,7 @@ func isOutdated(began, then time.Time) bool {
 	return then.After(began) && then.Sub(began) < maxOverlap
 }
 
-// removeHostUser removes the user whom a delivery names from the row of a repository, or
+// removeHostUser removes the user that a delivery names from the row of a repository, or
 // from the rows of all repositories of the connection. The delivery does not name the
 // addresses of the user, so the row loses all addresses until the next reading.
 func (c *change) removeHostUser(e *event.HostAccessDoubted) error {

@@ -175,7 +175,7 @@ func TestHostAccessModel(t *testing.T) {
 	})
 }
 
-// TestRemovedHostUser checks that a user whom a delivery names as removed loses the access
+// TestRemovedHostUser checks that a user that a delivery names as removed loses the access
 // at once, on one repository or all of the connection, and gets it back only by a reading
 // that began later.
 func TestRemovedHostUser(t *testing.T) {
