@@ -171,7 +171,7 @@ func (r *HintReader) appendEvent(ctx context.Context, ev event.Event, known *cod
 		what = "removed"
 	}
 	r.metrics.events.WithLabelValues(what).Inc()
-	r.o.Logger.Info("repository read after a delivery", "connection", h.Connection, "repository", known.Name, "repository_id", known.ID.String(), "delivery", h.DeliveryID, "event", what)
+	r.o.Logger.Info("repository read after a delivery", "connection", h.Connection, "repository", known.Name, "repository_id", known.ID.String(), "delivery_id", h.DeliveryID, "event", what)
 	if record, ok := auditChange(ev, known, causeReading); ok {
 		record.Metadata["delivery"] = h.DeliveryID
 		r.o.Audit(ctx, record)

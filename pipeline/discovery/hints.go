@@ -288,11 +288,11 @@ func (r *HintReader) finishReading(ctx context.Context, h Hint, err error) {
 	case err == nil:
 		delete(r.mu.waiting, h.key())
 	case isFinal(err) && !w.again:
-		r.o.Logger.Info("the host does not confirm a delivery", "connection", h.Connection, "repository", h.Repository.Name, "delivery", h.DeliveryID, "error", err)
+		r.o.Logger.Info("the host does not confirm a delivery", "connection", h.Connection, "repository", h.Repository.Name, "delivery_id", h.DeliveryID, "error", err)
 		delete(r.mu.waiting, h.key())
 	case w.failures+1 >= maxHintAttempts:
 		r.metrics.results.WithLabelValues(hintGivenUp).Inc()
-		r.o.Logger.Warn("giving up a hint; the next sync makes up for it", "connection", h.Connection, "repository", h.Repository.Name, "delivery", h.DeliveryID, "error", err)
+		r.o.Logger.Warn("giving up a hint; the next sync makes up for it", "connection", h.Connection, "repository", h.Repository.Name, "delivery_id", h.DeliveryID, "error", err)
 		delete(r.mu.waiting, h.key())
 	default:
 		w.next = r.o.Now().Add(minHintRetry << w.failures)
