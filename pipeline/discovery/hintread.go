@@ -16,15 +16,8 @@ import (
 // it, with the settings of the connection. It returns ErrUnconfirmed or ErrHostLacks if
 // the host does not describe it; other errors are temporary.
 func (r *HintReader) Confirm(ctx context.Context, h Hint) (code.Repository, error) {
-	r.mu.Lock()
-	now := r.o.Now()
-	busy := r.nextLocked(h.key(), now).After(now)
-	if !busy {
-		r.countReadingLocked(h.key(), now)
-	}
-	r.mu.Unlock()
-	if busy {
-		return code.Repository{}, fmt.Errorf("connection %s: too many repositories were read in %s", h.Connection, hintWindow)
+	if err := r.admitReading(&h); err != nil {
+		return code.Repository{}, err
 	}
 	opened, err := r.openReader(h.Connection)
 	if err != nil {
@@ -32,11 +25,32 @@ func (r *HintReader) Confirm(ctx context.Context, h Hint) (code.Repository, erro
 	}
 	found, err := opened.read(ctx, &h, nil)
 	r.metrics.countReading(err)
+	r.mu.Lock()
+	if c := r.mu.counts[h.key()]; c != nil {
+		c.last = err
+	}
+	r.mu.Unlock()
 	if err != nil {
 		return code.Repository{}, err
 	}
 	opened.settings.applySettings(&found.Repository)
 	return found.Repository, nil
+}
+
+// admitReading counts a reading, or returns an error if there were too many: the last
+// result for the repository, if that was final.
+func (r *HintReader) admitReading(h *Hint) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.o.Now()
+	if !r.nextLocked(h.key(), now).After(now) {
+		r.countReadingLocked(h.key(), now)
+		return nil
+	}
+	if c := r.mu.counts[h.key()]; c != nil && c.last != nil && isFinal(c.last) {
+		return c.last
+	}
+	return fmt.Errorf("connection %s: too many repositories were read in %s", h.Connection, hintWindow)
 }
 
 // read reads the repository of a hint; known is its registration, or nil. It translates
@@ -115,14 +129,20 @@ func (r *HintReader) followHint(ctx context.Context, h Hint) error {
 	if err := r.appendEvent(ctx, changed, known, &h); err != nil {
 		return err
 	}
-	if !known.Private || changed.Repository.Private {
-		return nil
+	overtaken := false
+	if known.Private && !changed.Repository.Private {
+		after, err := r.o.Catalog.Current(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLog, err)
+		}
+		now := findKnown(after, known.ID)
+		overtaken = now != nil && now.Private
 	}
-	after, err := r.o.Catalog.Current(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errLog, err)
+	if overtaken {
+		changed.Repository.Private = true // as the catalog has it
 	}
-	if now := findKnown(after, known.ID); now != nil && now.Private {
+	r.auditEvent(ctx, changed, known, &h)
+	if overtaken {
 		return errOvertaken // it is read again
 	}
 	return nil
@@ -143,14 +163,21 @@ func (r *HintReader) applyAbsence(ctx context.Context, snapshot Snapshot, c *Con
 	}
 	switch {
 	case h.Removed && (c.hasCredentials() || !known.Private):
-		return r.appendEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "deleted on its host", At: r.o.Now().UTC()}, known, h)
+		ev := &event.RepositoryRemoved{Repository: known.ID, Reason: "deleted on its host", At: r.o.Now().UTC()}
+		if err := r.appendEvent(ctx, ev, known, h); err != nil {
+			return err
+		}
+		r.auditEvent(ctx, ev, known, h)
+		return nil
 	case !known.Private:
 		next := *known
 		next.Private = true
 		mark := snapshot.PrivateMark(known.ID)
-		if err := r.appendEvent(ctx, &event.RepositoryChanged{Repository: next, PrivateMark: &mark, At: r.o.Now().UTC()}, known, h); err != nil {
+		ev := &event.RepositoryChanged{Repository: next, PrivateMark: &mark, At: r.o.Now().UTC()}
+		if err := r.appendEvent(ctx, ev, known, h); err != nil {
 			return err
 		}
+		r.auditEvent(ctx, ev, known, h)
 		r.o.RequestSync(h.Connection) // it removes the repository if the host does not list it
 		return nil
 	}
@@ -172,9 +199,13 @@ func (r *HintReader) appendEvent(ctx context.Context, ev event.Event, known *cod
 	}
 	r.metrics.events.WithLabelValues(what).Inc()
 	r.o.Logger.Info("repository read after a delivery", "connection", h.Connection, "repository", known.Name, "repository_id", known.ID.String(), "delivery_id", h.DeliveryID, "event", what)
+	return nil
+}
+
+// auditEvent records an appended event in the audit log.
+func (r *HintReader) auditEvent(ctx context.Context, ev event.Event, known *code.Repository, h *Hint) {
 	if record, ok := auditChange(ev, known, causeReading); ok {
 		record.Metadata["delivery"] = h.DeliveryID
 		r.o.Audit(ctx, record)
 	}
-	return nil
 }

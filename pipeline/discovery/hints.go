@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +127,8 @@ type waitingHint struct {
 type hintCount struct {
 	begun time.Time
 	n     int
+	// last is the result of the last reading by Confirm.
+	last error
 }
 
 // hostReader is an open RepositoryReader and its settings.
@@ -173,15 +174,25 @@ func (r *HintReader) Add(h Hint) bool {
 		if due := r.nextLocked(key, now); due.Before(w.next) {
 			w.next = due
 		}
+		r.signalLocked(w, now)
 	} else {
 		if len(r.mu.waiting) >= maxHints {
 			r.metrics.results.WithLabelValues(hintDropped).Inc()
 			return false
 		}
-		r.mu.waiting[key] = &waitingHint{Hint: h, next: r.nextLocked(key, now)}
+		w := &waitingHint{Hint: h, next: r.nextLocked(key, now)}
+		r.mu.waiting[key] = w
+		r.signalLocked(w, now)
 	}
-	r.signal()
 	return true
+}
+
+// signalLocked wakes Run if a hint can be followed now. Run notices others in time, so
+// that many deliveries do not keep it busy.
+func (r *HintReader) signalLocked(w *waitingHint, now time.Time) {
+	if !w.next.After(now) && !r.mu.running[w.Connection] {
+		r.signal()
+	}
 }
 
 func (r *HintReader) signal() {
@@ -248,18 +259,23 @@ func (r *HintReader) startDue(ctx context.Context, running *sync.WaitGroup) time
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, wait := r.o.Now(), maxIdle
-	due := slices.SortedFunc(maps.Values(r.mu.waiting), func(a, b *waitingHint) int { return a.next.Compare(b.next) })
-	for _, w := range due {
+	due := map[string]*waitingHint{} // the first of each connection
+	for _, w := range r.mu.waiting {
+		if r.mu.running[w.Connection] {
+			continue // the end of the reading wakes Run
+		}
+		if !w.next.After(now) {
+			w.next = r.nextLocked(w.key(), now)
+		}
 		if in := w.next.Sub(now); in > 0 {
-			return min(wait, in)
+			wait = min(wait, in)
+		} else if first := due[w.Connection]; first == nil || w.next.Before(first.next) {
+			due[w.Connection] = w
 		}
-		if r.mu.running[w.Connection] || len(r.mu.running) >= maxHintReadings {
-			continue // the end of a reading wakes Run
-		}
-		if next := r.nextLocked(w.key(), now); next.After(now) {
-			w.next = next
-			wait = min(wait, next.Sub(now))
-			continue
+	}
+	for _, w := range due {
+		if len(r.mu.running) >= maxHintReadings {
+			break // as above
 		}
 		r.countReadingLocked(w.key(), now)
 		r.mu.running[w.Connection] = true

@@ -354,4 +354,11 @@ func TestConfirm(t *testing.T) {
 	if err == nil || isFinal(err) {
 		t.Errorf("after many: %v, want a temporary error", err)
 	}
+	h.answerError(errNotFound)
+	for range maxRepositoryHints + 1 {
+		_, err = h.reader.Confirm(t.Context(), hintOf("absent", one))
+	}
+	if n := h.takeReadings(); !errors.Is(err, ErrHostLacks) {
+		t.Errorf("after many of an absent repository: %v, %d readings in all", err, n)
+	}
 }
