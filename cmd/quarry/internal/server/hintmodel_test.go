@@ -221,7 +221,7 @@ func (m *hintModel) hookAnswer(found []hosttest.Repo) {
 		if !r.Private {
 			m.mu.public[m.id(r)] = m.mu.moment
 		}
-		if len(found) == 1 && r.ID == m.mu.overtake {
+		if r.ID == m.mu.overtake {
 			overtake, m.mu.overtake = r.ID, 0
 		}
 	}
@@ -362,7 +362,7 @@ func (m *hintModel) run() {
 		m.announced = append(m.announced, m.pushOf(modelRepo(n+1)))
 	}
 	for range modelSteps {
-		switch m.random.IntN(8) {
+		switch m.random.IntN(9) {
 		case 0, 1, 2:
 			m.change()
 		case 3:
@@ -371,6 +371,9 @@ func (m *hintModel) run() {
 			m.mu.Unlock()
 		case 4:
 			m.settle()
+		case 5:
+			m.note("a sync is requested")
+			m.syncer.RequestSync("hub", true)
 		default:
 			if len(m.announced) == 0 {
 				continue
@@ -433,8 +436,9 @@ func (m *hintModel) difference() string {
 }
 
 // TestHintsModel checks for each kind of host that, in any order and with any repetition
-// and loss of deliveries, a repository is never wider than the last reading that no
-// delivery has overtaken, and that a sync makes up for what is lost.
+// and loss of deliveries, also during syncs, a repository is never wider than the last
+// reading or listing that no delivery has overtaken, and that a sync makes up for what is
+// lost.
 func TestHintsModel(t *testing.T) {
 	seed := rand.Uint64N(1 << 32)
 	if s := os.Getenv("QUARRY_SEED"); s != "" {
@@ -457,16 +461,16 @@ func TestHintsModel(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			m.run()
-			if t.Failed() {
-				m.fail("a delivery failed")
-			}
 			m.syncer.SetConnections([]discovery.Connection{{Name: "hub", Kind: kind, URL: m.base, User: "ann", Token: "s3cret", Targets: modelTargets[kind]}}, []string{"hub"})
 			running.Go(func() {
 				if err := m.syncer.Run(ctx); err != nil {
 					t.Error(err)
 				}
 			})
+			m.run()
+			if t.Failed() {
+				m.fail("a delivery failed")
+			}
 			different := ""
 			for range 20_000 {
 				m.checkViolation()
