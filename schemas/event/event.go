@@ -71,8 +71,8 @@ type Push struct {
 	ReceivedAt time.Time `json:"receivedAt"`
 	HostTime   time.Time `json:"hostTime,omitzero"`
 	Pusher     string    `json:"pusher,omitempty"`
-	// Private means that the delivery says that the repository is private. It makes a
-	// public repository of this connection private, and of no connection, at once.
+	// Private means that the delivery says that the repository is private. The repository
+	// then becomes private with this event, if it belongs to Connection or to none.
 	Private bool `json:"private,omitempty"`
 }
 
