@@ -40,11 +40,11 @@ func benchmarkMerge(b *testing.B, segments, documents int) {
 	for b.Loop() {
 		out, err := m.mergeSegments(s.ctx, 0, inputs, nil)
 		s.check(err)
-		if out.output.Documents != segments*documents {
-			b.Fatalf("%d documents", out.output.Documents)
+		if out.outputs[0].Segment.Documents != segments*documents {
+			b.Fatalf("%d documents", out.outputs[0].Segment.Documents)
 		}
 		b.StopTimer()
-		id, err := segment.ParseID(out.output.ID)
+		id, err := segment.ParseID(out.outputs[0].Segment.ID)
 		s.check(err)
 		s.check(s.store.Delete(s.ctx, segmentstore.SegmentName(id)))
 		b.StartTimer()

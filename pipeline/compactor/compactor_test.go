@@ -126,6 +126,7 @@ type mirror struct {
 	segments  []segment.ID // in order of arrival
 	keys      map[segment.ID][]code.DocumentKey
 	outputs   map[segment.ID]event.SegmentRef
+	origins   map[segment.ID][]code.RepositoryID // of the outputs of divisions
 	indexed   int
 	merges    int
 	refused   int
@@ -134,6 +135,8 @@ type mirror struct {
 	mu    struct {
 		sync.Mutex
 		dead map[code.DocumentKey]bool
+		// readers are those of documents that not all callers may read.
+		readers map[code.DocumentKey]Reader
 		// late are the documents revived after a View was taken.
 		late []code.DocumentKey
 	}
@@ -142,8 +145,8 @@ type mirror struct {
 func newMirror(s *site, partition int32) *mirror {
 	reader, err := s.log.Tail(s.ctx, event.TopicEvents, partition, 0)
 	s.check(err)
-	m := &mirror{s: s, partition: partition, state: newState(partition, false), reader: reader, keys: map[segment.ID][]code.DocumentKey{}, outputs: map[segment.ID]event.SegmentRef{}}
-	m.mu.dead = map[code.DocumentKey]bool{}
+	m := &mirror{s: s, partition: partition, state: newState(partition, false), reader: reader, keys: map[segment.ID][]code.DocumentKey{}, outputs: map[segment.ID]event.SegmentRef{}, origins: map[segment.ID][]code.RepositoryID{}}
+	m.mu.dead, m.mu.readers = map[code.DocumentKey]bool{}, map[code.DocumentKey]Reader{}
 	s.Cleanup(func() { _ = reader.Close() })
 	return m
 }
@@ -219,11 +222,14 @@ func (m *mirror) add(ctx context.Context, ref event.SegmentRef) error {
 func (m *mirror) apply(ctx context.Context, ev *event.SegmentsMerged) error {
 	before := slices.Clone(m.segments)
 	m.merges++
-	if ev.Output != nil {
-		m.outputs[m.id(ev.Output.ID)] = *ev.Output
-		if err := m.add(ctx, *ev.Output); err != nil {
+	for _, output := range ev.AllOutputs() {
+		m.outputs[m.id(output.ID)] = output
+		if err := m.add(ctx, output); err != nil {
 			return err
 		}
+	}
+	for _, output := range ev.Outputs {
+		m.origins[m.id(output.Segment.ID)] = output.Origins
 	}
 	m.segments = slices.DeleteFunc(m.segments, func(id segment.ID) bool { return slices.Contains(ev.Inputs, id.String()) })
 	held := m.heldDocuments()
@@ -276,7 +282,7 @@ func (m *mirror) At(ctx context.Context, partition int32, next event.Offset) (Vi
 	if err := m.readTo(ctx, next); err != nil {
 		return nil, err
 	}
-	v := &mirrorView{segments: slices.Clone(m.segments), bits: map[segment.ID][]uint64{}, keys: m.keys}
+	v := &mirrorView{segments: slices.Clone(m.segments), bits: map[segment.ID][]uint64{}, keys: m.keys, readers: map[segment.ID][]Reader{}}
 	taken := map[code.DocumentKey]bool{}
 	for _, id := range m.segments {
 		v.add(m, id, taken)
@@ -294,17 +300,40 @@ type mirrorView struct {
 	segments []segment.ID
 	bits     map[segment.ID][]uint64
 	keys     map[segment.ID][]code.DocumentKey
+	readers  map[segment.ID][]Reader
 	infos    []SegmentInfo
+}
+
+func (v *mirrorView) Readers(_ context.Context, id segment.ID) ([]Reader, error) {
+	return v.readers[id], nil
+}
+
+// readerOf returns the reader of a document.
+func (m *mirror) readerOf(k code.DocumentKey) Reader {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, found := m.mu.readers[k]; found {
+		return r
+	}
+	return Reader{1, "public"}
 }
 
 func (v *mirrorView) add(m *mirror, id segment.ID, taken map[code.DocumentKey]bool) {
 	bits, info := make([]uint64, (len(m.keys[id])+63)/64), SegmentInfo{ID: id}
 	for d, k := range m.keys[id] {
+		r := m.readerOf(k)
+		if v.readers[id] = append(v.readers[id], r); d > 0 && r.Class != info.Class {
+			info.Mixed = true
+		}
+		info.Class = r.Class
 		if !taken[k] && !m.isDead(k) {
 			bits[d/64] |= 1 << (d % 64)
 			info.LiveBytes += int64(len(m.s.documents[k].Text))
 			taken[k] = true
 		}
+	}
+	if info.Mixed {
+		info.Class = "mixed " + id.String()
 	}
 	v.bits[id] = bits
 	v.infos = append(v.infos, info)
@@ -674,8 +703,8 @@ func TestFull(t *testing.T) {
 	o := Options{Objects: s.store, TempDir: t.TempDir(), Policy: Policy{MaxTextBytes: text[4] - 1}}
 	out, err := newMerger(o).mergeSegments(s.ctx, 0, inputs, nil)
 	s.check(err)
-	if !slices.Equal(out.inputs, inputs[:3]) || out.output.TextBytes != text[3] {
-		t.Errorf("merged %d segments with %d bytes, want 3 with %d", len(out.inputs), out.output.TextBytes, text[3])
+	if !slices.Equal(out.inputs, inputs[:3]) || out.outputs[0].Segment.TextBytes != text[3] {
+		t.Errorf("merged %d segments with %d bytes, want 3 with %d", len(out.inputs), out.outputs[0].Segment.TextBytes, text[3])
 	}
 	o.Policy.MaxTextBytes = text[2] - 1
 	full := new(fullError)

@@ -55,7 +55,7 @@
 // text that it may see, because the index would reveal the rest. A View assigns a class to
 // each segment: public, internal, or a class for each private repository. Only segments of
 // one class are merged. If a repository becomes private after its text was merged with that
-// of others, the segment has a class of its own, and is only rewritten.
+// of others, the segment is divided into one for each class of its documents.
 //
 // # Merges of quiet classes
 //

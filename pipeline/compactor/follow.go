@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -233,7 +234,7 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 		f.quietAt = time.Now().Add(f.c.o.Interval) // classes may be unknown until there is a View
 	}
 	p := f.choosePlan(view != nil)
-	if len(p.inputs) == 0 || (p.reason == reasonDead || p.reason == reasonLost) && view == nil {
+	if len(p.inputs) == 0 || (p.reason == reasonDead || p.reason == reasonLost || p.reason == reasonDivide) && view == nil {
 		return false, nil
 	}
 	return true, f.mergeSegments(ctx, p, view)
@@ -254,6 +255,11 @@ func (f *follower) choosePlan(purge bool) plan {
 		return plan{inputs, reasonLost}
 	}
 	p := f.c.o.Policy.choosePlan(f.state.segments)
+	if len(p.inputs) == 0 {
+		if e := f.c.o.Policy.mixedSegment(f.state.segments); e != nil {
+			return plan{[]*entry{e}, reasonDivide}
+		}
+	}
 	if len(p.inputs) > 0 || !f.isQuiet() {
 		return p
 	}
@@ -303,7 +309,11 @@ func (f *follower) mergeSegments(ctx context.Context, p plan, view View) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.c.o.MergeTimeout)
 	defer cancel()
-	out, err := f.c.merger.mergeSegments(ctx, f.partition, p.inputs, view)
+	merge := f.c.merger.mergeSegments
+	if p.reason == reasonDivide {
+		merge = f.c.merger.divideSegment
+	}
+	out, err := merge(ctx, f.partition, p.inputs, view)
 	if err != nil {
 		return f.mergeFailed(ctx, p, err)
 	}
@@ -386,13 +396,13 @@ func (f *follower) reportMerge(m *pendingMerge) {
 	metrics.outputBytes.Add(float64(out))
 	metrics.dropped.Add(float64(m.dropped))
 	metrics.seconds.Observe(took.Seconds())
-	id := ""
-	if m.output != nil {
+	var ids []string
+	for _, output := range m.outputs {
 		metrics.outputs.Inc()
-		metrics.segmentBytes.Add(float64(m.output.SizeBytes))
-		id = m.output.ID
+		metrics.segmentBytes.Add(float64(output.Segment.SizeBytes))
+		ids = append(ids, output.Segment.ID)
 	}
-	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", id,
+	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", strings.Join(ids, " "),
 		"input_bytes", in, "output_bytes", out, "dropped_documents", m.dropped,
-		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.appendedNext-1, "duration", took)
+		"live_segments", len(f.state.segments)-len(m.inputs)+len(ids), "offset", f.appendedNext-1, "duration", took)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -24,7 +25,19 @@ type View interface {
 	// document d must. It fails with code.ErrNotFound if the projection does not have the
 	// segment.
 	Liveness(id segment.ID) (live []uint64, documents int, err error)
+	// Readers returns a Reader for each document of a segment; the zero Reader for a
+	// document that no repository names. It fails with code.ErrNotFound if the projection
+	// does not have the segment, and may take a second for a million files.
+	Readers(ctx context.Context, id segment.ID) ([]Reader, error)
 	Release()
+}
+
+// Reader says who may read a document: those who may read a repository that names it. Of
+// several, it is one that the most callers may read.
+type Reader struct {
+	Repository code.RepositoryID
+	// Class is the class of a segment with only such documents, see SegmentInfo.
+	Class string
 }
 
 // SegmentInfo describes how much of a segment is alive.
@@ -44,6 +57,8 @@ type SegmentInfo struct {
 	// different classes are not merged, because a search by a caller who may not see all of
 	// a segment cannot use its index.
 	Class string
+	// Mixed reports that the segment has text of several classes.
+	Mixed bool
 	// Absent reports that the segment store lost the segment, and that the projection has
 	// no data of it. Replaced reports that no document is missing, because the segment's
 	// refs were indexed again.

@@ -43,8 +43,8 @@ func newMerger(o Options) *merger {
 // mergeResult is a completed merge that has not been appended.
 type mergeResult struct {
 	inputs []*entry
-	// output is nil if all documents were dead.
-	output  *event.SegmentRef
+	// outputs is empty if all documents were dead. Only a division has several, and origins.
+	outputs []event.MergeOutput
 	dropped int
 }
 
@@ -52,26 +52,11 @@ type mergeResult struct {
 // all inputs fit, it merges only the first ones. It fails with an inputError if one of
 // them cannot be read, and with a fullError if the first two do not fit.
 func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*entry, view View) (*mergeResult, error) {
-	select {
-	case m.slot <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-m.slot }()
-	if sumText(inputs) >= segment.SmallBytes {
-		if err := m.slots.Acquire(ctx); err != nil {
-			return nil, err
-		}
-		defer m.slots.Release()
-	}
-	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be deleted at any time
-		return nil, wrapFailure(failureStore, "make room for a merge", err)
-	}
-	dir, err := os.MkdirTemp(m.tempDir, tempPattern)
+	dir, end, err := m.begin(ctx, inputs)
 	if err != nil {
-		return nil, wrapFailure(failureStore, "make room for a merge", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer end()
 	for {
 		b := build{merger: m, dir: dir, view: view, seen: map[code.DocumentKey]bool{}}
 		out, err := b.run(ctx, partition, inputs)
@@ -81,6 +66,33 @@ func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*e
 		}
 		return out, err
 	}
+}
+
+// begin waits until a merge of the inputs may begin. It returns a directory for temporary
+// files, and a function to call at the end of the merge.
+func (m *merger) begin(ctx context.Context, inputs []*entry) (dir string, end func(), err error) {
+	select {
+	case m.slot <- struct{}{}:
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+	end = func() { <-m.slot }
+	if sumText(inputs) >= segment.SmallBytes {
+		if err := m.slots.Acquire(ctx); err != nil {
+			end()
+			return "", nil, err
+		}
+		end = func() { m.slots.Release(); <-m.slot }
+	}
+	if err = os.MkdirAll(m.tempDir, 0o700); err == nil { // it may be deleted at any time
+		dir, err = os.MkdirTemp(m.tempDir, tempPattern)
+	}
+	if err != nil {
+		end()
+		return "", nil, wrapFailure(failureStore, "make room for a merge", err)
+	}
+	release := end
+	return dir, func() { os.RemoveAll(dir); release() }, nil
 }
 
 // build is the state of one attempt at a merge.
@@ -107,9 +119,12 @@ func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*mer
 	if b.builder.Documents() == 0 {
 		return out, nil
 	}
-	var err error
-	out.output, err = b.sealOutput(ctx)
-	return out, wrapFailure(failureStore, "write merged segment", err)
+	output, err := b.sealOutput(ctx)
+	if err != nil {
+		return nil, wrapFailure(failureStore, "write merged segment", err)
+	}
+	out.outputs = []event.MergeOutput{{Segment: *output}}
+	return out, nil
 }
 
 // reset empties the builder. After a large merge, it first releases the memory.
@@ -152,8 +167,19 @@ func (b *build) sealOutput(ctx context.Context) (*event.SegmentRef, error) {
 
 // addSegment adds the documents of one input that must be kept.
 func (b *build) addSegment(ctx context.Context, e *entry) error {
-	path := filepath.Join(b.dir, e.id.String())
-	err := b.objects.Fetch(ctx, segmentstore.SegmentName(e.id), path)
+	return b.withInput(ctx, e, b.dir, func(r *segment.Reader) error {
+		live, err := b.liveDocuments(e, r.Documents())
+		if err != nil {
+			return err
+		}
+		return b.addDocuments(ctx, e, r, live)
+	})
+}
+
+// withInput calls use with the reader of an input, which it fetches into dir.
+func (m *merger) withInput(ctx context.Context, e *entry, dir string, use func(*segment.Reader) error) error {
+	path := filepath.Join(dir, e.id.String())
+	err := m.objects.Fetch(ctx, segmentstore.SegmentName(e.id), path)
 	if errors.Is(err, code.ErrNotFound) {
 		return &inputError{e, err}
 	}
@@ -168,11 +194,7 @@ func (b *build) addSegment(ctx context.Context, e *entry) error {
 		return &inputError{e, err}
 	}
 	defer file.Close()
-	live, err := b.liveDocuments(e, file.Documents())
-	if err != nil {
-		return err
-	}
-	return b.addDocuments(ctx, e, file.Reader, live)
+	return use(file.Reader)
 }
 
 // liveDocuments returns the documents to keep; nil means all.
@@ -244,10 +266,15 @@ func readDocument(r *segment.Reader, t *segment.Text, d segment.DocID, key code.
 }
 
 // encodeRecord returns the event of a merge. Its ID is derived from the inputs, in any
-// order, and the output, so that a second merge of the same segments, after a refusal, is
+// order, and the outputs, so that a second merge of the same segments, after a refusal, is
 // a different event.
 func (m *mergeResult) encodeRecord(partition int32, o *Options) (event.Record, error) {
-	ev := &event.SegmentsMerged{Partition: partition, Output: m.output, At: o.Now()}
+	ev := &event.SegmentsMerged{Partition: partition, At: o.Now()}
+	if len(m.outputs) == 1 && m.outputs[0].Origins == nil {
+		ev.Output = &m.outputs[0].Segment
+	} else {
+		ev.Outputs = m.outputs
+	}
 	ids := make([]segment.ID, len(m.inputs))
 	for i, e := range m.inputs {
 		ev.Inputs = append(ev.Inputs, e.ref.ID)
@@ -258,17 +285,17 @@ func (m *mergeResult) encodeRecord(partition int32, o *Options) (event.Record, e
 	for _, id := range ids {
 		hash.Write(id[:])
 	}
-	if m.output != nil {
-		hash.Write([]byte(m.output.ID))
+	for _, output := range m.outputs {
+		hash.Write([]byte(output.Segment.ID))
 	}
 	id := fmt.Sprintf("merge/%d/%s", partition, hex.EncodeToString(hash.Sum(nil)[:16]))
 	return event.Encode(event.Envelope{ID: id, Source: "/pipeline/compactor", Time: ev.At}, ev)
 }
 
-// textBytes returns the text sizes of the inputs and of the output.
+// textBytes returns the text sizes of the inputs and of the outputs.
 func (m *mergeResult) textBytes() (in, out int64) {
-	if m.output != nil {
-		out = m.output.TextBytes
+	for _, output := range m.outputs {
+		out += output.Segment.TextBytes
 	}
 	return sumText(m.inputs), out
 }

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
-			Help: "Merges appended to the log, by reason: number of segments, dead text, quiet partition, a purge of removed text, or lost segments whose documents others hold.",
+			Help: "Merges appended to the log, by reason: number of segments, dead text, quiet class, a purge of removed text, lost segments whose documents others hold, or division of a segment by who may read its text.",
 		}, []string{"reason"}),
 		inputs:       counter("input_segments_total", "Segments that were merged."),
 		outputs:      counter("output_segments_total", "Segments that merges created."),
@@ -58,7 +58,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Failed merges, by reason: log, store, input (unreadable) or refused (rejected by the projections).",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge, reasonLost} {
+	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge, reasonLost, reasonDivide} {
 		m.merges.WithLabelValues(reason)
 	}
 	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {

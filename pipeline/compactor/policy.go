@@ -76,6 +76,7 @@ type entry struct {
 	// class is the field of SegmentInfo. classUnknown means that no View has shown the
 	// segment yet; it then is not merged.
 	class        string
+	mixed        bool
 	classUnknown bool
 	// arrivedAt is when the newest revision arrived whose text it contains.
 	arrivedAt time.Time
@@ -124,6 +125,7 @@ const (
 	reasonQuiet  = "quiet"
 	reasonPurge  = "purge"
 	reasonLost   = "lost"
+	reasonDivide = "divide"
 )
 
 // choosePlan returns the next merge; it has no inputs if there is nothing to merge.
@@ -158,6 +160,16 @@ func (p Policy) fullestTier(segments []*entry) []*entry {
 		}
 	}
 	return p.oldestOfTier(best, tier)
+}
+
+// mixedSegment returns the oldest segment with text of several classes, or nil.
+func (p Policy) mixedSegment(segments []*entry) *entry {
+	for _, e := range segments {
+		if e.mixed && !e.isUnreadable() && !e.keepAll {
+			return e
+		}
+	}
+	return nil
 }
 
 // isUnreadable reports whether the segment store does not have the segment.

@@ -39,7 +39,7 @@ func TestLargeMergeWaitsForASlot(t *testing.T) {
 	slots.Release()
 	out, err := m.mergeSegments(s.ctx, 0, large, nil)
 	s.check(err)
-	if out.output.Documents != 4 || taken {
-		t.Errorf("%d documents, want 4; a slot is still taken: %v", out.output.Documents, taken)
+	if out.outputs[0].Segment.Documents != 4 || taken {
+		t.Errorf("%d documents, want 4; a slot is still taken: %v", out.outputs[0].Segment.Documents, taken)
 	}
 }

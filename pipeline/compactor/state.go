@@ -88,7 +88,7 @@ func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	gone, arrivedAt := map[segment.ID]bool{}, time.Time{}
 	for _, input := range ev.Inputs {
 		id, err := segment.ParseID(input)
-		if e := s.byID[id]; err == nil && e != nil && (ev.Output == nil || ev.Output.ID != input) {
+		if e := s.byID[id]; err == nil && e != nil && !ev.Adds(input) {
 			gone[id] = true
 			if e.arrivedAt.After(arrivedAt) {
 				arrivedAt = e.arrivedAt
@@ -99,8 +99,11 @@ func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 		}
 	}
 	s.removeSegments(gone)
-	if ev.Output != nil && (len(gone) > 0 || s.merged != nil) {
-		if e := s.add(*ev.Output); e != nil && arrivedAt.After(e.arrivedAt) {
+	if len(gone) == 0 && s.merged == nil {
+		return true
+	}
+	for _, output := range ev.AllOutputs() {
+		if e := s.add(output); e != nil && arrivedAt.After(e.arrivedAt) {
 			e.arrivedAt = arrivedAt
 		}
 	}
@@ -156,7 +159,7 @@ func (e *entry) applyInfo(info *SegmentInfo) {
 	}
 	e.liveBytes, e.deadDocuments, e.removedAt, e.eraseNow = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
 	e.absent, e.replaced = info.Absent, info.Replaced
-	e.class, e.classUnknown = info.Class, false
+	e.class, e.mixed, e.classUnknown = info.Class, info.Mixed, false
 }
 
 // markLost marks as lost the segments that were missing in the segment store although the

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -92,4 +93,38 @@ func (v *View) Broken(limit int) ([]*BrokenError, error) {
 		}
 	}
 	return broken, nil
+}
+
+// Namers calls visit for each repository of a segment's partition and each document of the
+// segment that an entry of the repository names. It reads all entries of the partition, at
+// about a microsecond each.
+func (v *View) Namers(ctx context.Context, id segment.ID, visit func(*Repository, segment.DocID)) error {
+	h := v.findHandle(id)
+	if h == nil || h.reader == nil {
+		return fmt.Errorf("places: segment %s: %w", id, code.ErrNotFound)
+	}
+	keys, err := h.reader.Keys()
+	if err != nil {
+		return err
+	}
+	documents := make(map[code.DocumentKey]segment.DocID, len(keys))
+	for d, k := range keys {
+		documents[k] = segment.DocID(d)
+	}
+	part := v.findPartition(h.partition)
+	for _, r := range v.repos {
+		if r == nil || r.Partition != h.partition {
+			continue
+		}
+		_, err := part.namesAny(ctx, repositoryPrefix(kindEntry, r.ID), func(k code.DocumentKey) (bool, error) {
+			if d, found := documents[k]; found {
+				visit(r, d)
+			}
+			return false, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -21,12 +21,12 @@ const (
 	outcomeLost      = "merge_refused"
 )
 
-// applyMerge applies a SegmentsMerged: the output replaces the inputs. The merge is
+// applyMerge applies a SegmentsMerged: the outputs replace the inputs. The merge is
 // refused, without a change, if no segment would hold a document that manifests name,
 // which happens if the document became live after the compactor read its state. The
 // compactor then tries again.
 //
-// A merge whose output is missing because it was merged further and deleted before this
+// A merge with an output that is missing because it was merged further and deleted before this
 // store read the event is not refused; see mergedFurther.
 func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
@@ -41,18 +41,26 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 		c.stage.outcomes = append(c.stage.outcomes, outcomeRepeated)
 		return nil
 	}
+	origins := originsOf(inputs)
 	if len(inputs) < len(ev.Inputs) {
 		c.removedAt = ev.At // which of their documents were dead is unknown
+		origins = nil
 	}
-	var output *handle
+	var outputs []*handle
+	add := func(s *event.SegmentRef, origins []code.RepositoryID) error {
+		h, err := c.ensureSegment(ctx, s, origins, true)
+		outputs = append(outputs, h)
+		return err
+	}
 	if ev.Output != nil {
-		origins := originsOf(inputs)
-		if len(inputs) < len(ev.Inputs) {
-			origins = nil
-		}
-		if output, err = c.ensureSegment(ctx, ev.Output, origins, true); err != nil {
-			return err
-		}
+		err = add(ev.Output, origins)
+	}
+	for i := range ev.Outputs {
+		sorted := slices.Sorted(slices.Values(ev.Outputs[i].Origins))
+		err = cmp.Or(err, add(&ev.Outputs[i].Segment, slices.Compact(sorted)))
+	}
+	if err != nil {
+		return err
 	}
 	for _, h := range inputs {
 		if err := c.removeHolder(h); err != nil {
@@ -61,7 +69,7 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	}
 	err = c.flush()
 	if errors.Is(err, errLost) {
-		if c.mayLose, err = c.mergedFurther(ctx, output, inputs); err != nil {
+		if c.mayLose, err = c.mergedFurther(ctx, outputs, inputs); err != nil {
 			return err
 		}
 		if !c.mayLose {
@@ -96,8 +104,8 @@ func originsOf(inputs []*handle) []code.RepositoryID {
 // unheld here until the later merge adds them, as in a store that is rebuilt from the log
 // now. If the merge were refused here, later merges would not find its output, and its
 // inputs would never be replaced.
-func (c *change) mergedFurther(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
-	if output == nil || output.reader != nil {
+func (c *change) mergedFurther(ctx context.Context, outputs, inputs []*handle) (bool, error) {
+	if !slices.ContainsFunc(outputs, func(h *handle) bool { return h.reader == nil }) {
 		return false, nil
 	}
 	for _, h := range inputs {
@@ -126,7 +134,7 @@ func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 		if err != nil {
 			return nil, err
 		}
-		if h := c.part.byID[id]; h != nil && !seen[id] && (ev.Output == nil || ev.Output.ID != s) {
+		if h := c.part.byID[id]; h != nil && !seen[id] && !ev.Adds(s) {
 			inputs = append(inputs, h)
 		}
 		seen[id] = true

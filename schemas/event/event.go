@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -176,8 +177,8 @@ type RevisionIndexed struct {
 	IndexedAt time.Time `json:"indexedAt"`
 }
 
-// SegmentsMerged replaces segments of one partition with one that contains the same live
-// documents.
+// SegmentsMerged replaces segments of one partition with one, or several, that contain the
+// same live documents.
 type SegmentsMerged struct {
 	Partition int32 `json:"partition"`
 	// Inputs are the IDs of the replaced segments.
@@ -185,7 +186,35 @@ type SegmentsMerged struct {
 	// Output contains every document of the inputs that was live at the positions up to
 	// which the compactor had read; absent if none was.
 	Output *SegmentRef `json:"output,omitempty"`
-	At     time.Time   `json:"at"`
+	// Outputs are further outputs, of a merge that divides documents by who may read them.
+	// At most MaxOutputs.
+	Outputs []MergeOutput `json:"outputs,omitempty"`
+	At      time.Time     `json:"at"`
+}
+
+// MergeOutput is one of several outputs of a merge.
+type MergeOutput struct {
+	Segment SegmentRef `json:"segment"`
+	// Origins are repositories such that a caller who may read all of them may read every
+	// document of the segment. 1 to MaxOrigins.
+	Origins []code.RepositoryID `json:"origins"`
+}
+
+// AllOutputs returns the segments that a merge adds.
+func (e *SegmentsMerged) AllOutputs() []SegmentRef {
+	var all []SegmentRef
+	if e.Output != nil {
+		all = append(all, *e.Output)
+	}
+	for i := range e.Outputs {
+		all = append(all, e.Outputs[i].Segment)
+	}
+	return all
+}
+
+// Adds reports whether a segment is an output of the merge.
+func (e *SegmentsMerged) Adds(id string) bool {
+	return slices.ContainsFunc(e.AllOutputs(), func(s SegmentRef) bool { return s.ID == id })
 }
 
 // EventType implements Event.

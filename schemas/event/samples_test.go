@@ -69,7 +69,7 @@ func fullEvents() []Event {
 		},
 		&SegmentsMerged{
 			Partition: 2, Inputs: []string{"ffeeddccbbaa99887766554433221100", "0123456789abcdef0123456789abcdef"},
-			Output: &segment, At: parseTime("2026-11-21T11:00:00Z"),
+			Output: &segment, Outputs: []MergeOutput{{Segment: segment, Origins: []code.RepositoryID{3141592653589793}}}, At: parseTime("2026-11-21T11:00:00Z"),
 		},
 		&Delivery{
 			Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958", Outcome: DeliveryDuplicate, Reason: "taken before",

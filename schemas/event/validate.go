@@ -27,6 +27,9 @@ const (
 	// MaxSegments bounds the segments of a RevisionIndexed and the inputs of a
 	// SegmentsMerged.
 	MaxSegments = 4096
+	// MaxOutputs bounds the outputs of a SegmentsMerged, and MaxOrigins the origins of each.
+	MaxOutputs = 64
+	MaxOrigins = 4096
 )
 
 // maxRepositoryID is the largest ID that 52 bits hold.
@@ -333,6 +336,19 @@ func (c *checker) checkSegmentsMerged(e *SegmentsMerged) {
 	}
 	if e.Output != nil {
 		c.checkSegment("output", e.Output)
+	}
+	if len(e.Outputs) > MaxOutputs {
+		c.addErrorf("outputs: %d segments, at most %d", len(e.Outputs), MaxOutputs)
+	}
+	for i := range e.Outputs {
+		o := &e.Outputs[i]
+		c.checkSegment("outputs", &o.Segment)
+		if len(o.Origins) == 0 || len(o.Origins) > MaxOrigins {
+			c.addErrorf("outputs: %d origins, want 1 to %d", len(o.Origins), MaxOrigins)
+		}
+		for _, id := range o.Origins {
+			c.checkRepositoryID(id)
+		}
 	}
 	c.checkTime("at", e.At)
 }

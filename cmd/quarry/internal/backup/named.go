@@ -68,11 +68,11 @@ func (n *objectScan) applyRecord(rec event.Record) {
 			n.markNamed(e.ChangesObject, e.Repository)
 		}
 	case *event.SegmentsMerged:
-		if e.Output != nil {
-			n.markNamed(segmentName(e.Output.ID), 0)
+		for _, s := range e.AllOutputs() {
+			n.markNamed(segmentName(s.ID), 0)
 		}
 		for _, id := range e.Inputs {
-			if e.Output == nil || id != e.Output.ID {
+			if !e.Adds(id) {
 				delete(n.missing, segmentName(id))
 			}
 		}

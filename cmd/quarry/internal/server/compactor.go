@@ -27,7 +27,7 @@ func (s *Server) openCompactor(context.Context) error {
 }
 
 // readersOf returns who may read a repository, in a form that is equal for repositories
-// that the same callers may read. Each private repository has a form of its own.
+// that the same callers may read. No two private repositories have the same form.
 func (s *Server) readersOf(r *code.Repository) string {
 	if v := s.auth.Visibility(r); v != account.Private {
 		return string(v)

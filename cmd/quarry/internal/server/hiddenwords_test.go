@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/projections/places"
 )
 
 // A hiddenDoor is a way to ask for a word. page is set for pages, whose path has the word
@@ -64,16 +66,17 @@ func newHiddenPair(t *testing.T, rng *rand.Rand, hidden int) *hiddenPair {
 			g.head = g.commitFiles("conf/"+word+".go", fmt.Sprintf("package conf\n\n// DB_PASSWORD=%[1]s\nfunc %[1]s() { common() }\n", word))
 			repositories[mark], order = g, append(order, mark)
 		}
-		p.worlds[i] = newSeenWorld(t, repositories, append(order, "qzpub")...)
+		p.worlds[i] = newSeenWorld(t, repositories, slices.Insert(order, 1, "qzpub")...)
 	}
 	// The servers do not know the decisions of the test, so merges mix all repositories.
-	// Once they have ended, the public text has the same place in both.
+	// The public one is among the oldest, which the first merge takes.
 	for _, w := range p.worlds {
 		waitUntil(t, func() bool {
 			v := w.server.versions.Live().Places.Acquire()
 			defer v.Release()
-			infos := v.SegmentInfos()
-			return len(infos) == 1 && len(infos[0].Origins) > 1
+			return !slices.ContainsFunc(v.SegmentInfos(), func(s places.SegmentInfo) bool {
+				return slices.Contains(s.Origins, public.ID) && len(s.Origins) == 1
+			})
 		})
 	}
 	return p

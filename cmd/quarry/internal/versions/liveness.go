@@ -1,10 +1,14 @@
 package versions
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -60,17 +64,18 @@ func (v compactorView) Segments(partition int32) []compactor.SegmentInfo {
 			out = append(out, compactor.SegmentInfo{
 				ID: s.ID, LiveBytes: s.LiveBytes, DeadDocuments: s.Documents - s.LiveDocuments, RemovedAt: s.RemovedAt, Erase: s.Erase,
 				Absent: s.Absent, Replaced: s.Absent && err == nil && missing == places.Missing{},
-				Class: v.classOfSegment(&s, classes),
 			})
+			last := &out[len(out)-1]
+			last.Class, last.Mixed = v.classOfSegment(&s, classes)
 		}
 	}
 	return out
 }
 
 // classOfSegment returns the class of the repositories that brought the documents of a
-// segment, or one of its own if they have several. classes caches those of repositories.
-func (v compactorView) classOfSegment(s *places.SegmentInfo, classes map[code.RepositoryID]string) string {
-	class := "unknown"
+// segment; no other segment has the class of one with several. classes caches those of repositories.
+func (v compactorView) classOfSegment(s *places.SegmentInfo, classes map[code.RepositoryID]string) (class string, mixed bool) {
+	class = "unknown"
 	for i, id := range s.Origins {
 		c, found := classes[id]
 		if !found {
@@ -81,9 +86,27 @@ func (v compactorView) classOfSegment(s *places.SegmentInfo, classes map[code.Re
 			classes[id] = c
 		}
 		if i > 0 && c != class {
-			return "mixed " + s.ID.String()
+			return "mixed " + s.ID.String(), true
 		}
 		class = c
 	}
-	return class
+	return class, false
+}
+
+// Readers implements compactor.View. Most callers may read public text, then internal text.
+func (v compactorView) Readers(ctx context.Context, id segment.ID) ([]compactor.Reader, error) {
+	_, documents, err := v.Liveness(id)
+	if err != nil {
+		return nil, err
+	}
+	rank := func(class string) int {
+		return slices.Index([]string{string(account.Internal), string(account.Public)}, class)
+	}
+	readers := make([]compactor.Reader, documents)
+	return readers, v.Namers(ctx, id, func(r *places.Repository, d segment.DocID) {
+		known, next := &readers[d], compactor.Reader{Repository: r.ID, Class: v.classOf(&r.Repository)}
+		if *known == (compactor.Reader{}) || cmp.Or(cmp.Compare(rank(next.Class), rank(known.Class)), cmp.Compare(known.Repository, next.Repository)) > 0 {
+			*known = next
+		}
+	})
 }

@@ -142,13 +142,11 @@ func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoi
 		case *event.RevisionIndexed:
 			segments = append(segments, e.Segments...)
 		case *event.SegmentsMerged:
-			if e.Output != nil {
-				segments = append(segments, *e.Output)
-			}
+			segments = append(segments, e.AllOutputs()...)
 			gone := e.Inputs
 			if err == nil {
 				segments = slices.DeleteFunc(segments, func(s event.SegmentRef) bool {
-					return slices.Contains(gone, s.ID) && (e.Output == nil || s.ID != e.Output.ID)
+					return slices.Contains(gone, s.ID) && !e.Adds(s.ID)
 				})
 			}
 		}
