@@ -2436,7 +2436,7 @@ type SearchResult struct {
 	Explain SearchExplain `json:"explain,omitempty,omitzero"`
 }
 
-// SearchStats docs/api.md explains what each member counts. Times are in nanoseconds.
+// SearchStats docs/api.md explains what each member counts. Times are in nanoseconds. Durations and counts of work are 0 for callers who may not read every repository.
 type SearchStats struct {
 	// ActualMatchCount Number of matches in the response.
 	ActualMatchCount int `json:"actualMatchCount"`
@@ -2531,7 +2531,7 @@ type SkippedFile struct {
 // SkippedFileSymbols Present if the text of the file is searchable, but some or all of its symbols are missing.
 type SkippedFileSymbols string
 
-// StageTimes Time of each stage of a search. candidates and verify are summed over all workers. total is the elapsed time of all stages except parse.
+// StageTimes Time of each stage of a search. candidates and verify are summed over all workers. total is the elapsed time of all stages except parse. All are 0 for callers who may not read every repository.
 type StageTimes struct {
 	ParseMicros      int64 `json:"parseMicros"`
 	WaitMicros       int64 `json:"waitMicros"`
