@@ -120,10 +120,10 @@ func TestResponseIsNotFollowedByAnother(t *testing.T) {
 				if !begun && (err != nil || status != 500 || !strings.HasPrefix(string(body), errorText)) {
 					t.Errorf("have %d %q, %v; want a 500 with an error object", status, body, err)
 				}
+				server.Close() // waits for the handler
 				if len(callers.records) != 1 {
 					t.Errorf("%d audit records, want 1", len(callers.records))
 				}
-				server.Close() // waits for the handler
 				if n := testutil.CollectAndCount(reg, "quarry_api_request_duration_seconds"); n != 1 {
 					t.Errorf("%d rows of requests in the metrics, want 1", n)
 				}
