@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("current %s, replayed into %s, %d of %d records: %v", current, next, b.done, b.total, err)
 	}
 	meta, err := projections.ReadMeta(next)
-	if err != nil || meta.CompletedAt.IsZero() || meta.IsFrozen() || meta.Schemas["places"] != 1 {
+	if err != nil || meta.CompletedAt.IsZero() || meta.IsFrozen() || meta.Schemas["places"] != 2 {
 		t.Fatalf("meta %+v: %v", meta, err)
 	}
 	want, err := projectiontest.Dump(liveStore)

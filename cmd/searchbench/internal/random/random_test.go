@@ -32,7 +32,7 @@ func draw(t *testing.T, seed uint64, n int) []Query {
 // TestDraw checks that every family, filter and limit is drawn, that all queries are
 // different, and that Quarry can read each of them.
 func TestDraw(t *testing.T) {
-	const n = 700
+	const n = 1400
 	queries := draw(t, 7, n)
 	drawn, filters, limits, texts := map[string]int{}, map[string]int{}, map[int]int{}, map[string]bool{}
 	for _, q := range queries {
