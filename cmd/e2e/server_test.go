@@ -112,7 +112,8 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 
 // startProgram is startServerAt with a program, and its first arguments, that executes
 // quarry. Like a supervisor, it starts the server again if it ended because brokers on a
-// busy machine did not answer in time.
+// busy machine did not answer in time, or because another process has taken the port that
+// was free for the metrics.
 func startProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
 	for began := time.Now(); ; {
 		s, err := launchProgram(program, address, dir, environ, args...)
@@ -123,7 +124,7 @@ func startProgram(program []string, address, dir string, environ []string, args 
 		if ready && !s.hasExited() {
 			return s, nil
 		}
-		again := s.hasExited() && endedByTimeout.MatchString(s.output.String()) && time.Since(began) < hangDeadline
+		again := s.hasExited() && endedByChance.MatchString(s.output.String()) && time.Since(began) < hangDeadline
 		s.killProcess()
 		if !again {
 			return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
@@ -131,8 +132,9 @@ func startProgram(program []string, address, dir string, environ []string, args 
 	}
 }
 
-// endedByTimeout matches the last line of a server whose log did not answer in time.
-var endedByTimeout = regexp.MustCompile(`(?m)^quarry: serve: .*context deadline exceeded.*$`)
+// endedByChance matches the last line of a server whose log did not answer in time, or
+// whose port for the metrics was taken.
+var endedByChance = regexp.MustCompile(`(?m)^quarry: serve: .*(context deadline exceeded|address already in use; choose another address with metricsListen).*$`)
 
 // launchServer starts quarry serve at an address without waiting until it is ready.
 func launchServer(address, dir string, environ []string, args ...string) (*server, error) {
