@@ -390,6 +390,9 @@ func (w *hostWalk) walk() {
 	if w.h.removed != nil {
 		event, body := w.h.removed(w.base)
 		w.announce(event, body)
+		if !pollUntil(func() bool { return strings.Contains(metricsOf(w.server), "\nquarry_discovery_waiting_hints 0\n") }) {
+			w.t.Fatalf("the host was not asked\n%s", w.server.output)
+		}
 		w.await("vuvuzela", 1) // the host still has it
 		w.api.remove(w.h.reads(w.base))
 		w.announce(event, body)
