@@ -36,7 +36,7 @@ type Snapshot interface {
 	// ByID and ByCloneURL return a registered repository, and whether there is one.
 	ByID(id code.RepositoryID) (code.Repository, bool)
 	ByCloneURL(url string) (code.Repository, bool)
-	// PrivateMark returns the private mark of a registered repository; see
+	// PrivateMark returns the private mark of a registered or removed repository; see
 	// event.RepositoryChanged.
 	PrivateMark(id code.RepositoryID) event.Offset
 	// All returns every registered repository.

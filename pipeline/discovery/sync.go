@@ -141,7 +141,8 @@ func (r *syncRun) addEvent(ctx context.Context, ev event.Event, known *code.Repo
 	now := r.s.o.Now().UTC()
 	switch e := ev.(type) {
 	case *event.RepositoryRegistered:
-		e.At, e.PrivateMark = now, new(event.Offset)
+		mark := r.snapshot.PrivateMark(e.Repository.ID)
+		e.At, e.PrivateMark = now, &mark
 		r.registered++
 	case *event.RepositoryChanged:
 		mark := r.snapshot.PrivateMark(e.Repository.ID)

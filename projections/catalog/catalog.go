@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ type Catalog struct {
 	mu struct {
 		sync.Mutex
 		// applied holds, by partition, the changes of the last Apply; committed holds the
-		// changes to publish. A nil Repository is removed.
+		// changes to publish. A Repository without a name is removed.
 		applied, committed map[int32]map[code.RepositoryID]*Repository
 	}
 }
@@ -69,7 +70,11 @@ func Open(o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.snapshot.Store(newSnapshot(all))
+	marks, err := loadMarks(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	c.snapshot.Store(newSnapshot(all, marks))
 	c.metrics, err = newMetrics(o.Registerer, c)
 	return c, err
 }
@@ -92,6 +97,24 @@ func loadRepositories(s *store.Store) ([]*Repository, error) {
 		all = append(all, row.toRepository())
 	}
 	return all, it.Close()
+}
+
+// loadMarks returns the private marks of removed repositories.
+func loadMarks(s *store.Store) (map[code.RepositoryID]event.Offset, error) {
+	prefix := []byte{byte(store.FamilyCatalog), kindMark}
+	it, err := s.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return nil, err
+	}
+	marks := map[code.RepositoryID]event.Offset{}
+	for ok := it.First(); ok; ok = it.Next() {
+		mark, err := decodeMark(it.Value())
+		if err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+		marks[code.RepositoryID(binary.BigEndian.Uint64(it.Key()[len(prefix):]))] = mark
+	}
+	return marks, it.Close()
 }
 
 // Name implements projections.Projection.
@@ -139,6 +162,15 @@ func (c *Catalog) applyRegistered(b *store.Batch, at event.Position, ev *event.R
 	found, err := readRow(b, repositoryKey(ev.Repository.ID), &row)
 	if err != nil || found && c.refuseCollision(row.Repository, ev.Repository) {
 		return err
+	}
+	if !found { // a repository that was removed keeps what was said of its visibility
+		if row.PrivateMark, err = readMark(b, ev.Repository.ID); err != nil {
+			return err
+		}
+		row.Repository.Private = row.PrivateMark > 0
+		if err := b.Delete(markKey(ev.Repository.ID)); err != nil {
+			return err
+		}
 	}
 	row.describe(at, ev.Repository, ev.PrivateMark, ev.At)
 	return c.write(b, at, &row)
@@ -194,7 +226,19 @@ func (c *Catalog) removeRepository(b *store.Batch, at event.Position, id code.Re
 	if err := b.DeleteRange(prefix, store.Successor(prefix)); err != nil {
 		return err
 	}
-	c.stageRepository(at.Partition, id, nil)
+	var row repositoryRow
+	found, err := readRow(b, repositoryKey(id), &row)
+	if err != nil || !found {
+		return err
+	}
+	removed := &Repository{PrivateMark: row.PrivateMark}
+	removed.ID = id
+	c.stageRepository(at.Partition, id, removed)
+	if row.PrivateMark > 0 {
+		if err := b.Set(markKey(id), store.AppendUint64(nil, uint64(row.PrivateMark))); err != nil {
+			return err
+		}
+	}
 	return b.Delete(repositoryKey(id))
 }
 

@@ -12,6 +12,8 @@
 //	c r repository(8)       → repositoryRow, JSON
 //	c f repository(8) ref   → refRow, JSON; kept with an empty commit when the ref
 //	                          is deleted, so that a late event cannot revive it
+//	c m repository(8)       → private mark(8) of a removed repository, until it is
+//	                          registered again
 //
 // docs/format/catalog.md describes the values.
 //
@@ -26,7 +28,7 @@
 //
 //  3. A Snapshot is immutable. Callers must not modify its slices.
 //
-//  4. A removed repository leaves no rows.
+//  4. A removed repository leaves no rows but its private mark.
 //
 //  5. A repository has the newest precise indexes of each path and tool, as many as the
 //     last event for these requests. After an erasure it has none, because their texts

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -14,6 +15,7 @@ import (
 const (
 	kindRepository = 'r'
 	kindRef        = 'f'
+	kindMark       = 'm'
 )
 
 // repositoryRow is the value of c r.
@@ -45,6 +47,26 @@ type refRow struct {
 
 func repositoryKey(id code.RepositoryID) []byte {
 	return store.AppendUint64([]byte{byte(store.FamilyCatalog), kindRepository}, uint64(id))
+}
+
+func markKey(id code.RepositoryID) []byte {
+	return store.AppendUint64([]byte{byte(store.FamilyCatalog), kindMark}, uint64(id))
+}
+
+// readMark returns the private mark of a removed repository, or 0.
+func readMark(r store.Reader, id code.RepositoryID) (event.Offset, error) {
+	value, found, err := r.Read(markKey(id))
+	if err != nil || !found {
+		return 0, err
+	}
+	return decodeMark(value)
+}
+
+func decodeMark(value []byte) (event.Offset, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("catalog: a private mark of %d bytes", len(value))
+	}
+	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }
 
 func refPrefix(id code.RepositoryID) []byte {

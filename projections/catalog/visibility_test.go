@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -65,4 +66,44 @@ func TestVisibilityOfOldReadings(t *testing.T) {
 	if _, ok := r.catalog.Snapshot().ByID(7); ok {
 		t.Error("a push registers a removed repository")
 	}
+}
+
+// TestVisibilityOfRemovedRepositories checks that a removed repository keeps its private
+// mark, also when the catalog is opened again, so that an older listing cannot register it
+// again as public.
+func TestVisibilityOfRemovedRepositories(t *testing.T) {
+	r := newRig(t, 1)
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	repository := code.Repository{ID: 7, Kind: code.GitHub, Name: "hub/a", CloneURL: "https://hub/a.git", Connection: "hub"}
+	register := func(mark event.Offset, wantPrivate bool) {
+		t.Helper()
+		r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository, PrivateMark: &mark, At: at}))
+		if known, ok := r.catalog.Snapshot().ByID(7); !ok || known.Private != wantPrivate {
+			t.Fatalf("registered with mark %d: %v, private %v, want private %v", mark, ok, ok && known.Private, wantPrivate)
+		}
+	}
+	remove := func() (mark event.Offset) {
+		t.Helper()
+		r.apply(r.world.Append(0, &event.RepositoryRemoved{Repository: 7, At: at}))
+		reopened, err := catalog.Open(catalog.Options{Store: r.applier.Store, Decoder: r.applier.Decoder})
+		must(t, err)
+		defer reopened.Close()
+		mark = r.catalog.Snapshot().PrivateMark(7)
+		if other := reopened.Snapshot().PrivateMark(7); other != mark {
+			t.Fatalf("mark %d, opened again %d", mark, other)
+		}
+		return mark
+	}
+	register(0, false)
+	if mark := remove(); mark != 0 {
+		t.Fatalf("a repository that was always public leaves the mark %d", mark)
+	}
+	register(0, false)
+	r.apply(r.world.Append(0, &event.Push{Repository: 7, Action: event.ActionRefresh, Connection: "hub", Private: true, ReceivedAt: at}))
+	mark := remove()
+	register(mark-1, true)
+	if again := remove(); again != mark {
+		t.Fatalf("mark %d after it was registered from an older listing, want %d", again, mark)
+	}
+	register(mark, false)
 }

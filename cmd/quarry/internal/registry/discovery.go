@@ -8,7 +8,6 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // ForDiscovery adapts the catalog to discovery.Catalog.
@@ -58,15 +57,6 @@ func (c catalogSnapshot) ByCloneURL(url string) (code.Repository, bool) {
 		return code.Repository{}, false
 	}
 	return known.Repository, true
-}
-
-// PrivateMark implements discovery.Snapshot.
-func (c catalogSnapshot) PrivateMark(id code.RepositoryID) event.Offset {
-	known, ok := c.Snapshot.ByID(id)
-	if !ok {
-		return 0
-	}
-	return known.PrivateMark
 }
 
 // All implements discovery.Snapshot.

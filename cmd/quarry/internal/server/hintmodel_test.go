@@ -169,13 +169,6 @@ func (s modelSnapshot) ByCloneURL(url string) (code.Repository, bool) {
 	return code.Repository{}, false
 }
 
-func (s modelSnapshot) PrivateMark(id code.RepositoryID) event.Offset {
-	if known, ok := s.Snapshot.ByID(id); ok {
-		return known.PrivateMark
-	}
-	return 0
-}
-
 func (s modelSnapshot) All() iter.Seq[code.Repository] {
 	return func(yield func(code.Repository) bool) {
 		for _, known := range s.ByName() {
