@@ -82,13 +82,13 @@ e2e: test-binary ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v -timeout 30m ./cmd/e2e
 
 api-test: test-binary schemathesis ## Schemathesis against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
-	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/internal/apitest
+	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -vet=off -count=1 -v -timeout 10m ./cmd/internal/apitest
 
 schemathesis: ## fetch Schemathesis from PyPI
 	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
 
 clients-test: test-binary client-tools ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
-	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/internal/clienttest
+	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -vet=off -count=1 -v -timeout 10m ./cmd/internal/clienttest
 
 client-tools: ## fetch the generators of clients from PyPI and npm
 	@mkdir -p $(CLIENT_TOOLS)

@@ -83,12 +83,16 @@ func newWorld(t *testing.T, binary string) *world {
 	return w
 }
 
-// startHost runs a code host that serves the repositories below root, and a picture.
+// startHost runs a Gitea that serves the repositories below root, and a picture of saucer.
 func startHost(t *testing.T, root string) string {
 	routes := http.NewServeMux()
 	routes.Handle("/", gittest.HTTPHandler(t, root))
 	routes.HandleFunc("/picture", func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, picture) })
 	host := httptest.NewServer(routes)
+	routes.HandleFunc("/api/v1/repositories/5", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, describeSaucer(host.URL))
+	})
 	t.Cleanup(host.Close)
 	return host.URL
 }
@@ -174,11 +178,15 @@ func (w *world) deliverPush(t *testing.T) {
 // picture of it.
 func (w *world) deliverPicturedPush(t *testing.T) {
 	t.Helper()
-	body := fmt.Sprintf(`{"ref": "refs/heads/main", "before": "%040d", "after": "%040d", "repository": {"id": 5, "full_name": "saucer", "private": false,
-		"clone_url": "%s/saucer", "avatar_url": "%[3]s/picture"}}`, 0, 1, w.host)
+	body := fmt.Sprintf(`{"ref": "refs/heads/main", "before": "%040d", "after": "%040d", "repository": %s}`, 0, 1, describeSaucer(w.host))
 	w.deliver(t, "/webhooks/gitea/pictured", body, http.Header{
 		"X-Gitea-Event": {"push"}, "X-Gitea-Signature": {ingesttest.SignHMAC("", []byte(body), []byte(hookSecret))},
 	})
+}
+
+// describeSaucer returns what the host says about the repository saucer.
+func describeSaucer(host string) string {
+	return fmt.Sprintf(`{"id": 5, "full_name": "saucer", "private": false, "clone_url": "%s/saucer", "avatar_url": "%[1]s/picture"}`, host)
 }
 
 // deliver posts a delivery, which the server must accept.
