@@ -57,7 +57,7 @@ func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, m
 	p := blameParser{blame: Blame{Commits: make(map[code.CommitID]*BlameCommit)}}
 	// The commit is hexadecimal and the path follows --, because some versions of git
 	// blame do not support --end-of-options.
-	c := command{gitDir: m.gitDir(), args: []string{"blame", "--incremental", "--encoding=UTF-8", string(commit), "--", raw}, env: literalPaths}
+	c := command{gitDir: m.gitDir(), args: []string{"blame", "--incremental", "--encoding=UTF-8", string(commit), "--", raw}, env: literalPaths, allObjects: true}
 	if err := m.ms.git.streamOutput(ctx, c, p.read); err != nil {
 		return nil, fmt.Errorf("blame %s at %s of repository %s: %w", path, commit, m.id, err)
 	}
@@ -85,6 +85,9 @@ func (m *Mirror) blamePath(ctx context.Context, commit code.CommitID, path strin
 	size := int64(0)
 	if err := r.Sizes(ctx, []ObjectID{n.ID}, func(_ int, n int64) { size = n }); err != nil {
 		return "", err
+	}
+	if size < 0 {
+		return "", newObjectError(n.ID.String(), fmt.Errorf("blob %s: %w", n.ID, ErrMissing))
 	}
 	if size > maxBytes {
 		return "", fmt.Errorf("file of %d bytes, at most %d: %w", size, maxBytes, ErrTooLarge)

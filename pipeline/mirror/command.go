@@ -204,6 +204,9 @@ type command struct {
 	secrets []string
 	// allRefs makes the command fail if git omits a ref that it cannot read.
 	allRefs bool
+	// allObjects makes a streamed command fail if git reports a missing object and
+	// continues without it.
+	allObjects bool
 	// trace receives the end of the standard error of a successful run, if not nil.
 	trace *string
 }
@@ -286,6 +289,9 @@ func (g *git) streamOutput(ctx context.Context, c command, read func(io.Reader) 
 	}
 	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.buf.Len() > 0) {
 		return g.wrapFailure(ctx, c, false, stderr.wholeLines(), err)
+	}
+	if said := stderr.wholeLines(); c.allObjects && readErr == nil && missingObject(said) != "" {
+		return mirrorError{newObjectError(missingObject(said), gitError(c.subcommandName(), said, errors.New("an object cannot be read")))}
 	}
 	return readErr
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -118,7 +119,39 @@ func (c command) blameMirror(err, exit error, stderr string) error {
 	case c.subcommandName() == "fetch" && !strings.Contains(ownLines(stderr), lockRef) && !strings.Contains(ownLines(stderr), notBare):
 		return err
 	}
-	return mirrorError{err}
+	return mirrorError{newObjectError(missingObject(ownLines(stderr)), err)}
+}
+
+// missingPattern matches git's messages about an object that it lacks or cannot read. The
+// name follows. A message in another form only makes the error less precise.
+var missingPattern = regexp.MustCompile(`(?:(?:[Uu]nable to|[Cc]ould not|[Cc]annot|[Ff]ailed to) (?:read|parse|unpack|load)|[Bb]ad|[Mm]issing|[Nn]ot a valid|[Cc]orrupt|loose|packed|header for)` +
+	`(?: (?:tree|blob|commit|tag|object|loose|name))* ['(]?([0-9a-f]{40}(?:[0-9a-f]{24})?)\b`)
+
+// missingObject returns the name of the first object that git's standard error reports as
+// missing or damaged; empty if there is none.
+func missingObject(stderr string) string {
+	if found := missingPattern.FindStringSubmatch(stderr); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// maxReported bounds the missing objects that the log names until the process restarts.
+const maxReported = 1000
+
+// ReportMissing counts a request that failed because of a missing or damaged object. It
+// logs each object once.
+func (m *Mirror) ReportMissing(object string, err error) {
+	m.ms.metrics.missing.Inc()
+	m.ms.mu.Lock()
+	known := m.ms.mu.reported[object] || len(m.ms.mu.reported) == maxReported
+	if !known {
+		m.ms.mu.reported[object] = true
+	}
+	m.ms.mu.Unlock()
+	if !known {
+		m.ms.o.Logger.Warn("object of a mirror is missing or damaged; remove the mirror to fetch it again", "repository_id", m.id, "directory", m.dir, "object", object, "error", err)
+	}
 }
 
 // withChecksum appends a line with the checksum to a single-line text.

@@ -118,7 +118,7 @@ func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []by
 	}
 	switch {
 	case size < 0:
-		return nil, 0, fmt.Errorf("blob %s: %w", id, ErrMissing)
+		return nil, 0, newObjectError(id.String(), fmt.Errorf("blob %s: %w", id, ErrMissing))
 	case size > max:
 		return nil, size, fmt.Errorf("blob %s of %d bytes, at most %d: %w", id, size, max, ErrTooLarge)
 	}
@@ -128,7 +128,32 @@ func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []by
 
 // readObject returns the content of an object of the given kind, valid until the next
 // call.
-func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
+func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max int64) (content []byte, err error) {
+	err = r.readTwice(ctx, id.String(), func() error {
+		content, err = r.requestContent(ctx, id, kind, max)
+		return err
+	})
+	return content, err
+}
+
+// readTwice calls read, and again with a new process if git ends in the middle of the
+// answer. If that happens twice, git crashes on the object of that name.
+func (r *Reader) readTwice(ctx context.Context, name string, read func() error) error {
+	err := read()
+	if !errors.Is(err, errDied) || ctx.Err() != nil {
+		return err
+	}
+	if err := r.restartProcesses(); err != nil {
+		return fmt.Errorf("read object %s of repository %s: %w", name, r.m.id, err)
+	}
+	if err = read(); errors.Is(err, errDied) && ctx.Err() == nil {
+		return newObjectError(name, fmt.Errorf("%s of repository %s cannot be read: %w: %w", name, r.m.id, ErrMissing, err))
+	}
+	return err
+}
+
+// requestContent requests an object once.
+func (r *Reader) requestContent(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
 	defer stop()
@@ -139,11 +164,9 @@ func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max i
 	if h.kind != kind || h.size > max {
 		c.dead = c.dead || h.kind != "" // the content is still in the pipe
 		if h.kind == kind {
-			err = ErrTooLarge
-		} else {
-			err = ErrMissing
+			return nil, fmt.Errorf("%s %s of repository %s: %w", kind, id, r.m.id, ErrTooLarge)
 		}
-		return nil, fmt.Errorf("%s %s of repository %s: %w", kind, id, r.m.id, err)
+		return nil, newObjectError(id.String(), fmt.Errorf("%s %s of repository %s: %w", kind, id, r.m.id, ErrMissing))
 	}
 	if int64(cap(r.buf)) < h.size {
 		r.buf = make([]byte, h.size+h.size/4)

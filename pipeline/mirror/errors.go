@@ -49,6 +49,27 @@ var (
 // errNoMirror means that the mirror does not exist: it was never fetched, or was lost.
 var errNoMirror = fmt.Errorf("there is no mirror: %w", ErrMissing)
 
+// An ObjectError is an ErrMissing that names the object: the mirror lacks it, or it is
+// damaged.
+type ObjectError struct {
+	// Name is the full name of the object in hexadecimal.
+	Name string
+	err  error
+}
+
+// newObjectError returns err as an ObjectError if name is the full name of an object.
+func newObjectError(name string, err error) error {
+	if _, invalid := ParseObjectID([]byte(name)); invalid != nil {
+		return err
+	}
+	return &ObjectError{name, err}
+}
+
+func (e *ObjectError) Error() string { return e.err.Error() }
+
+// Unwrap implements the interface of errors.Is.
+func (e *ObjectError) Unwrap() []error { return []error{ErrMissing, e.err} }
+
 // A PatternError names the regular expression of a LogQuery that git cannot
 // compile.
 type PatternError struct {

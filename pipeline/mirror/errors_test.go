@@ -45,6 +45,36 @@ func TestGitErrors(t *testing.T) {
 	}
 }
 
+// TestMissingObject parses verbatim messages of git about objects that it cannot read.
+func TestMissingObject(t *testing.T) {
+	const one, two = "801da61094d94beb2712df2087d63d98ba72111f", "fbbafbfdaadbff9c7f8db580f91a8ab5a0653704"
+	const long = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for said, want := range map[string]string{
+		"fatal: bad object " + one + "\n":                                                                              one,
+		"fatal: bad tree object " + one + "\n":                                                                         one,
+		"fatal: unable to read " + one + "\n":                                                                          one,
+		"fatal: unable to read tree " + long + "\n":                                                                    long,
+		"fatal: unable to read tree (" + one + ")\n":                                                                   one,
+		"fatal: unable to read blob object " + one + "\n":                                                              one,
+		"fatal: Cannot read blob " + one + " for path " + two + ".txt\n":                                               one,
+		"error: Could not read " + one + "\nfatal: Failed to traverse parents of commit " + two + "\n":                 one,
+		"fatal: Not a valid commit name " + one + "\n":                                                                 one,
+		"error: corrupt loose object '" + one + "'\n":                                                                  one,
+		"fatal: loose object " + one + " (stored in ./objects/80/1da61094d94beb2712df2087d63d98ba72111f) is corrupt\n": one,
+		"fatal: packed object " + one + " (stored in ./objects/pack/pack-1.pack) is corrupt\n":                         one,
+		"error: header for " + one + " too long, exceeds 32 bytes\n":                                                   one,
+		"fatal: missing blob object '" + one + "'\n":                                                                   one,
+		"fatal: not a tree object\n":                                                                                   "",
+		"fatal: bad object HEAD\n":                                                                                     "",
+		"fatal: unable to read " + one + "ff\n":                                                                        "",
+		"fatal: no such path " + one + " in HEAD\n":                                                                    "",
+	} {
+		if got := missingObject(said); got != want {
+			t.Errorf("%q names object %q, want %q", said, got, want)
+		}
+	}
+}
+
 // TestGitErrorsHoldNoCredential makes git print what a hostile repository could make it
 // print.
 func TestGitErrorsHoldNoCredential(t *testing.T) {

@@ -17,7 +17,7 @@ func (m *Mirror) MergeBase(ctx context.Context, a, b code.CommitID) (code.Commit
 		return "", m.wrapError("compare", err)
 	}
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: []string{"merge-base", "--end-of-options", string(a), string(b)}})
-	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.ExitCode() == 1 {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.ExitCode() == 1 && !errors.Is(err, ErrMissing) {
 		return "", fmt.Errorf("%s and %s have no common ancestor: %w", a, b, ErrRefNotFound)
 	}
 	if err != nil {

@@ -20,6 +20,7 @@ type metrics struct {
 	failures     *prometheus.CounterVec // by reason
 	readBytes    prometheus.Counter
 	damagedBlobs prometheus.Counter
+	missing      prometheus.Counter
 	readers      prometheus.Gauge
 	resets       prometheus.Counter
 
@@ -50,6 +51,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_mirror_damaged_blobs_total",
 			Help: "Blobs that were not indexed because their content does not match their name.",
 		}),
+		missing: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_missing_objects_total",
+			Help: "Requests for files or history that failed because a mirror lacks an object or has a damaged one. The log names each object once.",
+		}),
 		readers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_mirror_reader_processes",
 			Help: "Processes that read objects, busy and idle.",
@@ -74,7 +79,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, d := range failure.Codes() {
 		m.failures.WithLabelValues(string(d.Code))
 	}
-	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.readers, m.resets, m.repackSeconds, m.repackFailures)
+	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.missing, m.readers, m.resets, m.repackSeconds, m.repackFailures)
 	return m
 }
 

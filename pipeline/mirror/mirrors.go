@@ -34,6 +34,8 @@ type Mirrors struct {
 		closed bool
 		// due are the mirrors to repack.
 		due map[code.RepositoryID]bool
+		// reported are the missing objects that the log names, at most maxReported.
+		reported map[string]bool
 	}
 }
 
@@ -55,6 +57,7 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 	}
 	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer), repackLimits: repackLimits{maxLoose, maxPacks}}
 	ms.mu.due = make(map[code.RepositoryID]bool)
+	ms.mu.reported = make(map[string]bool)
 	ms.mu.known = make(map[code.RepositoryID]*Mirror)
 	return ms, nil
 }

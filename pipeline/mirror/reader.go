@@ -175,7 +175,7 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
 		}
 		if failedAt == done {
-			if err := fn(done, nil, fmt.Errorf("blob %s cannot be read: %w", ids[done], ErrMissing)); err != nil {
+			if err := fn(done, nil, newObjectError(ids[done].String(), fmt.Errorf("blob %s cannot be read: %w", ids[done], ErrMissing))); err != nil {
 				return err
 			}
 			done++
@@ -193,7 +193,7 @@ func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
 	}
 	switch {
 	case h.kind == "":
-		return nil, fmt.Errorf("%s: %w", h.name, ErrMissing)
+		return nil, newObjectError(id.String(), fmt.Errorf("%s: %w", h.name, ErrMissing))
 	case h.size > max:
 		return nil, errors.Join(fmt.Errorf("%s of %d bytes, at most %d: %w", h.name, h.size, max, ErrTooLarge), r.contents.skipContent(h.size))
 	case h.kind != "blob":
@@ -210,7 +210,7 @@ func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
 	r.m.ms.metrics.readBytes.Add(float64(h.size))
 	if !id.matchesContent("blob", b) {
 		r.m.ms.metrics.damagedBlobs.Inc()
-		return nil, fmt.Errorf("blob %s holds other bytes than its name says: %w", id, ErrMissing)
+		return nil, newObjectError(id.String(), fmt.Errorf("blob %s holds other bytes than its name says: %w", id, ErrMissing))
 	}
 	return b, nil
 }
@@ -238,8 +238,25 @@ func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectI
 	return nil
 }
 
+// Commit returns the commit with the given object name, or ErrMissing.
+func (r *Reader) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
+	if err := validateCommit(id); err != nil {
+		return Commit{}, r.m.wrapError("read", err)
+	}
+	return r.commit(ctx, string(id))
+}
+
 // commit reads the commit with the given name.
-func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
+func (r *Reader) commit(ctx context.Context, name string) (found Commit, err error) {
+	err = r.readTwice(ctx, name, func() error {
+		found, err = r.requestCommit(ctx, name)
+		return err
+	})
+	return found, err
+}
+
+// requestCommit requests a commit once.
+func (r *Reader) requestCommit(ctx context.Context, name string) (Commit, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
 	defer stop()
@@ -251,14 +268,14 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 		if h.kind != "" {
 			c.dead = true // the content is still in the pipe
 		}
-		return Commit{}, fmt.Errorf("commit %s of repository %s: %w", name, r.m.id, ErrMissing)
+		return Commit{}, newObjectError(name, fmt.Errorf("commit %s of repository %s: %w", name, r.m.id, ErrMissing))
 	}
 	b := make([]byte, h.size)
 	if err := c.readContent(b); err != nil {
 		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.noteFailure(ctx, err))
 	}
 	if id, err := ParseObjectID([]byte(h.name)); err != nil || !id.matchesContent("commit", b) {
-		return Commit{}, fmt.Errorf("commit %s of repository %s holds other bytes than its name says: %w", h.name, r.m.id, ErrMissing)
+		return Commit{}, newObjectError(h.name, fmt.Errorf("commit %s of repository %s holds other bytes than its name says: %w", h.name, r.m.id, ErrMissing))
 	}
 	return parseCommit(h.name, b)
 }

@@ -92,6 +92,7 @@ var failures = []errorStatus{
 	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
 	{replay.ErrRefused, http.StatusBadRequest, "INVALID_REPLAY"},
 	{replay.ErrBusy, http.StatusConflict, "REPLAY_CONFLICT"},
+	{source.ErrNoObject, http.StatusNotFound, "GIT_OBJECT_MISSING"},
 	{source.ErrInvalidPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoLine, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},

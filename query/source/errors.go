@@ -36,6 +36,9 @@ var (
 	ErrBusy = errors.New("too many requests for git")
 	// ErrUnavailable reports that the request needs a mirror, and none is available.
 	ErrUnavailable = errors.New("no mirror of the repository is available")
+	// ErrNoObject reports that the mirror lacks an object that the request needs. The
+	// error is an *ObjectError.
+	ErrNoObject = errors.New("git object is missing or damaged")
 	// ErrNotIndexed reports that the index does not contain the text of a file.
 	ErrNotIndexed = errors.New("not indexed")
 )
@@ -47,6 +50,20 @@ func (e notFileError) Error() string { return string(e) }
 
 // Is reports whether target is ErrNoPath.
 func (e notFileError) Is(target error) bool { return target == ErrNoPath }
+
+// ObjectError names an object that the mirror lacks, or that is damaged there. It is an
+// ErrNoObject.
+type ObjectError struct {
+	// Object is the full name of the object in hexadecimal.
+	Object string
+}
+
+func (e *ObjectError) Error() string {
+	return "git object " + e.Object + " is missing or damaged in this server's mirror of the repository; its operator can have the repository fetched again"
+}
+
+// Is reports whether target is ErrNoObject.
+func (e *ObjectError) Is(target error) bool { return target == ErrNoObject }
 
 // SkippedError reports why the index does not contain the text of a file. It is an
 // ErrNotIndexed.

@@ -9,7 +9,7 @@ import (
 
 // Git is implemented by the role that holds the mirrors. Paths are encoded by
 // code.SpellPath in both directions. Errors wrap ErrNoRevision, ErrNoPath, ErrBinary,
-// ErrTooLarge, ErrTimeout or ErrUnavailable where one fits. All methods end with the
+// ErrTooLarge, ErrTimeout, ErrNoObject or ErrUnavailable where one fits. All methods end with the
 // context and are safe for concurrent use; the caller owns the results.
 type Git interface {
 	// Resolve returns the commit that a name refers to; HEAD is the branch head.

@@ -84,6 +84,9 @@ func failureOf(err error) failure {
 	if seconds, ok := secondsToWait(err); ok {
 		return failure{err, http.StatusTooManyRequests, "Too many requests. Try again in " + formatWait(time.Duration(seconds)*time.Second) + "."}
 	}
+	if missing, ok := errors.AsType[*source.ObjectError](err); ok {
+		return failure{err, http.StatusNotFound, "Git object " + missing.Object + " is missing or damaged in this server's mirror of the repository. Other files and revisions can still be shown. The operator of this server can have the repository fetched again."}
+	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
 			return f

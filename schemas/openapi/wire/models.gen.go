@@ -176,6 +176,7 @@ const (
 	ErrorErrorCodeFAILEDTOPARSEQUERY            ErrorErrorCode = "FAILED_TO_PARSE_QUERY"
 	ErrorErrorCodeFILEISBINARY                  ErrorErrorCode = "FILE_IS_BINARY"
 	ErrorErrorCodeFILENOTFOUND                  ErrorErrorCode = "FILE_NOT_FOUND"
+	ErrorErrorCodeGITOBJECTMISSING              ErrorErrorCode = "GIT_OBJECT_MISSING"
 	ErrorErrorCodeINSUFFICIENTPERMISSIONS       ErrorErrorCode = "INSUFFICIENT_PERMISSIONS"
 	ErrorErrorCodeINVALIDGITREF                 ErrorErrorCode = "INVALID_GIT_REF"
 	ErrorErrorCodeINVALIDINVITE                 ErrorErrorCode = "INVALID_INVITE"

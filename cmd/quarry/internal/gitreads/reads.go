@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
@@ -59,6 +60,56 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
 
+// mapRead converts an error of a read that starts at commits. If the mirror lacks an
+// object that it should have, mapRead reports the object and returns a
+// *source.ObjectError. A commit that was never recorded as indexed here may arrive with
+// the next fetch.
+func (g *Reads) mapRead(ctx context.Context, id code.RepositoryID, err error, commits ...code.CommitID) error {
+	if !errors.Is(err, mirror.ErrMissing) {
+		return MapError(err)
+	}
+	missing, ok := errors.AsType[*mirror.ObjectError](err)
+	if !ok || slices.Contains(commits, code.CommitID(missing.Name)) {
+		// Some messages of git name no object, or the commit instead of its root directory.
+		missing = g.findMissing(ctx, id, commits)
+	}
+	if missing == nil || slices.Contains(commits, code.CommitID(missing.Name)) && !g.isRecorded(ctx, id, code.CommitID(missing.Name)) {
+		return MapError(err)
+	}
+	g.mirrorOf(id).ReportMissing(missing.Name, err)
+	return &gitError{kind: &source.ObjectError{Object: missing.Name}, cause: err}
+}
+
+// findMissing returns the first of these commits, or of their root directories, that
+// cannot be read; nil if there is none.
+func (g *Reads) findMissing(ctx context.Context, id code.RepositoryID, commits []code.CommitID) *mirror.ObjectError {
+	r, err := g.mirrorOf(id).Reader(ctx)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	for _, commit := range commits {
+		if commit == "" {
+			continue
+		}
+		c, err := r.Commit(ctx, commit)
+		if err == nil {
+			_, err = r.Directory(ctx, c.Tree)
+		}
+		if missing, ok := errors.AsType[*mirror.ObjectError](err); ok {
+			return missing
+		}
+	}
+	return nil
+}
+
+// isRecorded reports whether the mirror has the record of a ref that is indexed at a
+// commit.
+func (g *Reads) isRecorded(ctx context.Context, id code.RepositoryID, commit code.CommitID) bool {
+	revisions, err := g.mirrorOf(id).IndexedRevisions(ctx)
+	return err == nil && slices.ContainsFunc(revisions, func(r code.Revision) bool { return r.Commit == commit })
+}
+
 // MapError converts an error of a mirror to an error of source.
 func MapError(err error) error {
 	if e, ok := errors.AsType[*mirror.PatternError](err); ok {
@@ -88,7 +139,7 @@ var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.Reach
 // Reach implements source.Git.
 func (g *Reads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
 	reach, err := g.mirrorOf(id).Reach(ctx, commit)
-	return reaches[reach], MapError(err)
+	return reaches[reach], g.mapRead(ctx, id, err, commit)
 }
 
 // Branches implements source.Git.
@@ -108,14 +159,11 @@ func (g *Reads) readTree(ctx context.Context, id code.RepositoryID, commit code.
 		return MapError(err)
 	}
 	defer r.Close()
-	c, err := r.Resolve(ctx, code.RevisionName{Commit: string(commit)}, "")
-	if errors.Is(err, mirror.ErrRefNotFound) {
-		err = fmt.Errorf("the mirror lacks %s: %w", commit, mirror.ErrMissing)
+	c, err := r.Commit(ctx, commit)
+	if err == nil {
+		err = read(r, c.Tree)
 	}
-	if err != nil {
-		return MapError(err)
-	}
-	return MapError(read(r, c.Tree))
+	return g.mapRead(ctx, id, err, commit)
 }
 
 // File implements source.Git. The text is what would be indexed of the file.
@@ -179,7 +227,7 @@ func (g *Reads) Content(ctx context.Context, id code.RepositoryID, commit code.C
 // MergeBase implements source.Git.
 func (g *Reads) MergeBase(ctx context.Context, id code.RepositoryID, a, b code.CommitID) (code.CommitID, error) {
 	base, err := g.mirrorOf(id).MergeBase(ctx, a, b)
-	return base, MapError(err)
+	return base, g.mapRead(ctx, id, err, a, b)
 }
 
 // Directories implements source.Git.
@@ -266,7 +314,7 @@ func (g *Reads) Files(ctx context.Context, id code.RepositoryID, commit code.Com
 		}
 		return nil
 	})
-	return files, MapError(err)
+	return files, g.mapRead(ctx, id, err, commit)
 }
 
 // Log implements source.Git.
@@ -276,13 +324,13 @@ func (g *Reads) Log(ctx context.Context, id code.RepositoryID, q source.LogQuery
 	for i, e := range entries {
 		commits[i] = source.Commit(e)
 	}
-	return commits, MapError(err)
+	return commits, g.mapRead(ctx, id, err, q.Commit, q.Except)
 }
 
 // CountLog implements source.Git.
 func (g *Reads) CountLog(ctx context.Context, id code.RepositoryID, q source.LogQuery) (int, error) {
 	n, err := g.mirrorOf(id).CountLog(ctx, mirror.LogQuery(q))
-	return n, MapError(err)
+	return n, g.mapRead(ctx, id, err, q.Commit, q.Except)
 }
 
 // Authors implements source.Git.
@@ -292,7 +340,7 @@ func (g *Reads) Authors(ctx context.Context, id code.RepositoryID, commit code.C
 	for i, a := range listed {
 		authors[i] = source.Author(a)
 	}
-	return authors, MapError(err)
+	return authors, g.mapRead(ctx, id, err, commit)
 }
 
 // Diff implements source.Git.
@@ -305,14 +353,14 @@ func (g *Reads) Diff(ctx context.Context, id code.RepositoryID, base, head code.
 			out[i].Hunks[j] = source.Hunk{Old: source.LineSpan(h.Old), New: source.LineSpan(h.New), Heading: h.Heading, Body: h.Body}
 		}
 	}
-	return out, MapError(err)
+	return out, g.mapRead(ctx, id, err, base, head)
 }
 
 // Blame implements source.Git.
 func (g *Reads) Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*source.Blame, error) {
 	b, err := g.mirrorOf(id).Blame(ctx, commit, path, maxBytes)
 	if err != nil {
-		return nil, MapError(err)
+		return nil, g.mapRead(ctx, id, err, commit)
 	}
 	out := &source.Blame{Ranges: make([]source.BlameRange, len(b.Ranges)), Commits: make(map[code.CommitID]source.BlameCommit, len(b.Commits))}
 	for i, r := range b.Ranges {
