@@ -6,6 +6,7 @@ FUZZTIME ?= 30s
 SEED     ?=
 ROUNDS   ?= 200
 EVENTS   ?= 1000000
+N        ?= 2000
 REF      ?= main
 CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
@@ -27,7 +28,7 @@ export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release generate fmt lint quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +102,9 @@ chaos: test-binary ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds,
 
 simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000000 events from SEED=1 on
 	QUARRY_SEED=$(SEED) QUARRY_EVENTS=$(EVENTS) $(GO) test -count=1 -v -timeout 24h -run 'TestSimulation$$' ./cmd/quarry/internal/server
+
+distinguish: ## words of hidden repositories at a server that has them and one that does not: N=2000 pairs for each door and caller, judged by time; SEED=n repeats one
+	QUARRY_DISTINGUISH=$(N) QUARRY_SEED=$(SEED) $(GO) test -vet=off -count=1 -v -timeout 24h -run 'TestHiddenWordsCannotBeTold$$' ./cmd/quarry/internal/server
 
 cover: test-binary ## every test, and fail where packages or all statements are covered too little; go tool cover -html=.cache/cover.out shows the lines
 	@mkdir -p .cache

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +19,8 @@ import (
 )
 
 // A hiddenDoor is a way to ask for a word. page is set for pages, whose path has the word
-// as {word}; else the request is a POST of a body, or a GET without one.
+// as {word}; else the request is a POST of a body, or a GET without one. {begin} is the
+// position of the event stream before the repositories were registered.
 type hiddenDoor struct{ name, path, body, page string }
 
 var hiddenDoors = []hiddenDoor{
@@ -41,6 +44,7 @@ var hiddenDoors = []hiddenDoor{
 	{name: "tool definitions", path: "/api/mcp", body: `{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"find_symbol_definitions","arguments":{"symbol":"{word}"}}}`},
 	{name: "page", page: "/search?q={word}&explain=1"},
 	{name: "repositories", path: "/api/repos?query={word}"},
+	{name: "events", path: "/api/events?follow=false&since={begin}"},
 }
 
 // hiddenCallers are the roles that ask: each sees one repository of all.
@@ -95,7 +99,8 @@ func randomWord(rng *rand.Rand) string {
 // searches did, and the time.
 func (p *hiddenPair) ask(t *testing.T, world int, caller string, d *hiddenDoor, word string) (answer any, work string, took time.Duration) {
 	w := p.worlds[world]
-	fill := strings.NewReplacer("{word}", word, "{prefix}", word[:5]).Replace
+	begin := w.beforeEvents.Position()
+	fill := strings.NewReplacer("{word}", word, "{prefix}", word[:5], "{begin}", url.QueryEscape(begin)).Replace
 	before := w.countWork(t)
 	started := time.Now()
 	var text string
@@ -120,8 +125,11 @@ func (p *hiddenPair) ask(t *testing.T, world int, caller string, d *hiddenDoor, 
 	for name, n := range before {
 		after[name] -= n
 	}
-	return withoutTimes(t, text), fmt.Sprint(after), took
+	return withoutTimes(t, eventTime.ReplaceAllString(text, "$1")), fmt.Sprint(after), took
 }
+
+// eventTime matches the times of an event of a repository that the caller may see.
+var eventTime = regexp.MustCompile(`("(?:at|pushedAt)":")[^"]*`)
 
 // headersOf returns the headers of a response that may differ.
 func headersOf(h map[string][]string) string {
@@ -153,7 +161,8 @@ func (w *seenWorld) countWork(t *testing.T) map[string]float64 {
 // TestHiddenWordsCannotBeTold asks for words of hidden repositories, at a server that has
 // them and at one that has others, as each kind of caller and through each door. Answers,
 // headers and the work of the searches must be equal. With QUARRY_DISTINGUISH=N, it asks N
-// times as often, with 30 hidden repositories, and tries to tell the servers apart by time.
+// times through each door, with 30 hidden repositories, and tries to tell the servers apart
+// by time: it prints the best classifier for each door and caller.
 func TestHiddenWordsCannotBeTold(t *testing.T) {
 	t.Parallel()
 	rounds, hidden := 3, 9
@@ -165,6 +174,12 @@ func TestHiddenWordsCannotBeTold(t *testing.T) {
 		rounds, hidden = n, 30
 	}
 	seed := rand.Uint64()
+	if s := os.Getenv("QUARRY_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("QUARRY_SEED: %v", err)
+		}
+	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newHiddenPair(t, rng, hidden)
 	for _, caller := range hiddenCallers {
@@ -194,11 +209,46 @@ func TestHiddenWordsCannotBeTold(t *testing.T) {
 			}
 			if rounds >= 100 {
 				how, share := bestClassifier(times[0], times[1])
-				t.Logf("%-45s %-30s %s: %.3f right", caller, d.name, how, share)
-				if share >= 0.55 {
-					t.Errorf("seed %d, %s as %s: %s tells %.3f of the answers", seed, d.name, caller, how, share)
+				t.Logf("%s as %s, %d pairs: the best classifier by time is the %s, right for %.3f of the answers", d.name, caller, rounds, how, share)
+				if most := maxShare(rounds); share >= most {
+					t.Errorf("seed %d, %s as %s: the %s tells the servers apart in %.3f of the answers, want less than %.3f; repeat it with make distinguish SEED=%d N=%d", seed, d.name, caller, how, share, most, seed, rounds)
 				}
 			}
+		}
+	}
+}
+
+// maxShare returns the share of right answers that fails the test: 0.55, or three standard
+// deviations above guessing if there are too few pairs. A classifier judges blocks of four.
+func maxShare(pairs int) float64 {
+	blocks := float64(2*pairs) / 4
+	return 0.5 + max(0.05, 3*0.5/math.Sqrt(blocks))
+}
+
+// TestBestClassifier checks that the classifiers find a difference in the mean, in the
+// slowest answers and in the fastest ones, and none in equal distributions.
+func TestBestClassifier(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(slower func(i int, x float64) float64) (times []float64) {
+		for i := range n {
+			times = append(times, slower(i, 1+rng.ExpFloat64()))
+		}
+		return times
+	}
+	same := func(_ int, x float64) float64 { return x }
+	if how, share := bestClassifier(draw(same), draw(same)); share >= maxShare(n) {
+		t.Errorf("the %s tells equal distributions apart in %.3f of the answers, want less than %.3f", how, share, maxShare(n))
+	}
+	for name, slower := range map[string]func(int, float64) float64{
+		"all are slower by one half":        func(_ int, x float64) float64 { return x + .5 },
+		"one in four takes three times":     func(i int, x float64) float64 { return x * float64(1+2*(i%4/3)) },
+		"the fastest are a little slower":   func(_ int, x float64) float64 { return max(x, 1.2) },
+		"the first half is as fast as ever": func(i int, x float64) float64 { return x + float64(i%2) },
+	} {
+		if how, share := bestClassifier(draw(same), draw(slower)); share < .6 {
+			t.Errorf("%s: the best classifier is the %s, right for %.3f of the answers, want at least 0.6", name, how, share)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -201,6 +202,8 @@ type seenWorld struct {
 	searches *prometheus.Registry
 	// events is the position of the event stream before the repositories were registered.
 	events string
+	// beforeEvents is a subscription at that position, for positions that are not too old.
+	beforeEvents *live.Subscription
 }
 
 // newSeenWorld registers the repositories with the given marks, in that order.
@@ -215,11 +218,11 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	waitUntil(t, func() bool {
 		subscription, _, err := s.feed.Subscribe("")
 		if err == nil {
-			w.events = subscription.Position()
-			subscription.Close()
+			w.events, w.beforeEvents = subscription.Position(), subscription
 		}
 		return err == nil
 	})
+	t.Cleanup(w.beforeEvents.Close)
 	ids := map[string]code.RepositoryID{}
 	for mark, r := range repositories {
 		ids[mark] = r.ID
