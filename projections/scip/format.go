@@ -150,7 +150,16 @@ type symbolKey struct {
 }
 
 func newSymbolKey(symbol string) symbolKey {
-	var ends [4]int
+	ends, ok := splitSymbol(symbol)
+	if !ok {
+		return symbolKey{symbol, "", symbol}
+	}
+	return symbolKey{symbol[:ends[2]+1] + symbol[ends[3]:], symbol[ends[2]+1 : ends[3]], symbol}
+}
+
+// splitSymbol returns the offsets of the blanks after the scheme, the manager, the package
+// and the version of a symbol; ok is false if the symbol does not have this form.
+func splitSymbol(symbol string) (ends [4]int, ok bool) {
 	part := 0
 	for i := 0; i < len(symbol) && part < len(ends); i++ {
 		if symbol[i] != ' ' {
@@ -163,10 +172,7 @@ func newSymbolKey(symbol string) symbolKey {
 		ends[part] = i
 		part++
 	}
-	if part < len(ends) {
-		return symbolKey{symbol, "", symbol}
-	}
-	return symbolKey{symbol[:ends[2]+1] + symbol[ends[3]:], symbol[ends[2]+1 : ends[3]], symbol}
+	return ends, part == len(ends)
 }
 
 func (k symbolKey) compare(other symbolKey) int {

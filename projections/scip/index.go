@@ -1,5 +1,7 @@
 package scip
 
+import "strings"
+
 // Metadata is the first part of an index.
 type Metadata struct {
 	// Tool and ToolVersion name the indexer; both may be empty.
@@ -70,4 +72,23 @@ func IsLocal(symbol string) bool { return len(symbol) > 6 && symbol[:6] == "loca
 // its package.
 func IsSame(a, b string) bool {
 	return a == b || !IsLocal(a) && !IsLocal(b) && newSymbolKey(a).family == newSymbolKey(b).family
+}
+
+// Package names the package that defines a symbol, without its version.
+type Package struct {
+	// Manager is the package manager, such as gomod or npm.
+	Manager string
+	Name    string
+}
+
+// PackageOf returns the package of a symbol. ok is false if the symbol names none, as local
+// symbols and those of some indexers do.
+func PackageOf(symbol string) (p Package, ok bool) {
+	ends, ok := splitSymbol(symbol)
+	if !ok || IsLocal(symbol) {
+		return p, false
+	}
+	unescape := func(s string) string { return strings.ReplaceAll(s, "  ", " ") }
+	p = Package{unescape(symbol[ends[0]+1 : ends[1]]), unescape(symbol[ends[1]+1 : ends[2]])}
+	return p, p.Name != "" && p.Name != "."
 }

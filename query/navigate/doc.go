@@ -22,6 +22,8 @@
 //
 // If a precise index (query/precise) covers the position, its places of the symbol come
 // first, marked as precise, and references to other symbols according to it are dropped.
+// Indexes of other repositories define a symbol only if their repository owns its package:
+// owners.go finds the owner by configuration, by name, or by manifest.
 //
 // # Without a precise index
 //
@@ -40,6 +42,7 @@
 //	symbols.go          symbols that a repository or file defines
 //	implementations.go  types that implement another type
 //	precise.go          matches from precise indexes
+//	owners.go           repositories that own packages
 //	hover.go            description of a symbol
 //
 // # Invariants

@@ -48,7 +48,7 @@ func (n *Navigator) Describe(ctx context.Context, v search.View, r Request) (*De
 	if m == nil {
 		return out, nil
 	}
-	if i := n.precise.Describe(ctx, m.symbol, m.among); i != nil && (i.Signature != "" || i.Documentation != "") {
+	if i := n.precise.Describe(ctx, m.scope); i != nil && (i.Signature != "" || i.Documentation != "") {
 		out.Signature, out.Documentation, out.Precise, out.Notices = i.Signature, i.Documentation, true, nil
 	}
 	return out, nil

@@ -54,7 +54,7 @@ func (n *Navigator) Implementations(ctx context.Context, v search.View, r Reques
 	r.Position = nil
 	out, err := n.findImplementations(ctx, v, r)
 	if err == nil && m != nil {
-		n.addPrecise(ctx, m, n.precise.Implementers(ctx, m.symbol, m.among), precise.Definition, out)
+		n.addPrecise(ctx, m, n.precise.Implementers(ctx, m.scope), precise.Definition, out)
 	}
 	return out, err
 }

@@ -34,7 +34,7 @@ type meaning struct {
 	symbol   precise.Symbol
 	// repos holds the repositories that the caller may read, by ID.
 	repos map[code.RepositoryID]*search.Repository
-	among []code.RepositoryID
+	scope *precise.Scope
 }
 
 // meaningAt returns the meaning of the position of r according to precise indexes; nil if
@@ -49,16 +49,15 @@ func (n *Navigator) meaningAt(ctx context.Context, r *resolver) *meaning {
 	if o == nil {
 		return nil
 	}
-	m := &meaning{
-		resolver: r, symbol: precise.Symbol{Repository: r.home.repo.ID, Path: r.home.path, Name: o.Symbol},
-		repos: map[code.RepositoryID]*search.Repository{},
-	}
+	symbol := precise.Symbol{Repository: r.home.repo.ID, Path: r.home.path, Name: o.Symbol}
+	m := &meaning{resolver: r, symbol: symbol, repos: map[code.RepositoryID]*search.Repository{}, scope: &precise.Scope{Near: symbol}}
 	for _, repo := range r.view.Repositories() {
 		if repo != nil {
 			m.repos[repo.ID] = repo
-			m.among = append(m.among, repo.ID)
+			m.scope.Among = append(m.scope.Among, repo.ID)
 		}
 	}
+	m.scope.Owners = &owners{navigator: n, view: r.viewOf(""), repos: m.repos, found: map[scip.Package]code.RepositoryID{}}
 	return m
 }
 
@@ -73,7 +72,7 @@ func pointAt(text []byte, offset int) scip.Point {
 func (n *Navigator) addPrecise(ctx context.Context, m *meaning, names []string, use precise.Use, out *Result) {
 	ctx, cancel := context.WithTimeout(ctx, maxPreciseTime)
 	defer cancel()
-	files, complete := n.precise.Files(ctx, m.symbol, names, use, m.among)
+	files, complete := n.precise.Files(ctx, m.scope, names, use)
 	if use == precise.Definition && len(files) > maxPreciseDefinitions {
 		files, complete = files[:maxPreciseDefinitions], false
 	}
@@ -156,7 +155,7 @@ func (n *Navigator) preciseMatches(ctx context.Context, m *meaning, f *search.Fi
 	}
 	for _, o := range n.precise.Occurrences(ctx, precise.Text{Repository: f.Repo.ID, Path: f.Path, Text: f.Content}) {
 		defined := o.Roles&scip.RoleDefinition != 0
-		if use == precise.Definition && !defined || !slices.ContainsFunc(names, func(name string) bool { return m.isSame(name, f, o.Symbol) }) {
+		if use == precise.Definition && !defined || !slices.ContainsFunc(names, func(name string) bool { return n.isPlaceOf(ctx, m, name, f, &o) }) {
 			continue
 		}
 		start, end := precise.Offset(f.Content, o.Start), precise.Offset(f.Content, o.End)
@@ -183,6 +182,14 @@ func (m *meaning) isSame(name string, f *search.FileMatch, other string) bool {
 		return name == other && f.Repo.ID == m.symbol.Repository && f.Path == m.symbol.Path
 	}
 	return scip.IsSame(name, other)
+}
+
+// isPlaceOf reports whether an occurrence in a file is a place of the named symbol. Each
+// repository decides where it uses a symbol, but only the definer of the symbol decides
+// where it is defined.
+func (n *Navigator) isPlaceOf(ctx context.Context, m *meaning, name string, f *search.FileMatch, o *scip.Occurrence) bool {
+	return m.isSame(name, f, o.Symbol) &&
+		(o.Roles&scip.RoleDefinition == 0 || f.Repo.ID == m.symbol.Repository || n.precise.IsDefiner(ctx, m.scope, f.Repo.ID, name))
 }
 
 // newMatch returns a match for part of one line of a text.
@@ -282,7 +289,7 @@ func (n *Navigator) dropOthers(ctx context.Context, m *meaning, f *File, found *
 	for i := range f.Matches {
 		match := &f.Matches[i]
 		at := pointAt(found.Content, match.Range.Start.ByteOffset)
-		if o := precise.FindOccurrence(all, at); o != nil && o.Start == at && m.isSame(m.symbol.Name, found, o.Symbol) {
+		if o := precise.FindOccurrence(all, at); o != nil && o.Start == at && n.isPlaceOf(ctx, m, m.symbol.Name, found, o) {
 			match.Precise, match.Relation = true, RelationMeaning
 		}
 	}

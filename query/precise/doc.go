@@ -14,6 +14,12 @@
 // equal those of the upload, every occurrence counts; otherwise, only the occurrences on
 // unchanged lines count.
 //
+// # Other repositories
+//
+// An upload may name the symbols of any package, but it decides only about its own
+// repository. Elsewhere, a symbol has one definer: the repository of the position, if it
+// defines the symbol, or else the owner of its package according to Owners (scope.go).
+//
 // # Invariants
 //
 //  1. An upload is visible as a whole or not at all: the event is appended once the object
@@ -23,6 +29,8 @@
 //     was in the log when Sweep listed them.
 //  3. The number of concurrent uploads, their time and bytes, the files read for an answer,
 //     and the readers kept in memory are bounded.
+//  4. An upload adds no definition, implementation or description to answers in another
+//     repository, unless its repository is the definer of the symbol.
 //
 // The package does not authorize callers: they name the repositories to use, and read every
 // text through their own view. A Store is safe for concurrent use.

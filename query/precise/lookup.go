@@ -133,19 +133,20 @@ const (
 )
 
 // Files returns the files in which one of the symbols occurs, according to the newest
-// uploads of the given repositories: the file of near first, then by repository and path.
-// A symbol that is local to its file occurs only there. complete reports whether these
-// are all the files.
-func (s *Store) Files(ctx context.Context, near Symbol, names []string, use Use, among []code.RepositoryID) (files []File, complete bool) {
+// uploads of the repositories of the scope: the file of the position first, then by
+// repository and path. A symbol that is local to its file occurs only there, and only its
+// definer defines another one. complete reports whether these are all the files.
+func (s *Store) Files(ctx context.Context, in *Scope, names []string, use Use) (files []File, complete bool) {
 	found := map[File]bool{}
 	complete = true
-	home := File{near.Repository, near.Path}
+	home := File{in.Near.Repository, in.Near.Path}
 	for _, name := range names {
 		if scip.IsLocal(name) {
 			found[home] = true
 			continue
 		}
-		for _, r := range s.newestReaders(ctx, near.Repository, among) {
+		readers := s.readersOf(ctx, in, name, use)
+		for _, r := range readers {
 			symbols, err := r.FindSymbols(name, true, maxVersions)
 			if err != nil {
 				s.metrics.failures.Inc()
@@ -173,6 +174,17 @@ func (s *Store) Files(ctx context.Context, near Symbol, names []string, use Use,
 		files, complete = files[:MaxFiles], false
 	}
 	return files, complete && ctx.Err() == nil
+}
+
+// readersOf returns the readers that show where a symbol is used or defined.
+func (s *Store) readersOf(ctx context.Context, in *Scope, name string, use Use) []*scip.Reader {
+	if use == AnyUse {
+		return s.newestReaders(ctx, in.Near.Repository, in.Among)
+	}
+	if definer := s.definer(ctx, in, name); definer != 0 {
+		return s.newestReaders(ctx, definer, nil)
+	}
+	return nil
 }
 
 func compareTrueFirst(a, b bool) int {
@@ -212,15 +224,16 @@ func (s *Store) newestReaders(ctx context.Context, near code.RepositoryID, among
 	return out
 }
 
-// Implementers returns the names of the symbols that implement near, according to the
-// newest uploads of the given repositories.
-func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.RepositoryID) []string {
-	if scip.IsLocal(near.Name) {
+// Implementers returns the names of the symbols that implement the symbol of the scope,
+// according to the newest uploads. Uploads of the repository of the position count for every
+// symbol, those of another one only for the symbols that it defines.
+func (s *Store) Implementers(ctx context.Context, in *Scope) []string {
+	if scip.IsLocal(in.Near.Name) {
 		return nil
 	}
 	var out []string
-	for _, r := range s.newestReaders(ctx, near.Repository, among) {
-		symbols, err := r.FindSymbols(near.Name, true, maxVersions)
+	for _, r := range s.newestReaders(ctx, in.Near.Repository, in.Among) {
+		symbols, err := r.FindSymbols(in.Near.Name, true, maxVersions)
 		if err != nil {
 			s.metrics.failures.Inc()
 			continue
@@ -232,7 +245,8 @@ func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.Repo
 				continue
 			}
 			for k := range found {
-				if name := found[k].Name; !slices.Contains(out, name) && len(out) < MaxImplementers {
+				name, from := found[k].Name, r.Header().Repository
+				if !slices.Contains(out, name) && len(out) < MaxImplementers && (from == in.Near.Repository || s.IsDefiner(ctx, in, from, name)) {
 					out = append(out, name)
 				}
 			}
@@ -241,9 +255,10 @@ func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.Repo
 	return out
 }
 
-// Describe returns the newest uploads' information about a symbol, or nil if there is
-// none.
-func (s *Store) Describe(ctx context.Context, near Symbol, among []code.RepositoryID) *scip.Information {
+// Describe returns the information about the symbol of the scope in the newest uploads of
+// the repository of the position, or else in those of its definer; nil if there is none.
+func (s *Store) Describe(ctx context.Context, in *Scope) *scip.Information {
+	near := in.Near
 	if scip.IsLocal(near.Name) {
 		for _, d := range s.findDocuments(ctx, near.Repository, near.Path) {
 			if i, err := d.reader.ReadLocalInformation(d.number, near.Name); err == nil && i != nil {
@@ -252,9 +267,21 @@ func (s *Store) Describe(ctx context.Context, near Symbol, among []code.Reposito
 		}
 		return nil
 	}
+	if i := s.findInformation(near.Name, s.newestReaders(ctx, near.Repository, nil)); i != nil {
+		return i
+	}
+	if definer := s.definer(ctx, in, near.Name); definer != 0 && definer != near.Repository {
+		return s.findInformation(near.Name, s.newestReaders(ctx, definer, nil))
+	}
+	return nil
+}
+
+// findInformation returns the first information about a symbol: of its version, or else of
+// any.
+func (s *Store) findInformation(name string, readers []*scip.Reader) *scip.Information {
 	for _, anyVersion := range []bool{false, true} {
-		for _, r := range s.newestReaders(ctx, near.Repository, among) {
-			symbols, err := r.FindSymbols(near.Name, anyVersion, maxVersions)
+		for _, r := range readers {
+			symbols, err := r.FindSymbols(name, anyVersion, maxVersions)
 			if err != nil {
 				s.metrics.failures.Inc()
 			}

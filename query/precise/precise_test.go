@@ -334,6 +334,14 @@ func (r *slowReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
+// owners owns packages by the names of manifests among the repositories of a test.
+type owners map[string]code.RepositoryID
+
+func (o owners) Known(scip.Package) (code.RepositoryID, bool) { return 0, false }
+func (o owners) Claimant(_ context.Context, p scip.Package) code.RepositoryID {
+	return o[p.Name]
+}
+
 // TestRepositories finds uses in other repositories and versions, limited to the
 // repositories that the caller names.
 func TestRepositories(t *testing.T) {
@@ -342,8 +350,11 @@ func TestRepositories(t *testing.T) {
 	w.mustUpload(7, "", potIndex("pot.go"))
 	w.mustUpload(8, "cmd", sciptest.NewIndex("scip-go").Part(2, sciptest.NewDocument("use.go", part(boilV2, 0, 2, 8, 12))))
 	near := precise.Symbol{Repository: 7, Path: "pot.go", Name: boil}
+	scope := func(near precise.Symbol, among ...code.RepositoryID) *precise.Scope {
+		return &precise.Scope{Near: near, Among: among, Owners: owners{"example.com/pot": 7}}
+	}
 	files := func(use precise.Use, name string, among ...code.RepositoryID) (out []string) {
-		found, _ := w.store.Files(t.Context(), near, []string{name}, use, among)
+		found, _ := w.store.Files(t.Context(), scope(near, among...), []string{name}, use)
 		for _, f := range found {
 			out = append(out, fmt.Sprint(f.Repository, " ", f.Path))
 		}
@@ -358,21 +369,21 @@ func TestRepositories(t *testing.T) {
 		{files(precise.AnyUse, boil, 7), "7 pot.go"},
 		{files(precise.AnyUse, "local 0", 7, 8), "7 pot.go"},
 		{files(precise.AnyUse, "scip-go gomod x y z", 7, 8), ""},
-		{w.store.Implementers(t.Context(), precise.Symbol{Repository: 8, Name: ware}, []code.RepositoryID{7, 8}), kettle},
-		{w.store.Implementers(t.Context(), precise.Symbol{Repository: 8, Name: ware}, []code.RepositoryID{8}), ""},
+		{w.store.Implementers(t.Context(), scope(precise.Symbol{Repository: 8, Name: ware}, 7, 8)), kettle},
+		{w.store.Implementers(t.Context(), scope(precise.Symbol{Repository: 8, Name: ware}, 8)), ""},
 	} {
 		if got := strings.Join(c.got, ", "); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	i := w.store.Describe(t.Context(), precise.Symbol{Repository: 8, Path: "cmd/use.go", Name: boilV2}, []code.RepositoryID{7, 8})
+	i := w.store.Describe(t.Context(), scope(precise.Symbol{Repository: 8, Path: "cmd/use.go", Name: boilV2}, 7, 8))
 	if i == nil || i.Documentation != "Boil boils." {
 		t.Errorf("description %+v", i)
 	}
-	if i := w.store.Describe(t.Context(), precise.Symbol{Repository: 8, Path: "cmd/use.go", Name: boilV2}, []code.RepositoryID{8}); i != nil {
+	if i := w.store.Describe(t.Context(), scope(precise.Symbol{Repository: 8, Path: "cmd/use.go", Name: boilV2}, 8)); i != nil {
 		t.Errorf("a repository that does not count says %+v", i)
 	}
-	if i := w.store.Describe(t.Context(), precise.Symbol{Repository: 7, Path: "pot.go", Name: "local 0"}, nil); i == nil || i.DisplayName != "x" {
+	if i := w.store.Describe(t.Context(), scope(precise.Symbol{Repository: 7, Path: "pot.go", Name: "local 0"})); i == nil || i.DisplayName != "x" {
 		t.Errorf("description of a local name %+v", i)
 	}
 }

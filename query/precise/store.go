@@ -86,8 +86,11 @@ type Options struct {
 	Keep int
 	// MaxUploadBytes bounds an upload, MaxTotalBytes all objects together.
 	MaxUploadBytes, MaxTotalBytes int64
-	Logger                        *slog.Logger
-	Registerer                    prometheus.Registerer
+	// Packages maps a package, as manager, blank and name, to the full name of the
+	// repository that owns it. A name may end with *, which stands for any text.
+	Packages   map[string]string
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
 }
 
 // Store keeps the precise indexes of all repositories.

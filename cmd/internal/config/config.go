@@ -127,6 +127,14 @@ type Scip struct {
 	KeepUploads    int   `yaml:"keepUploads" doc:"Number of uploads kept per repository, path and indexer, the newest first; 1 to 64."`
 	MaxUploadBytes Bytes `yaml:"maxUploadBytes" doc:"Maximum size of an upload."`
 	MaxTotalBytes  Bytes `yaml:"maxTotalBytes" doc:"Maximum disk space of all precise indexes. Uploads that would exceed it are rejected."`
+	// Packages overrides what manifests and the names of repositories say.
+	Packages []ScipPackage `yaml:"packages" doc:"Which repository owns a package, where manifests and repository names do not decide it. Can only be set in the file."`
+}
+
+// ScipPackage names the repository that owns a package.
+type ScipPackage struct {
+	Package    string `yaml:"package" doc:"Package manager and name as in SCIP symbols, such as npm @meadow/kettle. A * at the end stands for any text; the longest match counts."`
+	Repository string `yaml:"repository" doc:"Full name of the repository. Only its precise indexes define symbols of the package in other repositories."`
 }
 
 // Query bounds a search.

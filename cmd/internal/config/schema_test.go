@@ -102,6 +102,7 @@ func makeTables() string {
 	writeSections(&b, "connections.clone", "", reflect.TypeFor[Clone]())
 	writeSections(&b, "connections.discover", "", reflect.TypeFor[Discover]())
 	writeSections(&b, "connections.exclude", "", reflect.TypeFor[Exclude]())
+	writeSections(&b, "scip.packages", "", reflect.TypeFor[ScipPackage]())
 	writeSections(&b, "query.contexts", "", reflect.TypeFor[Context]())
 	writeSections(&b, "access.oidc", "", reflect.TypeFor[OIDC]())
 	return b.String()

@@ -20,6 +20,7 @@ import (
 // with every glob of its contexts.
 const (
 	maxContexts     = 1000
+	maxScipPackages = 1000
 	maxContextGlobs = 1000 // include and exclude together
 	maxGlobBytes    = 256
 )
@@ -49,6 +50,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateDiscovery(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
+	c.validatePackages(report)
 	if secrets {
 		c.validateSecrets(report)
 	}
@@ -217,6 +219,27 @@ func metadataNetworks() []string {
 		texts[i] = network.String()
 	}
 	return texts
+}
+
+func (c *Config) validatePackages(report reporter) {
+	if len(c.Scip.Packages) > maxScipPackages {
+		report("scip.packages", "%d of them: at most %d", len(c.Scip.Packages), maxScipPackages)
+	}
+	seen := map[string]bool{}
+	for i, p := range c.Scip.Packages {
+		path := fmt.Sprintf("scip.packages[%d]", i)
+		manager, name, _ := strings.Cut(p.Package, " ")
+		switch {
+		case manager == "" || name == "" || strings.Contains(strings.TrimSuffix(p.Package, "*"), "*"):
+			report(path+".package", "%.80q: want a package manager and a name, such as npm @meadow/kettle; * only at the end", p.Package)
+		case seen[p.Package]:
+			report(path+".package", "%q is given twice", p.Package)
+		}
+		seen[p.Package] = true
+		if p.Repository == "" {
+			report(path+".repository", "the full name of a repository is needed")
+		}
+	}
 }
 
 func (c *Config) validateContexts(report reporter) {

@@ -16,10 +16,15 @@ import (
 // openPrecise opens the precise indexes of the repositories.
 func (s *Server) openPrecise(files *source.Browser) (*precise.Store, error) {
 	c := s.o.Config
+	packages := map[string]string{}
+	for _, p := range c.Scip.Packages {
+		packages[p.Package] = p.Repository
+	}
 	return precise.New(precise.Options{
 		Uploads: scipUploads{s}, Log: scipLog{s}, Files: files, Objects: s.segments, Directory: c.ScipDir(),
 		Keep: min(c.Scip.KeepUploads, event.MaxScipUploads), MaxUploadBytes: int64(c.Scip.MaxUploadBytes), MaxTotalBytes: int64(c.Scip.MaxTotalBytes),
-		Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Packages: packages,
+		Logger:   s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 
