@@ -254,9 +254,9 @@ func (l *List) AppendBlocks(dst []uint32) ([]uint32, error) {
 	return dst, err
 }
 
-// intersectBlocks keeps those ascending candidates that are in the list, in place, in one
+// IntersectBlocks keeps those ascending candidates that are in the list, in place, in one
 // pass over both.
-func (l *List) intersectBlocks(candidates []uint32) ([]uint32, error) {
+func (l *List) IntersectBlocks(candidates []uint32) ([]uint32, error) {
 	if l.kind == kindBitmap {
 		return l.intersectBitmap(candidates), nil
 	}

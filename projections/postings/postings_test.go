@@ -188,7 +188,7 @@ func FuzzParseList(f *testing.F) {
 		if err == nil && !slices.IsSorted(blocks) && l.kind != kindElias {
 			t.Fatalf("not ascending: %v", blocks)
 		}
-		_, _ = l.intersectBlocks([]uint32{0, 5, 100, 4000, 39999, MaxBlocks - 1})
+		_, _ = l.IntersectBlocks([]uint32{0, 5, 100, 4000, 39999, MaxBlocks - 1})
 		if s, err := SetOf(&l, 1000); err == nil {
 			_ = s.Len()
 		}

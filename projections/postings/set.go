@@ -45,7 +45,7 @@ func (s *Set) unionList(l *List) error {
 func (s *Set) IntersectList(l *List) error {
 	if s.dense == nil {
 		var err error
-		s.sparse, err = l.intersectBlocks(s.sparse)
+		s.sparse, err = l.IntersectBlocks(s.sparse)
 		return err
 	}
 	other, err := SetOf(l, s.blocks)

@@ -338,7 +338,7 @@ func (a *adviceFinder) matchedText(ctx context.Context, root syntax.Query) strin
 func (a *adviceFinder) runProbe(ctx context.Context, root syntax.Query) (*Result, error) {
 	return a.s.admitSearch(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: root, Type: a.request.Query.Type, Select: a.request.Query.Select},
-		Matches: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
+		Matches: 1, Public: a.request.Public, WithoutAdvice: true, anyMatch: true, probes: a.request.probes,
 	}, nil)
 }
 

@@ -29,6 +29,8 @@ const (
 	// lostGrams is the maximum number of trigrams of a name that a typing error can
 	// remove: swapping two letters removes all trigrams that contain either.
 	lostGrams = 4
+	// maxNearGrams bounds the trigrams of a word that are looked up.
+	maxNearGrams = 63
 	// minTextGrams is the number of a word's trigrams that a block of text must contain.
 	minTextGrams = 4
 )
@@ -55,6 +57,7 @@ type nameFinder struct {
 	errors  int
 	found   map[string]*nearName
 	folded  []byte
+	has     []uint64 // of likelyBlocks; zero between its calls
 }
 
 // nearNames returns the symbols with the fewest typing errors, most frequent first, or
@@ -95,32 +98,91 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	return out, nil
 }
 
-// blockGrams counts how many of the given trigrams each block of a segment contains, from
-// block first on.
-func blockGrams(l *indexLookup, grams []postings.Trigram, first int) ([]uint8, error) {
-	counts := make([]uint8, max(l.r.Blocks()-first, 0))
-	for _, t := range grams[:min(len(grams), 200)] {
-		ref := l.findList(t)
-		if ref.Bytes() == 0 {
-			continue
+// nearGrams returns the trigrams of a word, in their order.
+func nearGrams(word string) []postings.Trigram {
+	grams := postings.AppendTrigrams(nil, []byte(word))
+	return grams[:min(len(grams), maxNearGrams)]
+}
+
+// mayBeNear reports whether a piece of text that contains some of the n trigrams of a word
+// may contain a name near it. Bit i of has stands for the trigram at position i of the
+// word. A typing error removes at most lostGrams consecutive ones.
+func (f *nameFinder) mayBeNear(has uint64, n int) bool {
+	missing := ^has & (1<<n - 1)
+	for e := 0; missing != 0; e++ {
+		if e == f.errors {
+			return false
 		}
-		list, err := l.readList(ref)
-		if err != nil {
-			return nil, err
-		}
-		set, err := postings.Tail(&list, first, l.r.Blocks())
-		if err != nil {
-			return nil, err
-		}
-		for b := set.Next(first); b >= 0; b = set.Next(b + 1) {
-			counts[b-first]++
+		missing &^= (1<<lostGrams - 1) << bits.TrailingZeros64(missing)
+	}
+	return true
+}
+
+// likelyBlocks returns the blocks of a segment, from block first on, that may contain a
+// name near a word with these trigrams, in their order. There must be more of them than
+// typing errors can remove. A block that is sought is in one of the shortest lists, as
+// many as it may miss and one more. The longer lists are only searched for the blocks of
+// those (DivideSkip: Li, Lu and Lu, Efficient Merging and Filtering Algorithms for
+// Approximate String Searches, ICDE 2008).
+func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, first int) (likely []uint32, err error) {
+	type gramList struct {
+		segment.ListRef
+		bit uint64
+	}
+	var lists []gramList
+	var rest uint64 // of the lists that were not read
+	for i, t := range grams {
+		if ref := l.findList(t); ref.Bytes() > 0 {
+			lists = append(lists, gramList{ref, 1 << i})
+			rest |= 1 << i
 		}
 	}
-	return counts, nil
+	if !f.mayBeNear(rest, len(grams)) {
+		return nil, nil
+	}
+	slices.SortFunc(lists, func(a, b gramList) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
+	shortest := len(lists) - len(grams) + lostGrams*f.errors + 1
+	if n := l.r.Blocks() - first; n > len(f.has) {
+		f.has = make([]uint64, n)
+	}
+	defer clear(f.has)
+	isUnlikely := func(b uint32) bool { return !f.mayBeNear(f.has[int(b)-first]|rest, len(grams)) }
+	var found []uint32
+	for i, g := range lists {
+		if i >= shortest {
+			if likely = slices.DeleteFunc(likely, isUnlikely); len(likely) == 0 {
+				return nil, nil
+			}
+		}
+		list, err := l.readList(g.ListRef)
+		if err != nil {
+			return nil, err
+		}
+		if i < shortest {
+			set, err := postings.Tail(&list, first, l.r.Blocks())
+			if err != nil {
+				return nil, err
+			}
+			found = set.AppendBlocks(found[:0])
+		} else if found, err = list.IntersectBlocks(append(found[:0], likely...)); err != nil {
+			return nil, err
+		}
+		for _, b := range found {
+			if f.has[int(b)-first] == 0 {
+				likely = append(likely, b)
+			}
+			f.has[int(b)-first] |= g.bit
+		}
+		rest &^= g.bit
+		if i == shortest-1 {
+			slices.Sort(likely)
+		}
+	}
+	return slices.DeleteFunc(likely, isUnlikely), nil
 }
 
 // searchSymbols searches the symbol names of a segment. It skips each block that lacks
-// more trigrams of the word than its typing errors can remove.
+// trigrams of the word which its typing errors cannot have removed.
 func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
@@ -135,31 +197,30 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error
 	}
 	l := &indexLookup{r: r, cursor: &cursor, stats: &Stats{}}
 	first := start / postings.BlockBytes
-	grams := l.trigramsOf("\n" + f.word + "\n")
-	least := len(grams) - lostGrams*f.errors
-	var counts []uint8
-	if least > 0 {
-		if counts, err = blockGrams(l, grams, first); err != nil {
+	grams := nearGrams("\n" + f.word + "\n")
+	var blocks []uint32
+	if len(grams) > lostGrams*f.errors {
+		if blocks, err = f.likelyBlocks(l, grams, first); err != nil {
 			return err
 		}
-	}
-	may := func(b int) bool { return least <= 0 || int(counts[b-first]) >= least }
-	last := (end - 1) / postings.BlockBytes
-	for b := first; b <= last; b++ {
-		if !may(b) {
-			continue
+	} else {
+		for b := first; b*postings.BlockBytes < end; b++ {
+			blocks = append(blocks, uint32(b))
 		}
-		to := b + 1
-		for to <= last && to-b < nearRunBlocks && may(to) {
-			to++
+	}
+	for len(blocks) > 0 {
+		n := 1
+		for n < min(len(blocks), nearRunBlocks) && blocks[n] == blocks[0]+uint32(n) {
+			n++
 		}
 		if !w.Step() {
 			return context.Canceled
 		}
-		if err := f.searchSymbolNames(seg, text, max(b*postings.BlockBytes, start), min(to*postings.BlockBytes, end)); err != nil {
+		lo, hi := int(blocks[0])*postings.BlockBytes, (int(blocks[0])+n)*postings.BlockBytes
+		if err := f.searchSymbolNames(seg, text, max(lo, start), min(hi, end)); err != nil {
 			return err
 		}
-		b = to - 1
+		blocks = blocks[n:]
 	}
 	return nil
 }
@@ -191,16 +252,13 @@ func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi 
 
 // searchIdentifiers searches the text for words that are not symbols.
 func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) error {
-	grams := postings.AppendTrigrams(nil, []byte(f.word))
-	slices.Sort(grams)
-	grams = slices.Compact(grams)
-	least := len(grams) - lostGrams*f.errors
-	if least < minTextGrams {
+	grams := nearGrams(f.word)
+	if len(grams)-lostGrams*f.errors < minTextGrams {
 		return nil
 	}
 	left := maxTextBlocks
 	for i := range segments {
-		if err := f.searchSegmentIdentifiers(w, &segments[i], grams, least, &left); err != nil {
+		if err := f.searchSegmentIdentifiers(w, &segments[i], grams, &left); err != nil {
 			return err
 		}
 		if left < 0 {
@@ -211,7 +269,7 @@ func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) 
 	return nil
 }
 
-func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment, grams []postings.Trigram, least int, left *int) (err error) {
+func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment, grams []postings.Trigram, left *int) (err error) {
 	r := seg.Reader
 	if r.TextEnd() == 0 {
 		return nil
@@ -220,15 +278,16 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 	defer func() { err = errors.Join(err, cursor.Close()) }()
 	text := segment.NewText(r, &cursor)
 	if seg.NoIndex {
-		return f.scanIdentifiers(w, seg, text, grams, least, left)
+		return f.scanIdentifiers(w, seg, text, grams, left)
 	}
-	counts, err := blockGrams(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
+	blocks, err := f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
 	if err != nil {
 		return err
 	}
-	for b := 0; b*postings.BlockBytes < r.TextEnd(); b++ {
-		if int(counts[b]) < least {
-			continue
+	for _, block := range blocks {
+		b := int(block)
+		if b*postings.BlockBytes >= r.TextEnd() {
+			return nil
 		}
 		if *left--; *left < 0 {
 			return nil

@@ -208,10 +208,10 @@ func (f *nameFinder) scanSymbols(w *admission.Worker, seg *Segment, text *segmen
 	return nil
 }
 
-// scanIdentifiers is searchSegmentIdentifiers without the index: it counts the trigrams of
+// scanIdentifiers is searchSegmentIdentifiers without the index: it finds the trigrams of
 // each block of visible text.
-func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *segment.Text, grams []postings.Trigram, least int, left *int) error {
-	counter := newGramCounter(grams)
+func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *segment.Text, grams []postings.Trigram, left *int) error {
+	finder := newGramFinder(grams)
 	for d := range seg.visibleDocuments() {
 		lo, hi := seg.Reader.TextRange(d)
 		for from := lo; from < hi; {
@@ -223,7 +223,7 @@ func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *se
 			if err != nil {
 				return err
 			}
-			if counter.count(block) >= least {
+			if f.mayBeNear(finder.find(block), len(grams)) {
 				if *left--; *left < 0 {
 					return nil
 				}
@@ -237,35 +237,28 @@ func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *se
 	return nil
 }
 
-// gramCounter counts how many of the given trigrams a text contains.
-type gramCounter struct {
-	numbers map[postings.Trigram]int
-	mayHave [1 << 8]bool // by the last byte of a trigram
-	seen    []bool
-	folded  []byte
+// gramFinder finds which of the given trigrams a text contains.
+type gramFinder struct {
+	positions map[postings.Trigram]uint64 // a bit for each position in the word
+	mayHave   [1 << 8]bool                // by the last byte of a trigram
+	folded    []byte
 }
 
-func newGramCounter(grams []postings.Trigram) *gramCounter {
-	c := &gramCounter{numbers: map[postings.Trigram]int{}, seen: make([]bool, len(grams))}
+func newGramFinder(grams []postings.Trigram) *gramFinder {
+	c := &gramFinder{positions: map[postings.Trigram]uint64{}}
 	for i, t := range grams {
-		c.numbers[t] = i
+		c.positions[t] |= 1 << i
 		c.mayHave[byte(t)] = true
 	}
 	return c
 }
 
-func (c *gramCounter) count(text []byte) int {
-	clear(c.seen)
+func (c *gramFinder) find(text []byte) (has uint64) {
 	c.folded = postings.AppendFold(c.folded[:0], text)
-	n := 0
 	for i := 2; i < len(c.folded); i++ {
-		if !c.mayHave[c.folded[i]] {
-			continue
-		}
-		if k, ok := c.numbers[postings.MakeTrigram(c.folded[i-2], c.folded[i-1], c.folded[i])]; ok && !c.seen[k] {
-			c.seen[k] = true
-			n++
+		if c.mayHave[c.folded[i]] {
+			has |= c.positions[postings.MakeTrigram(c.folded[i-2], c.folded[i-1], c.folded[i])]
 		}
 	}
-	return n
+	return has
 }

@@ -47,7 +47,7 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 // answer has room for maxDisplay matches.
 func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.display = min(p.request.displayLimit(), maxDisplay) // the search holds no more
-	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() {
+	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.anyMatch {
 		p.limit = max(p.limit, minLooked)
 	}
 	p.scope.rarity = rarityWeights(p.scope, p.segments)

@@ -44,6 +44,8 @@ type Request struct {
 	// isReading means that the search runs one of several readings of a query. If no
 	// reading has a match, the advice refers to the literal reading.
 	isReading bool
+	// anyMatch means that any match will do, so that the search ends at the first.
+	anyMatch bool
 	// line is the 1-based line to show for each file without matches in its text; 0 for
 	// none.
 	line int

@@ -1,0 +1,61 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// TestMayBeNear checks that the trigrams of a word with typing errors pass the filter, and
+// that those of another word do not.
+func TestMayBeNear(t *testing.T) {
+	const seed = 20261128
+	random := rand.New(rand.NewPCG(seed, 0))
+	letters := func(n int) []byte {
+		word := make([]byte, n)
+		for i := range word {
+			word[i] = "abcdefgh"[random.IntN(8)]
+		}
+		return word
+	}
+	refused := 0
+	for range 20_000 {
+		f := &nameFinder{errors: 1 + random.IntN(2)}
+		word := letters(4 + random.IntN(30))
+		name := slices.Clone(word)
+		for range f.errors {
+			switch i := random.IntN(len(name) - 1); random.IntN(4) {
+			case 0:
+				name[i], name[i+1] = name[i+1], name[i]
+			case 1:
+				name[i] = 'z'
+			case 2:
+				name = slices.Insert(name, i, 'y')
+			case 3:
+				name = slices.Delete(name, i, i+1)
+			}
+		}
+		grams := nearGrams("\n" + string(word) + "\n")
+		hasGrams := func(name []byte) (has uint64) {
+			others := postings.AppendTrigrams(nil, slices.Concat([]byte("\n"), name, []byte("\n")))
+			for i, g := range grams {
+				if slices.Contains(others, g) {
+					has |= 1 << i
+				}
+			}
+			return has
+		}
+		if d := spelling.Distance(string(word), string(name), f.errors); d <= f.errors && !f.mayBeNear(hasGrams(name), len(grams)) {
+			t.Fatalf("seed %d: %q has %d errors against %q and is refused", seed, name, d, word)
+		}
+		if !f.mayBeNear(hasGrams(letters(len(word))), len(grams)) {
+			refused++
+		}
+	}
+	if refused < 15_000 {
+		t.Errorf("%d of 20,000 other words are refused, want 15,000", refused)
+	}
+}
