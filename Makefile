@@ -7,6 +7,7 @@ SEED     ?=
 ROUNDS   ?= 200
 EVENTS   ?= 1000000
 N        ?= 2000
+VULNDB   ?= v0.0.0-20261105234957-e22db6528018
 REF      ?= main
 CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
@@ -28,7 +29,7 @@ export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ lint: ## gofmt, vet, staticcheck, repolint
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -vet=off -count=1 ./cmd/internal/repolint
+
+security: ## known vulnerabilities that the code reaches, of the database VULNDB=VERSION (latest: before a release)
+	$(GO) run ./cmd/internal/tasks security --version $(VULNDB) --accepted .ci/vulnerabilities.txt
 
 quick: ## before each commit, up to two minutes: gofmt, vet, repolint, and tests that need no whole server, browser, broker or Java
 	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
@@ -148,6 +152,6 @@ tidy: ## go.mod and go.sum
 clean: ## what make made, but not the fetched jars and corpora
 	rm -rf bin .cache/run .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine
 
-check: lint ## what a commit must pass besides its tests
+check: lint security ## what a commit must pass besides its tests
 	$(GO) mod tidy -diff
 	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/quarry

@@ -16,6 +16,7 @@ type cli struct {
 	UpgradeSample upgradeSampleTask `cmd:"" help:"Have an older commit write a data directory, for tests of upgrades."`
 	Release       releaseTask       `cmd:"" help:"Build the archives of a release, with checksums and bills of materials, and tag it."`
 	Cover         coverTask         `cmd:"" help:"Print the coverage of each package of a profile."`
+	Security      securityTask      `cmd:"" help:"Fail if the code reaches a known vulnerability that is not accepted."`
 	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`
 	BenchEngine   benchEngineTask   `cmd:"" help:"Compare the engine with that of another commit, and with zoekt; fail if it is worse."`
 }
