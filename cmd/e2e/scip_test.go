@@ -291,11 +291,11 @@ func (x *scipIndex) VisitDocument(d *scip.Document) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range d.Symbols {
+	for i := range d.Symbols() {
 		x.information[symbolIn(i.Symbol, d.Path)] = i
 	}
 	lines := strings.Split(string(text), "\n")
-	for _, o := range d.Occurrences {
+	for o := range d.Occurrences() {
 		if o.Start.Line != o.End.Line {
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -30,24 +29,7 @@ type Header struct {
 	Symbols     int    `json:"symbols"`
 }
 
-// Builder writes an object: document by document, then its tables. It keeps the symbols
-// that are not local in memory, within Limits.
-type Builder struct {
-	w           io.Writer
-	hash        *xxh3.Hasher
-	written     uint64
-	header      Header
-	limits      Limits
-	documents   []documentEntry
-	paths       map[string]bool
-	symbols     map[string]*symbolEntry
-	symbolBytes int64
-	// descriptions refer to the blocks that describe symbols. externals are the descriptions
-	// of external symbols that are not yet written to a block.
-	descriptions []blockRef
-	externals    []Information
-}
-
+// documentEntry is a row of the table of documents.
 type documentEntry struct {
 	path string
 	blob code.BlobID
@@ -56,197 +38,285 @@ type documentEntry struct {
 	information int
 }
 
-type symbolEntry struct {
-	// documents are document numbers shifted left by one bit; the lowest bit is set if the
-	// document defines the symbol.
-	documents []uint64
-	// information is the number of the block that describes the symbol, plus 1; 0 if none
-	// does.
-	information  int
-	implementers []string
-	ordinal      int
+// Builder writes an object: document by document, then its tables. What the tables need is
+// sorted in files in Limits.Directory, so that its memory does not depend on the number of
+// symbols. Close must be called in the end.
+type Builder struct {
+	w         io.Writer
+	hash      *xxh3.Hasher
+	written   uint64
+	header    Header
+	limits    Limits
+	paths     map[uint64]bool // by hash
+	pathBytes int
+	// documents and descriptions are the rows of the table of documents, and references to
+	// the blocks that describe symbols.
+	documents, descriptions spool
+	// records are about the symbols that are not local: see appendSymbolRecord.
+	records sorter
+	// groups counts the descriptions of symbols that implement others.
+	groups uint64
+	// externals are the encoded descriptions of external symbols that are not yet written to
+	// a block.
+	externals pieces
+	record    []byte // reused
+	row       []byte // reused
+	block     blockWriter
 }
+
+// The kinds of records about a symbol. Numbers in records are big-endian, so that records
+// have the order of their numbers.
+const (
+	// recordUse is followed by the number of a document shifted left by one bit; the lowest
+	// bit is set if the document defines the symbol.
+	recordUse = iota
+	// recordDescription is followed by the number of the block that describes the symbol,
+	// plus 1, and by the group of the symbols that it implements, or 0.
+	recordDescription
+	// recordImplementer is followed by the group of a symbol that implements this one.
+	recordImplementer
+)
 
 // NewBuilder returns a Builder that writes to w.
 func NewBuilder(w io.Writer, h Header, l Limits) *Builder {
-	return &Builder{w: w, hash: xxh3.New(), header: h, limits: l.withDefaults(), paths: map[string]bool{}, symbols: map[string]*symbolEntry{}}
+	b := &Builder{w: w, hash: xxh3.New(), header: h, limits: l.withDefaults(), paths: map[uint64]bool{}}
+	b.records.directory, b.documents.directory, b.descriptions.directory = l.Directory, l.Directory, l.Directory
+	b.block.b = b
+	return b
+}
+
+// Close releases the files of the Builder.
+func (b *Builder) Close() {
+	b.records.release()
+	b.documents.release()
+	b.descriptions.release()
 }
 
 // SetTool records the indexer in the header.
 func (b *Builder) SetTool(m *Metadata) { b.header.Tool, b.header.ToolVersion = m.Tool, m.ToolVersion }
 
 // AddDocument adds the document of the file at path, which has the given blob and text. It
-// returns ErrInvalid if a position of the document does not exist in the text.
+// changes the document. It returns ErrInvalid if a position of the document does not exist
+// in the text.
 func (b *Builder) AddDocument(d *Document, path string, blob code.BlobID, text []byte) error {
-	if b.paths[path] {
+	hash := xxh3.HashString(path)
+	if b.paths[hash] {
 		return invalidf("%q is in the index twice", path)
 	}
-	occurrences, err := d.inBytes(text)
-	if err != nil {
+	if b.pathBytes += len(path); b.pathBytes > maxPathsBytes {
+		return tooLargef("its paths have more than %d bytes; index parts of the repository, and upload each with its path", maxPathsBytes)
+	}
+	b.paths[hash] = true
+	if err := d.toBytes(text, b.limits.MaxDocumentMemory); err != nil {
 		return fmt.Errorf("%.200q: %w", path, err)
 	}
-	number := uint64(len(b.documents))
-	contents, defined := encodeContents(blob, HashLines(text), occurrences)
-	entry := documentEntry{path: path, blob: blob}
-	if entry.ref, err = b.writeBlock(contents); err != nil {
+	contents, err := b.writeContents(d, blob, HashLines(text))
+	if err != nil {
 		return err
 	}
-	b.paths[path] = true
-	b.documents = append(b.documents, entry)
-	b.header.Occurrences += int64(len(occurrences))
-	for _, symbol := range slices.Sorted(maps.Keys(defined)) {
-		if IsLocal(symbol) {
-			continue
-		}
-		e, err := b.symbol(symbol)
-		if err != nil {
-			return err
-		}
+	number := uint64(b.header.Documents)
+	b.header.Documents++
+	b.header.Occurrences += int64(len(d.occurrences))
+	defined := make([]bool, len(d.names))
+	for i := range d.occurrences {
+		o := &d.occurrences[i]
+		defined[o.symbol] = defined[o.symbol] || o.roles&RoleDefinition != 0
+	}
+	for i, name := range d.names {
 		bit := uint64(0)
-		if defined[symbol] {
+		if defined[i] {
 			bit = 1
 		}
-		e.documents = append(e.documents, number<<1|bit)
+		if err := b.addRecord(name, recordUse, number<<1|bit); err != nil {
+			return err
+		}
 	}
-	return b.addDescriptions(d.Symbols, number)
+	if err := b.addDescriptions(&d.symbols, d.relations.list); err != nil {
+		return err
+	}
+	b.row = appendText(appendText(b.row[:0], path), blob.String())
+	b.row = binary.AppendUvarint(contents.append(b.row), uint64(b.descriptions.entries-1))
+	return b.documents.addEntry(b.row)
+}
+
+// addRecord adds a record about a symbol that is not local.
+func (b *Builder) addRecord(symbol string, kind byte, numbers ...uint64) error {
+	if IsLocal(symbol) {
+		return nil
+	}
+	b.record = appendSymbolRecord(b.record[:0], symbol, kind)
+	for _, n := range numbers {
+		b.record = binary.BigEndian.AppendUint64(b.record, n)
+	}
+	return b.records.addRecord(b.record)
 }
 
 // AddExternal adds the description of a symbol that is defined outside of the index.
 func (b *Builder) AddExternal(i *Information) error {
-	if b.externals = append(b.externals, *i); len(b.externals) < descriptionsPerBlock {
+	b.row = i.append(b.row[:0])
+	b.externals.addEntry(b.row)
+	var relations [][]byte
+	if len(i.Implements) > 0 {
+		relation := binary.AppendUvarint(appendText(nil, i.Symbol), uint64(len(i.Implements)))
+		for _, target := range i.Implements {
+			relation = appendText(relation, target)
+		}
+		relations = [][]byte{relation}
+	}
+	// The description is in the block that is written next.
+	if err := b.addRelations(relations); err != nil {
+		return err
+	}
+	if b.externals.entries < descriptionsPerBlock && b.externals.size < externalBytes {
 		return nil
 	}
 	return b.flushExternals()
 }
 
+// externalBytes is the size from which on a block of external symbols is written.
+const externalBytes = 1 << 20
+
 func (b *Builder) flushExternals() error {
 	all := b.externals
-	b.externals = nil
-	if len(all) == 0 {
+	b.externals = pieces{}
+	if all.entries == 0 {
 		return nil
 	}
-	return b.addDescriptions(all, noDocument)
+	return b.addDescriptions(&all, nil)
 }
 
-// noDocument stands for the document of an external symbol.
-const noDocument = 1<<63 - 1
-
-// symbol returns the entry of a symbol and adds one if there is none.
-func (b *Builder) symbol(name string) (*symbolEntry, error) {
-	if e := b.symbols[name]; e != nil {
-		return e, nil
+// addDescriptions writes a block that describes symbols, and adds records about those that
+// are not local, and about the symbols that they implement.
+func (b *Builder) addDescriptions(all *pieces, relations [][]byte) error {
+	count := binary.AppendUvarint(nil, uint64(all.entries))
+	b.block.beginBlock(uint64(len(count) + all.size))
+	b.block.addBytes(count)
+	for _, piece := range all.list {
+		b.block.addBytes(piece)
 	}
-	if len(b.symbols) == b.limits.MaxSymbols {
-		return nil, tooLargef("more than %d symbols", b.limits.MaxSymbols)
-	}
-	if b.symbolBytes += int64(len(name)); b.symbolBytes > b.limits.MaxSymbolBytes {
-		return nil, tooLargef("its symbols have more than %d bytes", b.limits.MaxSymbolBytes)
-	}
-	e := &symbolEntry{}
-	b.symbols[name] = e
-	return e, nil
-}
-
-// addDescriptions writes a block that describes symbols, and records the block in the
-// entries of those that are not local.
-func (b *Builder) addDescriptions(all []Information, document uint64) error {
-	block := binary.AppendUvarint(nil, uint64(len(all)))
-	for i := range all {
-		block = all[i].append(block)
-	}
-	ref, err := b.writeBlock(block)
+	ref, err := b.block.endBlock()
 	if err != nil {
 		return err
 	}
-	b.descriptions = append(b.descriptions, ref)
-	if document != noDocument {
-		b.documents[document].information = len(b.descriptions) - 1
+	if err := b.descriptions.addEntry(ref.append(nil)); err != nil {
+		return err
 	}
-	for i := range all {
-		if IsLocal(all[i].Symbol) {
-			continue
-		}
-		e, err := b.symbol(all[i].Symbol)
-		if err != nil {
-			return err
-		}
-		if e.information == 0 {
-			e.information = len(b.descriptions)
-		}
-		for _, target := range all[i].Implements {
-			if IsLocal(target) {
-				continue
-			}
-			t, err := b.symbol(target)
-			if err != nil {
+	for _, piece := range all.list {
+		for d := (decoder{b: piece}); len(d.b) > 0; {
+			symbol := d.text()
+			_, _, _ = d.bytes(), d.bytes(), d.bytes()
+			if err := b.addRecord(symbol, recordDescription, uint64(b.descriptions.entries), 0); err != nil {
 				return err
 			}
-			t.implementers = append(t.implementers, all[i].Symbol)
+		}
+	}
+	return b.addRelations(relations)
+}
+
+// addRelations adds records about the symbols that others implement. Each others has a
+// description; its group connects it to them.
+func (b *Builder) addRelations(relations [][]byte) error {
+	for _, piece := range relations {
+		for d := (decoder{b: piece}); len(d.b) > 0; {
+			symbol := d.text()
+			b.groups++
+			if !IsLocal(symbol) {
+				if err := b.addRecord(symbol, recordDescription, noBlock, b.groups); err != nil {
+					return err
+				}
+			}
+			for range d.count() {
+				target := d.text()
+				if IsLocal(symbol) {
+					continue
+				}
+				if err := b.addRecord(target, recordImplementer, b.groups); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
 }
 
-// inBytes returns the occurrences sorted by position, with columns in bytes.
-func (d *Document) inBytes(text []byte) ([]Occurrence, error) {
-	lines := bytes.SplitAfter(text, []byte{'\n'})
-	convert := func(p *Point) error {
-		if p.Line >= len(lines) {
-			return invalidf("an occurrence is at line %d, but the file of the commit has %d lines: was the index made of this commit?", p.Line+1, len(lines))
+// noBlock is the number of no block. It is after all others in the order of records.
+const noBlock = 1<<64 - 1
+
+// toBytes sorts the occurrences by position and converts their columns to bytes of the text.
+// It returns ErrTooLarge if the lines of the text take more memory than a document may.
+func (d *Document) toBytes(text []byte, maxMemory int) error {
+	if n := lineCost * bytes.Count(text, []byte{'\n'}); n > maxMemory {
+		return tooLargef("its lines take more than %d MiB of memory; exclude the file from the index", maxMemory>>20)
+	}
+	starts := []uint32{0}
+	for at := range text {
+		if text[at] == '\n' {
+			starts = append(starts, uint32(at+1))
 		}
-		column, ok := d.Encoding.byteColumn(trimLineEnd(lines[p.Line]), p.Column)
+	}
+	convert := func(line, column uint32) (uint32, error) {
+		if int(line) >= len(starts) {
+			return 0, invalidf("an occurrence is at line %d, but the file of the commit has %d lines: was the index made of this commit?", line+1, len(starts))
+		}
+		rest := text[starts[line]:]
+		if int(line)+1 < len(starts) {
+			rest = text[starts[line]:starts[line+1]]
+		}
+		offset, ok := d.Encoding.byteColumn(trimLineEnd(rest), int(column))
 		if !ok {
-			return invalidf("an occurrence is at column %d of line %d, which is shorter in the commit: was the index made of this commit?", p.Column+1, p.Line+1)
+			return 0, invalidf("an occurrence is at column %d of line %d, which is shorter in the commit: was the index made of this commit?", column+1, line+1)
 		}
-		p.Column = column
-		return nil
+		return uint32(offset), nil
 	}
-	out := slices.Clone(d.Occurrences)
-	for i := range out {
-		if err := cmp.Or(convert(&out[i].Start), convert(&out[i].End)); err != nil {
-			return nil, err
+	for i := range d.occurrences {
+		o := &d.occurrences[i]
+		var first, second error
+		o.startColumn, first = convert(o.startLine, o.startColumn)
+		o.endColumn, second = convert(o.endLine, o.endColumn)
+		if err := cmp.Or(first, second); err != nil {
+			return err
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Occurrence) int { return cmp.Or(a.Start.Compare(b.Start), a.End.Compare(b.End)) })
-	return out, nil
+	slices.SortStableFunc(d.occurrences, func(a, b packedOccurrence) int {
+		return cmp.Or(a.startPoint().Compare(b.startPoint()), a.endPoint().Compare(b.endPoint()))
+	})
+	return nil
 }
 
-// encodeContents encodes a document. It also returns the document's symbols, each mapped
-// to whether the document defines it.
-func encodeContents(blob code.BlobID, lines []uint64, occurrences []Occurrence) (b []byte, defined map[string]bool) {
-	b = appendText(nil, blob.String())
-	b = binary.AppendUvarint(b, uint64(len(lines)))
+// writeContents writes the block with the lines and occurrences of a document.
+func (b *Builder) writeContents(d *Document, blob code.BlobID, lines []uint64) (blockRef, error) {
+	out := appendText(nil, blob.String())
+	out = slices.Grow(binary.AppendUvarint(out, uint64(len(lines))), 8*len(lines))
 	for _, h := range lines {
-		b = binary.LittleEndian.AppendUint64(b, h)
+		out = binary.LittleEndian.AppendUint64(out, h)
 	}
-	numbers := map[string]int{}
-	var names []string
-	defined = map[string]bool{}
-	for i := range occurrences {
-		o := &occurrences[i]
-		if _, ok := numbers[o.Symbol]; !ok {
-			numbers[o.Symbol] = len(names)
-			names = append(names, o.Symbol)
+	// The symbols are numbered in the order of their first occurrence.
+	const none = 1<<32 - 1
+	numbers := slices.Repeat([]uint32{none}, len(d.names))
+	used := make([]uint32, 0, len(d.names))
+	for i := range d.occurrences {
+		if s := d.occurrences[i].symbol; numbers[s] == none {
+			numbers[s] = uint32(len(used))
+			used = append(used, s)
 		}
-		defined[o.Symbol] = defined[o.Symbol] || o.Roles&RoleDefinition != 0
 	}
-	b = binary.AppendUvarint(b, uint64(len(names)))
-	for _, name := range names {
-		b = appendText(b, name)
+	out = binary.AppendUvarint(out, uint64(len(used)))
+	for _, s := range used {
+		out = appendText(out, d.names[s])
 	}
-	b = binary.AppendUvarint(b, uint64(len(occurrences)))
-	line := 0
-	for i := range occurrences {
-		o := &occurrences[i]
-		b = binary.AppendUvarint(b, uint64(o.Start.Line-line))
-		b = binary.AppendUvarint(b, uint64(o.Start.Column))
-		b = binary.AppendUvarint(b, uint64(o.End.Line-o.Start.Line))
-		b = binary.AppendUvarint(b, uint64(o.End.Column))
-		b = binary.AppendUvarint(b, uint64(numbers[o.Symbol]))
-		b = binary.AppendUvarint(b, uint64(o.Roles))
-		line = o.Start.Line
+	out = binary.AppendUvarint(out, uint64(len(d.occurrences)))
+	line := uint32(0)
+	for i := range d.occurrences {
+		o := &d.occurrences[i]
+		out = binary.AppendUvarint(out, uint64(o.startLine-line))
+		out = binary.AppendUvarint(out, uint64(o.startColumn))
+		out = binary.AppendUvarint(out, uint64(o.endLine-o.startLine))
+		out = binary.AppendUvarint(out, uint64(o.endColumn))
+		out = binary.AppendUvarint(out, uint64(numbers[o.symbol]))
+		out = binary.AppendUvarint(out, uint64(o.roles))
+		line = o.startLine
 	}
-	return b, defined
+	return b.writeBlock(out)
 }
 
 func (i *Information) append(b []byte) []byte {
@@ -254,18 +324,6 @@ func (i *Information) append(b []byte) []byte {
 	b = appendText(b, i.DisplayName)
 	b = appendText(b, i.Signature)
 	return appendText(b, i.Documentation)
-}
-
-func (b *Builder) writeBlock(block []byte) (blockRef, error) {
-	if len(block) > maxBlockBytes {
-		return blockRef{}, tooLargef("a document takes %d bytes, at most %d", len(block), maxBlockBytes)
-	}
-	packed, err := encodeBlock(block)
-	if err != nil {
-		return blockRef{}, err
-	}
-	ref := blockRef{b.written, uint64(len(packed)), checksum(packed)}
-	return ref, b.write(packed)
 }
 
 func (b *Builder) write(p []byte) error {
@@ -283,12 +341,12 @@ func (b *Builder) Finish() (Header, int64, string, error) {
 	if err := b.flushExternals(); err != nil {
 		return b.header, 0, "", err
 	}
-	b.header.Documents, b.header.Symbols = len(b.documents), len(b.symbols)
+	clear(b.paths)
 	symbols, err := b.writeSymbols()
 	if err != nil {
 		return b.header, 0, "", err
 	}
-	documents, err := b.writeBlock(b.encodeDocuments())
+	documents, err := b.writeDocuments()
 	if err != nil {
 		return b.header, 0, "", err
 	}

@@ -18,7 +18,9 @@
 // # Invariants
 //
 //  1. Decoders accept hostile input: they return ErrInvalid, ErrTooLarge or ErrCorrupt, and
-//     allocate in proportion to the bytes they have read, within Limits.
+//     allocate in proportion to the bytes they have read, within Limits. Reading an index
+//     and building its object takes at most 100 MiB, because a Builder sorts what its
+//     tables need in files (sorter.go).
 //  2. Positions that a Reader returns are a zero-based line and a column in bytes of UTF-8,
 //     regardless of the encoding of the index.
 //  3. A Reader verifies the checksum of each block that it reads.

@@ -1,9 +1,11 @@
 package scip
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/minio/minlz"
@@ -19,8 +21,9 @@ const (
 	footerBytes = 3*blockRefBytes + len(magic)
 	// blockRefBytes is the size of a blockRef: offset, length, checksum.
 	blockRefBytes = 24
-	// maxBlockBytes bounds a decoded block.
-	maxBlockBytes = 1 << 30
+	// maxBlockBytes bounds a decoded block. A writer compresses compressedBytes at a time.
+	maxBlockBytes   = 1 << 30
+	compressedBytes = 1 << 20
 	// symbolsPerBlock is the number of symbols in a block of the symbol table,
 	// descriptionsPerBlock the number of external symbols that one block describes.
 	symbolsPerBlock      = 128
@@ -38,21 +41,7 @@ func (r blockRef) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, r.sum)
 }
 
-func encodeBlock(b []byte) ([]byte, error) {
-	out := binary.AppendUvarint(nil, uint64(len(b)))
-	for len(b) > 0 {
-		n := min(len(b), minlz.MaxBlockSize)
-		packed, err := minlz.Encode(nil, b[:n], minlz.LevelBalanced)
-		if err != nil {
-			return nil, fmt.Errorf("compress a block: %w", err)
-		}
-		out = binary.AppendUvarint(out, uint64(len(packed)))
-		out, b = append(out, packed...), b[n:]
-	}
-	return out, nil
-}
-
-// decodeBlock reverses encodeBlock. The caller must have verified the checksum of b.
+// decodeBlock decodes a block that a blockWriter wrote. The caller must have verified the checksum of b.
 func decodeBlock(b []byte) ([]byte, error) {
 	d := decoder{b: b}
 	size := d.number()
@@ -122,6 +111,10 @@ func (d *decoder) bytes() []byte {
 
 func (d *decoder) text() string { return string(d.bytes()) }
 
+func (d *decoder) information() Information {
+	return Information{Symbol: d.text(), DisplayName: d.text(), Signature: d.text(), Documentation: d.text()}
+}
+
 func (d *decoder) fixed64() uint64 {
 	if len(d.b) < 8 {
 		d.fail()
@@ -173,6 +166,39 @@ func splitSymbol(symbol string) (ends [4]int, ok bool) {
 		part++
 	}
 	return ends, part == len(ends)
+}
+
+// appendSymbolRecord appends the beginning of a record about a symbol. The bytes of records
+// have the order of compareSymbols. The offset of the version tells symbols apart that differ
+// only in it, and is what recordName needs to return the name.
+func appendSymbolRecord(b []byte, symbol string, kind byte) []byte {
+	k := newSymbolKey(symbol)
+	at := uint16(math.MaxUint16)
+	if ends, ok := splitSymbol(symbol); ok {
+		at = uint16(ends[2] + 1)
+	}
+	b = append(append(b, k.family...), 0)
+	b = append(append(b, k.version...), 0)
+	return append(binary.BigEndian.AppendUint16(b, ^at), kind)
+}
+
+// recordKey returns the part of a record that identifies the symbol, and the rest, which
+// begins with the kind.
+func recordKey(record []byte) (key, rest []byte) {
+	first := bytes.IndexByte(record, 0) + 1
+	end := first + bytes.IndexByte(record[first:], 0) + 1 + 2
+	return record[:end], record[end:]
+}
+
+// recordName returns the symbol of the key of a record.
+func recordName(key []byte) string {
+	family, rest, _ := bytes.Cut(key, []byte{0})
+	at := ^binary.BigEndian.Uint16(key[len(key)-2:])
+	if at == math.MaxUint16 {
+		return string(family)
+	}
+	version := rest[:len(rest)-3]
+	return string(family[:at]) + string(version) + string(family[at:])
 }
 
 func (k symbolKey) compare(other symbolKey) int {

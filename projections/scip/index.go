@@ -1,6 +1,9 @@
 package scip
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // Metadata is the first part of an index.
 type Metadata struct {
@@ -8,14 +11,81 @@ type Metadata struct {
 	Tool, ToolVersion string
 }
 
-// Document is the part of an index about one file.
+// Document is the part of an index about one file. It keeps its occurrences and symbols in a
+// compact form.
 type Document struct {
 	// Path is slash-separated and relative to the root of the index.
 	Path string
-	// Encoding is the unit of the columns of Occurrences.
+	// Encoding is the unit of the columns of its occurrences.
 	Encoding    Encoding
-	Occurrences []Occurrence
-	Symbols     []Information
+	names       []string // of the symbols that occur
+	occurrences []packedOccurrence
+	// symbols holds the encoded descriptions of symbols, and relations the symbol and the
+	// implemented symbols of those that implement any.
+	symbols   pieces
+	relations pieces
+}
+
+// packedOccurrence is an Occurrence whose symbol is a number in Document.names.
+type packedOccurrence struct {
+	startLine, startColumn, endLine, endColumn, symbol uint32
+	roles                                              Roles
+}
+
+func (o *packedOccurrence) startPoint() Point { return Point{int(o.startLine), int(o.startColumn)} }
+func (o *packedOccurrence) endPoint() Point   { return Point{int(o.endLine), int(o.endColumn)} }
+
+// Occurrences returns the occurrences in the order of the index.
+func (d *Document) Occurrences() iter.Seq[Occurrence] {
+	return func(yield func(Occurrence) bool) {
+		for i := range d.occurrences {
+			o := &d.occurrences[i]
+			if !yield(Occurrence{o.startPoint(), o.endPoint(), d.names[o.symbol], o.roles}) {
+				return
+			}
+		}
+	}
+}
+
+// Symbols returns the descriptions of symbols, without Information.Implements.
+func (d *Document) Symbols() iter.Seq[Information] {
+	return func(yield func(Information) bool) {
+		for _, piece := range d.symbols.list {
+			for r := (decoder{b: piece}); len(r.b) > 0; {
+				if !yield(r.information()) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pieces holds entries in several slices, so that it grows without copying. No entry is in
+// two slices.
+type pieces struct {
+	list    [][]byte
+	entries int
+	size    int
+}
+
+const (
+	minPieceBytes = 512
+	maxPieceBytes = 256 << 10
+)
+
+func (p *pieces) addEntry(entry []byte) {
+	last := len(p.list) - 1
+	if last < 0 || len(p.list[last])+len(entry) > cap(p.list[last]) {
+		next := minPieceBytes
+		if last >= 0 {
+			next = min(2*cap(p.list[last]), maxPieceBytes)
+		}
+		p.list = append(p.list, make([]byte, 0, max(next, len(entry))))
+		last++
+	}
+	p.list[last] = append(p.list[last], entry...)
+	p.entries++
+	p.size += len(entry)
 }
 
 // Occurrence is a range of text that names a symbol.

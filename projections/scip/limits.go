@@ -24,14 +24,18 @@ type Limits struct {
 	MaxDocuments int
 	// MaxDocumentBytes bounds an encoded document. Default: 64 MiB.
 	MaxDocumentBytes int
-	// MaxOccurrences bounds the occurrences of a document. Default: 1,000,000.
+	// MaxOccurrences bounds the occurrences of a document. Default: 600,000.
 	MaxOccurrences int
+	// MaxDocumentMemory bounds the memory that a decoded document takes. Default: 40 MiB.
+	MaxDocumentMemory int
 	// MaxSymbols bounds the distinct symbols that are not local to a document. Default:
 	// 4,000,000.
 	MaxSymbols int
-	// MaxSymbolBytes bounds the total size of their names, which a Builder keeps in memory.
-	// Default: 512 MiB.
+	// MaxSymbolBytes bounds the total size of their names. Default: 512 MiB.
 	MaxSymbolBytes int64
+	// Directory is where a Builder keeps files without a name while it works. Default: that
+	// of the system for temporary files.
+	Directory string
 }
 
 // Bounds that cannot be configured.
@@ -45,13 +49,23 @@ const (
 	// document describes.
 	maxRelationships = 10_000
 	maxSymbolsOf     = 1_000_000
+	// maxFieldBytes bounds what is decoded at a time: the metadata, an occurrence, or a
+	// symbol.
+	maxFieldBytes = 4 << 20
+	// maxPathsBytes bounds the paths of an index, and maxFirstBytes the names in the table of
+	// symbol blocks: a Reader keeps both in memory.
+	maxPathsBytes = 64 << 20
+	maxFirstBytes = 32 << 20
+	// maxSymbolBlock bounds a block of the symbol table.
+	maxSymbolBlock = 12 << 20
 )
 
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxBytes, 1<<30)
 	setDefault(&l.MaxDocuments, 200_000)
 	setDefault(&l.MaxDocumentBytes, 64<<20)
-	setDefault(&l.MaxOccurrences, 1_000_000)
+	setDefault(&l.MaxOccurrences, 600_000)
+	setDefault(&l.MaxDocumentMemory, 40<<20)
 	setDefault(&l.MaxSymbols, 4_000_000)
 	setDefault(&l.MaxSymbolBytes, 512<<20)
 	return l

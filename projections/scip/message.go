@@ -1,6 +1,7 @@
 package scip
 
 import (
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 
@@ -89,20 +90,6 @@ func cutText(s string, max int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// interner makes equal names share one string.
-type interner map[string]string
-
-func (in interner) symbolName(b []byte) (string, error) {
-	if s, ok := in[string(b)]; ok {
-		return s, nil
-	}
-	s, err := symbolName(b)
-	if err == nil {
-		in[s] = s
-	}
-	return s, err
-}
-
 // symbolName checks the name of a symbol.
 func symbolName(b []byte) (string, error) {
 	if len(b) > MaxNameBytes {
@@ -115,21 +102,34 @@ func symbolName(b []byte) (string, error) {
 	return s, nil
 }
 
-// documentDecoder decodes one document.
+// documentDecoder decodes one document, field by field.
 type documentDecoder struct {
-	names          interner
-	maxOccurrences int
-	out            Document
+	limits  Limits
+	numbers map[string]uint32 // by symbol, in out.names
+	memory  int
+	entry   []byte // reused for each symbol
+	out     Document
 }
 
-func decodeDocument(b []byte, encoding Encoding, maxOccurrences int) (*Document, error) {
-	d := documentDecoder{names: interner{}, maxOccurrences: maxOccurrences, out: Document{Encoding: encoding}}
-	err := eachField(b, d.decodeField)
-	if err == nil && d.out.Path == "" {
-		err = invalidf("it has no path")
+// What is charged for parts of a document: their own bytes, and those of the encoded form
+// that a Builder makes of them.
+const (
+	occurrenceCost = 64
+	nameCost       = 160 // and twice the name
+	symbolCost     = 16  // and its encoded form
+	lineCost       = 24
+)
+
+// charge adds to the memory of the document.
+func (d *documentDecoder) charge(bytes int) error {
+	if d.memory += bytes; d.memory > d.limits.MaxDocumentMemory {
+		return tooLargef("it takes more than %d MiB of memory; exclude the file from the index", d.limits.MaxDocumentMemory>>20)
 	}
-	return &d.out, err
+	return nil
 }
+
+// isNeeded reports whether a field of a document with bytes is decoded.
+func isNeeded(number protowire.Number) bool { return number >= 1 && number <= 3 }
 
 func (d *documentDecoder) decodeField(number protowire.Number, field []byte, n uint64) error {
 	switch number {
@@ -139,25 +139,29 @@ func (d *documentDecoder) decodeField(number protowire.Number, field []byte, n u
 		}
 		d.out.Path = string(field)
 	case 2:
-		if len(d.out.Occurrences) == d.maxOccurrences {
-			return tooLargef("more than %d occurrences", d.maxOccurrences)
+		if len(d.out.occurrences) == d.limits.MaxOccurrences {
+			return tooLargef("more than %d occurrences; exclude the file from the index", d.limits.MaxOccurrences)
 		}
 		o, err := d.decodeOccurrence(field)
 		if err != nil {
 			return err
 		}
-		if o.Symbol != "" { // an occurrence without a symbol is about syntax or diagnostics
-			d.out.Occurrences = append(d.out.Occurrences, o)
+		if o.Symbol == "" { // an occurrence without a symbol is about syntax or diagnostics
+			return nil
 		}
+		d.out.occurrences = append(d.out.occurrences, packedOccurrence{
+			uint32(o.Start.Line), uint32(o.Start.Column), uint32(o.End.Line), uint32(o.End.Column), d.numbers[o.Symbol], o.Roles,
+		})
+		return d.charge(occurrenceCost)
 	case 3:
-		if len(d.out.Symbols) == maxSymbolsOf {
-			return tooLargef("more than %d symbols", maxSymbolsOf)
+		if d.out.symbols.entries == maxSymbolsOf {
+			return tooLargef("more than %d symbols; exclude the file from the index", maxSymbolsOf)
 		}
 		i, err := decodeInformation(field)
 		if err != nil {
 			return err
 		}
-		d.out.Symbols = append(d.out.Symbols, i)
+		return d.addSymbol(&i)
 	case 6:
 		if n > uint64(UTF32) {
 			return invalidf("position encoding %d is unknown", n)
@@ -167,6 +171,35 @@ func (d *documentDecoder) decodeField(number protowire.Number, field []byte, n u
 		}
 	}
 	return nil
+}
+
+func (d *documentDecoder) addSymbol(i *Information) error {
+	d.entry = i.append(d.entry[:0])
+	d.out.symbols.addEntry(d.entry)
+	cost := len(d.entry) + symbolCost
+	if len(i.Implements) > 0 && !IsLocal(i.Symbol) {
+		d.entry = binary.AppendUvarint(appendText(d.entry[:0], i.Symbol), uint64(len(i.Implements)))
+		for _, target := range i.Implements {
+			d.entry = appendText(d.entry, target)
+		}
+		d.out.relations.addEntry(d.entry)
+		cost += len(d.entry)
+	}
+	return d.charge(cost)
+}
+
+// symbolName returns the name of a symbol that occurs, and gives it a number.
+func (d *documentDecoder) symbolName(b []byte) (string, error) {
+	if n, ok := d.numbers[string(b)]; ok {
+		return d.out.names[n], nil
+	}
+	s, err := symbolName(b)
+	if err != nil || s == "" {
+		return s, err
+	}
+	d.numbers[s] = uint32(len(d.out.names))
+	d.out.names = append(d.out.names, s)
+	return s, d.charge(nameCost + 2*len(s))
 }
 
 func (d *documentDecoder) decodeOccurrence(b []byte) (o Occurrence, err error) {
@@ -187,7 +220,7 @@ func (d *documentDecoder) decodeOccurrence(b []byte) (o Occurrence, err error) {
 				count, field = count+1, field[size:]
 			}
 		case 2:
-			o.Symbol, err = d.names.symbolName(field)
+			o.Symbol, err = d.symbolName(field)
 		case 3:
 			o.Roles = Roles(n & allRoles)
 		case 8, 9:

@@ -300,7 +300,7 @@ func (r *Reader) findInformation(block int, symbol string) (*Information, error)
 	}
 	d := decoder{b: b}
 	for range d.count() {
-		i := Information{Symbol: d.text(), DisplayName: d.text(), Signature: d.text(), Documentation: d.text()}
+		i := d.information()
 		if i.Symbol == symbol && d.err == nil {
 			return &i, nil
 		}

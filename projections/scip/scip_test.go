@@ -63,6 +63,7 @@ func (b builder) VisitExternal(i *scip.Information) error { return b.AddExternal
 func build(r io.Reader, text string, l scip.Limits) ([]byte, scip.Header, error) {
 	var object bytes.Buffer
 	b := builder{scip.NewBuilder(&object, scip.Header{Repository: 7, Commit: "c0"}, l), text}
+	defer b.Close()
 	if err := scip.ReadIndex(r, l, b); err != nil {
 		return nil, scip.Header{}, err
 	}

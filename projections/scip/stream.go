@@ -27,7 +27,7 @@ const (
 	fieldExternals = 3
 )
 
-// ReadIndex decodes an index from r part by part, with one document in memory at a time.
+// ReadIndex decodes an index from r part by part, with one document in memory at a time, in a compact form.
 // Its errors wrap ErrInvalid, ErrTooLarge, or an error of r or v.
 func ReadIndex(r io.Reader, l Limits, v Visitor) error {
 	l = l.withDefaults()
@@ -89,6 +89,9 @@ func (s *stream) readPart() (more bool, err error) {
 	if !known {
 		return true, s.discard(size)
 	}
+	if number == fieldDocuments {
+		return true, s.readDocument(size)
+	}
 	part, err := s.readBytes(size)
 	if err != nil {
 		return false, err
@@ -110,30 +113,122 @@ func (s *stream) visitPart(number protowire.Number, part []byte) error {
 		return s.visitor.VisitMetadata(&m)
 	}
 	if !s.begun {
-		return invalidf("it does not begin with metadata: want the file that an indexer wrote, such as index.scip")
+		return errNoMetadata
 	}
-	if number == fieldExternals {
-		i, err := decodeInformation(part)
+	i, err := decodeInformation(part)
+	if err != nil {
+		return err
+	}
+	return s.visitor.VisitExternal(&i)
+}
+
+var errNoMetadata = invalidf("it does not begin with metadata: want the file that an indexer wrote, such as index.scip")
+
+// readDocument decodes a document field by field. It does not keep the fields.
+func (s *stream) readDocument(size uint64) error {
+	if !s.begun {
+		return errNoMetadata
+	}
+	if size > uint64(s.limits.MaxDocumentBytes) {
+		return tooLargef("a document has %d bytes, at most %d; exclude the file from the index", size, s.limits.MaxDocumentBytes)
+	}
+	if s.documents++; s.documents > s.limits.MaxDocuments {
+		return tooLargef("more than %d documents; index parts of the repository, and upload each with its path", s.limits.MaxDocuments)
+	}
+	d := documentDecoder{limits: s.limits, numbers: map[string]uint32{}, out: Document{Encoding: s.encoding}}
+	f := fieldReader{s, size}
+	for f.left > 0 {
+		if err := f.readField(&d); err != nil {
+			if isReadError(err) {
+				return err
+			}
+			return fmt.Errorf("document %d: %w", s.documents, err)
+		}
+	}
+	if d.out.Path == "" {
+		return fmt.Errorf("document %d: %w", s.documents, invalidf("it has no path"))
+	}
+	d.numbers = nil
+	return s.visitor.VisitDocument(&d.out)
+}
+
+// fieldReader reads the fields of a message from a stream.
+type fieldReader struct {
+	stream *stream
+	left   uint64
+}
+
+var errDamagedField = invalidf("a message has a damaged field")
+
+// ReadByte implements io.ByteReader.
+func (f *fieldReader) ReadByte() (byte, error) {
+	if f.left == 0 {
+		return 0, errDamagedField
+	}
+	b, err := f.stream.r.ReadByte()
+	if err == nil {
+		f.left--
+	}
+	return b, err
+}
+
+func (f *fieldReader) readField(d *documentDecoder) error {
+	tag, err := readVarint(f)
+	if err != nil {
+		return err
+	}
+	if tag>>3 == 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
+		return errDamagedField
+	}
+	number, size := protowire.Number(tag>>3), uint64(0)
+	switch kind := protowire.Type(tag & 7); kind {
+	case protowire.VarintType:
+		n, err := readVarint(f)
 		if err != nil {
 			return err
 		}
-		return s.visitor.VisitExternal(&i)
+		return d.decodeField(number, nil, n)
+	case protowire.Fixed32Type:
+		return f.discard(number, 4)
+	case protowire.Fixed64Type:
+		return f.discard(number, 8)
+	case protowire.BytesType:
+		if size, err = readVarint(f); err != nil {
+			return err
+		}
+	default:
+		return invalidf("field %d has type %d", number, kind)
 	}
-	if s.documents++; s.documents > s.limits.MaxDocuments {
-		return tooLargef("more than %d documents", s.limits.MaxDocuments)
+	if !isNeeded(number) {
+		return f.discard(number, size)
 	}
-	d, err := decodeDocument(part, s.encoding, s.limits.MaxOccurrences)
+	if size > f.left {
+		return invalidf("field %d is truncated", number)
+	}
+	f.left -= size
+	field, err := f.stream.readBytes(size)
 	if err != nil {
-		return fmt.Errorf("document %d: %w", s.documents, err)
+		return err
 	}
-	return s.visitor.VisitDocument(d)
+	return d.decodeField(number, field, 0)
 }
 
-func (s *stream) readVarint() (uint64, error) {
-	n, err := binary.ReadUvarint(s.r)
+func (f *fieldReader) discard(number protowire.Number, size uint64) error {
+	if size > f.left {
+		return invalidf("field %d is truncated", number)
+	}
+	f.left -= size
+	_, err := f.stream.r.Discard(int(size))
+	return truncation(err)
+}
+
+func (s *stream) readVarint() (uint64, error) { return readVarint(s.r) }
+
+func readVarint(r io.ByteReader) (uint64, error) {
+	n, err := binary.ReadUvarint(r)
 	switch {
-	case err == nil:
-		return n, nil
+	case err == nil || errors.Is(err, errDamagedField):
+		return n, err
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 		return 0, invalidf("it is truncated")
 	case isReadError(err):
@@ -145,8 +240,8 @@ func (s *stream) readVarint() (uint64, error) {
 // readBytes returns the next bytes, which are valid until the next call. It allocates for
 // the bytes that arrive, not for the size that the index claims.
 func (s *stream) readBytes(size uint64) ([]byte, error) {
-	if size > uint64(s.limits.MaxDocumentBytes) {
-		return nil, tooLargef("a part has %d bytes, at most %d", size, s.limits.MaxDocumentBytes)
+	if size > uint64(min(s.limits.MaxDocumentBytes, maxFieldBytes)) {
+		return nil, tooLargef("a symbol or an occurrence has %d bytes, at most %d; exclude its file from the index", size, min(s.limits.MaxDocumentBytes, maxFieldBytes))
 	}
 	s.buffer.Reset()
 	if _, err := io.CopyN(&s.buffer, s.r, int64(size)); err != nil {

@@ -96,10 +96,11 @@ func (s *Store) upload(ctx context.Context, from Origin, body io.Reader) (*event
 
 // build writes the object of an index to w.
 func (s *Store) build(ctx context.Context, from Origin, body io.Reader, w io.Writer) (scip.Header, int64, string, error) {
-	limits := scip.Limits{MaxBytes: s.o.MaxUploadBytes}
+	limits := scip.Limits{MaxBytes: s.o.MaxUploadBytes, Directory: s.o.Directory}
 	out := bufio.NewWriterSize(w, 1<<20)
 	header := scip.Header{Repository: from.Repository.ID, Commit: from.Commit, UploadedAt: time.Now().UnixNano()}
 	b := &uploadBuilder{ctx: ctx, files: s.o.Files, from: from, Builder: scip.NewBuilder(out, header, limits)}
+	defer b.Close()
 	if err := scip.ReadIndex(body, limits, b); err != nil {
 		return header, 0, "", err
 	}
