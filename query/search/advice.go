@@ -252,30 +252,40 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 	} else if expression != "" {
 		candidates = identifier.LowerStyles(word)
 	}
-	var near []string
-	if len(word) <= maxNameBytes {
-		near, _ = a.s.nearNames(ctx, a.view, word, isExact(leaf)) // on error, there are fewer names
-		candidates = append(candidates, near...)
-	}
+	isSame := func(a, b string) bool { return a == b || !isExact(leaf) && strings.EqualFold(a, b) }
 	tried := 0
-	for _, name := range candidates {
-		if tried == maxTriedNames || len(names) == syntax.MaxSuggestions {
-			break
+	try := func(candidates []string, spelled bool) {
+		for _, name := range candidates {
+			if tried == maxTriedNames || len(names) == syntax.MaxSuggestions {
+				break
+			}
+			if isSame(word, name) || slices.ContainsFunc(names, func(other string) bool { return isSame(other, name) }) {
+				continue
+			}
+			tried++
+			found := a.matchedText(ctx, syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name)))
+			if found == "" {
+				continue
+			}
+			if strings.EqualFold(found, name) && !spelled {
+				name = found // as the text spells it
+			}
+			names = append(names, name)
 		}
-		isSame := func(other string) bool { return other == name || !isExact(leaf) && strings.EqualFold(other, name) }
-		if isSame(word) || slices.ContainsFunc(names, isSame) {
-			continue
-		}
-		tried++
-		root := syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))
-		found := a.matchedText(ctx, root)
-		if found == "" {
-			continue
-		}
-		if strings.EqualFold(found, name) && !slices.Contains(near, name) {
-			name = found // as the text spells it
-		}
-		names = append(names, name)
+	}
+	try(candidates, false)
+	if len(word) > maxNameBytes {
+		return names
+	}
+	// Names with more errors, and names in text alone, cost more and are rarely meant. On
+	// an error, there are fewer names.
+	for errors := 1; errors <= nearErrors(word) && (errors == 1 || len(names) == 0); errors++ {
+		near, _ := a.s.nearNames(ctx, a.view, word, isExact(leaf), errors, false)
+		try(near, true)
+	}
+	if len(names) == 0 {
+		near, _ := a.s.nearNames(ctx, a.view, word, isExact(leaf), 1, true)
+		try(near, true)
 	}
 	return names
 }

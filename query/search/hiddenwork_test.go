@@ -103,6 +103,7 @@ func workOf(t *testing.T, m *model, visible func(*code.Repository) bool, r Reque
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	s := newSearcher(Options{Registerer: registry})
+	s.helpers = make(chan struct{}) // a second worker begins tasks that the limit then makes needless
 	view := NewScreen(ScreenOptions{}).Hide(m, "caller", visible)
 	ticket, err := s.admission.Enter(t.Context())
 	if err != nil {

@@ -60,10 +60,11 @@ type nameFinder struct {
 	has     []uint64 // of likelyBlocks; zero between its calls
 }
 
-// nearNames returns the symbols with the fewest typing errors, most frequent first, or
-// identifiers if there are no such symbols. All of them occur in documents that the view
-// shows. If the letter case counts, the word in another letter case is a name without errors.
-func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool) ([]string, error) {
+// nearNames returns the symbols near a word or, if inText is set, other identifiers, those
+// with the fewest typing errors first, and then the most frequent. All of them occur in
+// documents that the view shows. If the letter case counts, the word in another letter
+// case is a name without errors.
+func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool, maxErrors int, inText bool) ([]string, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -72,21 +73,19 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
 	fold := string(postings.AppendFold(nil, []byte(word)))
-	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: nearErrors(fold), found: map[string]*nearName{}}
+	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: maxErrors, found: map[string]*nearName{}}
 	if caseCounts {
 		f.exact = word
 	}
 	segments := view.Segments()
-	for i := range segments {
-		if err := f.searchSymbols(w, &segments[i]); err != nil {
-			return nil, err
-		}
+	if inText {
+		err = f.searchIdentifiers(w, segments)
 	}
-	if len(f.found) == 0 {
-		f.errors = 1
-		if err := f.searchIdentifiers(w, segments); err != nil {
-			return nil, err
-		}
+	for i := 0; i < len(segments) && !inText && err == nil; i++ {
+		err = f.searchSymbols(w, &segments[i])
+	}
+	if err != nil {
+		return nil, err
 	}
 	names := slices.SortedFunc(maps.Values(f.found), func(a, b *nearName) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
