@@ -28,6 +28,10 @@ func (s *Server) decodeBody(r *http.Request, v any) error {
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > s.o.MaxBodyBytes {
+		// Refuse it before megabytes are read and copied.
+		return nil, fmt.Errorf("%w: at most %d bytes", errBodyTooBig, s.o.MaxBodyBytes)
+	}
 	// Package front bounds the size and the time.
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
