@@ -19,7 +19,7 @@ const vulnerabilityModule = "golang.org/x/vulndb"
 type securityTask struct {
 	Database string `help:"URL of a vulnerability database, as govulncheck -db takes it; empty downloads the Go module of the database."`
 	Version  string `default:"latest" help:"Version of the Go module of the database."`
-	Accepted string `type:"existingfile" help:"File of accepted vulnerabilities: a Go version or the ID of a vulnerability on each line, and the reason."`
+	Accepted string `type:"existingfile" help:"File of accepted vulnerabilities: the ID of a vulnerability, or stdlib, on each line, and the reason."`
 }
 
 // Run fails if the code reaches a known vulnerability that is not accepted.
@@ -62,7 +62,8 @@ func downloadDatabase(ctx context.Context, version string) (string, error) {
 	return "file://" + module.Dir + "/data/osv", nil
 }
 
-// readAccepted reads the reasons of accepted vulnerabilities, by ID or by Go version.
+// readAccepted reads the reasons of accepted vulnerabilities, by ID, and of those of the
+// standard library.
 func readAccepted(path string) (map[string]string, error) {
 	accepted := map[string]string{}
 	if path == "" {
@@ -77,8 +78,8 @@ func readAccepted(path string) (map[string]string, error) {
 			continue
 		}
 		id, reason, _ := strings.Cut(line, " ")
-		if reason == "" || !strings.HasPrefix(id, "GO-") && !strings.HasPrefix(id, "go1.") {
-			return nil, fmt.Errorf("%s:%d: want the ID of a vulnerability or a Go version, and a reason, have %.80q", path, n+1, line)
+		if reason == "" || !strings.HasPrefix(id, "GO-") && id != standardModule {
+			return nil, fmt.Errorf("%s:%d: want the ID of a vulnerability or stdlib, and a reason, have %.80q", path, n+1, line)
 		}
 		accepted[id] = reason
 	}
@@ -142,7 +143,7 @@ func readFindings(r io.Reader) (goVersion string, found []vulnerability, err err
 }
 
 // reportFindings prints the vulnerabilities. It fails if one is reached and not accepted:
-// neither by its ID nor, in the standard library, by the Go version.
+// neither by its ID nor as one of the standard library.
 func reportFindings(w io.Writer, goVersion string, found []vulnerability, accepted map[string]string) error {
 	reached, refused := 0, 0
 	for _, v := range found {
@@ -152,7 +153,7 @@ func reportFindings(w io.Writer, goVersion string, found []vulnerability, accept
 		reached++
 		reason, ok := accepted[v.id]
 		if !ok && v.module == standardModule {
-			reason, ok = accepted[goVersion]
+			reason, ok = accepted[standardModule]
 		}
 		if !ok {
 			refused++

@@ -20,16 +20,16 @@ const govulncheckOutput = `{"config":{"protocol_version":"v1.0.0","go_version":"
 `
 
 // TestSecurity checks what makes the task fail: a vulnerability that is reached, unless its
-// ID is accepted or, in the standard library only, the Go version.
+// ID is accepted or it is one of the standard library and those are.
 func TestSecurity(t *testing.T) {
 	for _, test := range []struct {
 		accepted string
 		failure  string // part of it; empty if there is none
 	}{
 		{"# none\n", "2 known vulnerabilities"},
-		{"go1.26.8 too old\n", "1 known vulnerabilities"},
-		{"go1.26.9 too old\nGO-2026-7001 never given foreign input\n", "1 known vulnerabilities"},
-		{"go1.26.8 too old\nGO-2026-7001 never given foreign input\n", ""},
+		{"stdlib too old\n", "1 known vulnerabilities"},
+		{"GO-2026-7001 never given foreign input\n", "1 known vulnerabilities"},
+		{"stdlib too old\nGO-2026-7001 never given foreign input\n", ""},
 		{"GO-2026-6617 no HTTP/2\n\nGO-2026-7001 never given foreign input\n", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "accepted.txt")
