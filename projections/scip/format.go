@@ -204,5 +204,3 @@ func recordName(key []byte) string {
 func (k symbolKey) compare(other symbolKey) int {
 	return cmp.Or(strings.Compare(k.family, other.family), strings.Compare(k.version, other.version), strings.Compare(k.name, other.name))
 }
-
-func compareSymbols(a, b string) int { return newSymbolKey(a).compare(newSymbolKey(b)) }
