@@ -282,7 +282,7 @@ func (m *mirror) At(ctx context.Context, partition int32, next event.Offset) (Vi
 	if err := m.readTo(ctx, next); err != nil {
 		return nil, err
 	}
-	v := &mirrorView{segments: slices.Clone(m.segments), bits: map[segment.ID][]uint64{}, keys: m.keys, readers: map[segment.ID][]Reader{}}
+	v := &mirrorView{segments: slices.Clone(m.segments), bits: map[segment.ID][]uint64{}, keys: m.keys, readers: map[segment.ID][]Reader{}, dead: map[code.DocumentKey]bool{}}
 	taken := map[code.DocumentKey]bool{}
 	for _, id := range m.segments {
 		v.add(m, id, taken)
@@ -302,6 +302,7 @@ type mirrorView struct {
 	keys     map[segment.ID][]code.DocumentKey
 	readers  map[segment.ID][]Reader
 	infos    []SegmentInfo
+	dead     map[code.DocumentKey]bool
 }
 
 func (v *mirrorView) Readers(_ context.Context, id segment.ID) ([]Reader, error) {
@@ -322,6 +323,7 @@ func (v *mirrorView) add(m *mirror, id segment.ID, taken map[code.DocumentKey]bo
 	bits, info := make([]uint64, (len(m.keys[id])+63)/64), SegmentInfo{ID: id}
 	for d, k := range m.keys[id] {
 		r := m.readerOf(k)
+		v.dead[k] = m.isDead(k)
 		if v.readers[id] = append(v.readers[id], r); d > 0 && r.Class != info.Class {
 			info.Mixed = true
 		}
@@ -341,11 +343,19 @@ func (v *mirrorView) add(m *mirror, id segment.ID, taken map[code.DocumentKey]bo
 
 func (v *mirrorView) Segments(int32) []SegmentInfo { return v.infos }
 func (v *mirrorView) Release()                     {}
-func (v *mirrorView) Liveness(id segment.ID) ([]uint64, int, error) {
-	if bits, ok := v.bits[id]; ok {
-		return bits, len(v.keys[id]), nil
+func (v *mirrorView) Liveness(id segment.ID, lost ...segment.ID) ([]uint64, int, error) {
+	bits, ok := v.bits[id]
+	if !ok {
+		return nil, 0, code.ErrNotFound
 	}
-	return nil, 0, code.ErrNotFound
+	bits = slices.Clone(bits)
+	for d, k := range v.keys[id] {
+		first := slices.IndexFunc(v.segments, func(s segment.ID) bool { return !slices.Contains(lost, s) && slices.Contains(v.keys[s], k) })
+		if !v.dead[k] && v.segments[first] == id {
+			bits[d/64] |= 1 << (d % 64)
+		}
+	}
+	return bits, len(v.keys[id]), nil
 }
 
 // verify compares the contents of the mirror's segments with the indexed documents.
@@ -684,6 +694,35 @@ func TestLostInput(t *testing.T) {
 	}
 	if err := s.store.Check(s.ctx, damaged, nil); !errors.Is(err, code.ErrNotFound) {
 		t.Errorf("the damaged object is still in the way of an intact copy: %v, want %v", err, code.ErrNotFound)
+	}
+}
+
+// TestKeepsWhatALostSegmentHolds indexes the document of a segment again that the segment
+// store lost while the projection still has it. The projection may lose it, too, so that a
+// merge must not drop the new copy.
+func TestKeepsWhatALostSegmentHolds(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 12)
+	again := s.document()
+	lost := s.push(0, again)
+	m := newMirror(s, 0)
+	s.check(m.readTo(s.ctx, 1))
+	s.check(s.store.Delete(s.ctx, segmentstore.SegmentName(lost)))
+	s.push(0, again)
+	for range FanIn - 1 {
+		s.push(0, s.document())
+	}
+	s.start(Options{Liveness: m})
+	reader, err := s.log.Tail(s.ctx, event.TopicEvents, 0, FanIn+1)
+	s.check(err)
+	defer reader.Close()
+	rec, err := reader.Next(s.ctx)
+	s.check(err)
+	_, ev, err := event.Decode(rec)
+	s.check(err)
+	merge := ev.(*event.SegmentsMerged)
+	if len(merge.Inputs) != FanIn || slices.Contains(merge.Inputs, lost.String()) || merge.Output.Documents != FanIn {
+		t.Errorf("merged %v, %d documents; want %d inputs and documents, without %s", merge.Inputs, merge.Output.Documents, FanIn, lost)
 	}
 }
 

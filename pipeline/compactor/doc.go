@@ -72,9 +72,11 @@
 //
 // # Lost segments
 //
-// A segment that the segment store lost is not an input of a merge. Once its refs have
-// been indexed again, and a View reports that no document is missing, a merge without an
-// output removes it. Otherwise the log and every rebuild would name it forever.
+// A segment that the segment store lost is not an input of a merge, and its documents
+// are kept where other segments hold them, even if this projection still has it: the
+// projection may lose it, too. Once its refs have been indexed again, and a View reports
+// that no document is missing, a merge without an output removes it. Otherwise the log
+// and every rebuild would name it forever.
 //
 // It does not read places or manifests, and it keeps no state that cannot be restored
 // from the log.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -229,6 +230,7 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 		defer view.Release()
 		f.correctState(view)
 		f.erasing = false
+		view = keepingView{view, f.state.unreadable}
 	}
 	if view == nil && f.isQuiet() && f.c.o.Liveness != nil {
 		f.quietAt = time.Now().Add(f.c.o.Interval) // classes may be unknown until there is a View
@@ -290,6 +292,18 @@ func (f *follower) acquireView(ctx context.Context) View {
 		return nil
 	}
 	return view
+}
+
+// keepingView is a View that does not count on segments that cannot be read: documents
+// that they hold are kept elsewhere.
+type keepingView struct {
+	View
+	unreadable []segment.ID
+}
+
+// Liveness implements View.
+func (v keepingView) Liveness(id segment.ID, lost ...segment.ID) ([]uint64, int, error) {
+	return v.View.Liveness(id, append(lost, v.unreadable...)...)
 }
 
 func (f *follower) correctState(view View) {

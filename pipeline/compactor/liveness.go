@@ -22,9 +22,9 @@ type View interface {
 	// Segments returns the segments of a partition that the projection has, in any order.
 	Segments(partition int32) []SegmentInfo
 	// Liveness reports which documents of a segment must be kept: bit d of live is set if
-	// document d must. It fails with code.ErrNotFound if the projection does not have the
-	// segment.
-	Liveness(id segment.ID) (live []uint64, documents int, err error)
+	// document d must, also because only lost segments hold it besides. It fails with
+	// code.ErrNotFound if the projection does not have the segment.
+	Liveness(id segment.ID, lost ...segment.ID) (live []uint64, documents int, err error)
 	// Readers returns a Reader for each document of a segment; the zero Reader for a
 	// document that no repository names. It fails with code.ErrNotFound if the projection
 	// does not have the segment, and may take a second for a million files.

@@ -21,6 +21,10 @@ type state struct {
 	// merged holds the inputs of merges that no View has confirmed yet. It is nil
 	// without Liveness, and emptied by each View.
 	merged map[segment.ID]event.SegmentRef
+	// unreadable are the segments of the last View that the projection holds and that this
+	// compactor cannot read: the segment store may lack them, so that the projection may be
+	// the last to have them, and lose them, too.
+	unreadable []segment.ID
 }
 
 func newState(partition int32, confirmed bool) *state {
@@ -149,6 +153,12 @@ func (s *state) applyView(infos []SegmentInfo) (refused int) {
 		refused++
 	}
 	clear(s.merged)
+	s.unreadable = nil
+	for _, info := range infos {
+		if e := s.byID[info.ID]; !info.Absent && (e == nil || e.isUnreadable()) {
+			s.unreadable = append(s.unreadable, info.ID)
+		}
+	}
 	return refused
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -11,24 +12,30 @@ import (
 )
 
 // Liveness returns which documents of a segment must outlive it: bit d is set if some
-// manifest, of any ref, names document d and no older segment holds it. It returns
-// code.ErrNotFound if the segment is not live or is absent. It reads one row for each
-// document, which takes about 2 µs.
+// manifest, of any ref, names document d and no older segment holds it, except the lost
+// ones. It returns code.ErrNotFound if the segment is not live or is absent. It reads one
+// row for each document, which takes about 2 µs.
 //
 // A merge that drops the other documents is safe: if one of them becomes live again in
 // the meantime, the merge is refused.
-func (v *View) Liveness(id segment.ID) (live []uint64, documents int, err error) {
+func (v *View) Liveness(id segment.ID, lost ...segment.ID) (live []uint64, documents int, err error) {
 	for _, part := range v.parts {
-		for i, h := range part.handles {
-			if h.id == id {
-				return part.computeLiveness(h.sequence, part.segments[i].Reader)
+		i := slices.IndexFunc(part.handles, func(h *handle) bool { return h.id == id })
+		if i < 0 {
+			continue
+		}
+		var lostSequences []uint32
+		for _, h := range part.handles {
+			if slices.Contains(lost, h.id) {
+				lostSequences = append(lostSequences, h.sequence)
 			}
 		}
+		return part.computeLiveness(part.handles[i].sequence, part.segments[i].Reader, lostSequences)
 	}
 	return nil, 0, fmt.Errorf("places: segment %s: %w", id, code.ErrNotFound)
 }
 
-func (pv *partitionView) computeLiveness(sequence uint32, reader *segment.Reader) ([]uint64, int, error) {
+func (pv *partitionView) computeLiveness(sequence uint32, reader *segment.Reader, lost []uint32) ([]uint64, int, error) {
 	keys, err := reader.Keys()
 	if err != nil {
 		return nil, 0, err
@@ -46,6 +53,7 @@ func (pv *partitionView) computeLiveness(sequence uint32, reader *segment.Reader
 		if err != nil {
 			return nil, 0, err
 		}
+		row.holders = slices.DeleteFunc(row.holders, func(l location) bool { return slices.Contains(lost, l.sequence) })
 		if row.count > 0 && row.firstHolder() == (location{sequence, segment.DocID(d)}) {
 			live[d/64] |= 1 << (d % 64)
 		}

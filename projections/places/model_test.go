@@ -317,6 +317,37 @@ func (h *history) checkDefaults(v *places.View) error {
 	return nil
 }
 
+// checkLivenessWithout checks that live documents of a lost segment are live in exactly one
+// of the other segments that hold them, if there is one, and that nothing else changes.
+func (h *history) checkLivenessWithout(v *places.View, alive map[string]int) error {
+	infos := v.SegmentInfos()
+	if len(infos) == 0 {
+		return nil
+	}
+	lost := infos[len(infos)/2]
+	without, holders := map[string]int{}, map[string]int{}
+	for _, info := range infos {
+		if info.ID == lost.ID {
+			continue
+		}
+		live, _, err := v.Liveness(info.ID, lost.ID)
+		if err != nil {
+			return err
+		}
+		for d, k := range h.w.Segments[info.ID] {
+			document := fmt.Sprint(info.Partition, k)
+			holders[document]++
+			without[document] += int(live[d/64] >> (d % 64) & 1)
+		}
+	}
+	for document, n := range without {
+		if want := min(alive[document], holders[document]); n != want {
+			return fmt.Errorf("document %s is live in %d segments besides %s, want %d", document, n, lost.ID, want)
+		}
+	}
+	return nil
+}
+
 // checkLiveness checks that every document that a ref shows is live in exactly one
 // segment, or unheld.
 func (h *history) checkLiveness(v *places.View) error {
@@ -336,6 +367,9 @@ func (h *history) checkLiveness(v *places.View) error {
 		if n != info.LiveDocuments || info.Documents != len(h.w.Segments[info.ID]) {
 			return fmt.Errorf("segment %s counts %d live of %d documents, has %d", info.ID, info.LiveDocuments, info.Documents, n)
 		}
+	}
+	if err := h.checkLivenessWithout(v, alive); err != nil {
+		return err
 	}
 	unheld := map[string]bool{}
 	for _, r := range h.w.Repositories {
