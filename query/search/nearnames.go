@@ -77,12 +77,12 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	if caseCounts {
 		f.exact = word
 	}
-	segments := view.Segments()
+	segments, grams := view.Segments(), nearGrams("\n"+fold+"\n")
 	if inText {
 		err = f.searchIdentifiers(w, segments)
 	}
 	for i := 0; i < len(segments) && !inText && err == nil; i++ {
-		err = f.searchSymbols(w, &segments[i])
+		err = f.searchSymbols(w, &segments[i], grams)
 	}
 	if err != nil {
 		return nil, err
@@ -141,10 +141,11 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 	}
 	slices.SortFunc(lists, func(a, b gramList) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
 	shortest := len(lists) - len(grams) + lostGrams*f.errors + 1
-	if n := l.r.Blocks() - first; n > len(f.has) {
+	n := max(l.r.Blocks()-first, 0)
+	if n > len(f.has) {
 		f.has = make([]uint64, n)
 	}
-	defer clear(f.has)
+	defer clear(f.has[:n])
 	isUnlikely := func(b uint32) bool { return !f.mayBeNear(f.has[int(b)-first]|rest, len(grams)) }
 	var found []uint32
 	for i, g := range lists {
@@ -181,8 +182,8 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 }
 
 // searchSymbols searches the symbol names of a segment. It skips each block that lacks
-// trigrams of the word which its typing errors cannot have removed.
-func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error) {
+// trigrams of the word, between line feeds, which its typing errors cannot have removed.
+func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment, grams []postings.Trigram) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
@@ -196,7 +197,6 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error
 	}
 	l := &indexLookup{r: r, cursor: &cursor, stats: &Stats{}}
 	first := start / postings.BlockBytes
-	grams := nearGrams("\n" + f.word + "\n")
 	var blocks []uint32
 	if len(grams) > lostGrams*f.errors {
 		if blocks, err = f.likelyBlocks(l, grams, first); err != nil {
