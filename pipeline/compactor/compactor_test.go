@@ -668,6 +668,19 @@ func (s *site) deleteAllBut(keep []segment.ID) {
 	}
 }
 
+// mergeAt waits for the record at an offset of partition 0, which is a merge.
+func (s *site) mergeAt(offset event.Offset) *event.SegmentsMerged {
+	s.Helper()
+	reader, err := s.log.Tail(s.ctx, event.TopicEvents, 0, offset)
+	s.check(err)
+	defer reader.Close()
+	rec, err := reader.Next(s.ctx)
+	s.check(err)
+	_, ev, err := event.Decode(rec)
+	s.check(err)
+	return ev.(*event.SegmentsMerged)
+}
+
 // TestLostInput excludes a segment that the store does not have, and one that is damaged.
 func TestLostInput(t *testing.T) {
 	t.Parallel()
@@ -681,14 +694,7 @@ func TestLostInput(t *testing.T) {
 	s.check(s.store.Delete(s.ctx, damaged))
 	s.check(s.store.PutBytes(s.ctx, damaged, []byte("damaged")))
 	s.start(Options{})
-	reader, err := s.log.Tail(s.ctx, event.TopicEvents, 0, FanIn+2)
-	s.check(err)
-	defer reader.Close()
-	rec, err := reader.Next(s.ctx)
-	s.check(err)
-	_, ev, err := event.Decode(rec)
-	s.check(err)
-	inputs := ev.(*event.SegmentsMerged).Inputs
+	inputs := s.mergeAt(FanIn + 2).Inputs
 	if len(inputs) != FanIn || slices.Contains(inputs, ids[3].String()) || slices.Contains(inputs, ids[5].String()) {
 		t.Errorf("merged %v", inputs)
 	}
@@ -713,14 +719,7 @@ func TestKeepsWhatALostSegmentHolds(t *testing.T) {
 		s.push(0, s.document())
 	}
 	s.start(Options{Liveness: m})
-	reader, err := s.log.Tail(s.ctx, event.TopicEvents, 0, FanIn+1)
-	s.check(err)
-	defer reader.Close()
-	rec, err := reader.Next(s.ctx)
-	s.check(err)
-	_, ev, err := event.Decode(rec)
-	s.check(err)
-	merge := ev.(*event.SegmentsMerged)
+	merge := s.mergeAt(FanIn + 1)
 	if len(merge.Inputs) != FanIn || slices.Contains(merge.Inputs, lost.String()) || merge.Output.Documents != FanIn {
 		t.Errorf("merged %v, %d documents; want %d inputs and documents, without %s", merge.Inputs, merge.Output.Documents, FanIn, lost)
 	}
