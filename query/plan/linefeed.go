@@ -8,14 +8,15 @@ import (
 )
 
 // namesLineFeed reports whether a pattern names a line feed explicitly: as a character,
-// alone or in a class that is not negated, or by a dot under (?s). Classes such as \s or
-// [^x] only contain one implicitly.
+// alone or in a class that is not negated, or by a dot under (?s). Classes such as \s,
+// [^x] or both sides of a|[^a] together only contain one implicitly.
 func namesLineFeed(expression string, tree *syntax.Regexp) bool {
-	return namesRune(tree, '\n') || hasOp(tree, syntax.OpCharClass) && classNamesLineFeed(expression)
+	return namesRune(tree, '\n') || hasOp(tree, syntax.OpCharClass, syntax.OpAnyChar) && writesLineFeed(expression)
 }
 
-// classNamesLineFeed reports whether a class of a valid expression names the line feed.
-func classNamesLineFeed(expression string) bool {
+// writesLineFeed reports whether a class of a valid expression names the line feed, or a
+// group sets the flag s.
+func writesLineFeed(expression string) bool {
 	within, negated := false, false
 	for rest := expression; rest != ""; {
 		size, lineFeed := characterAt(rest)
@@ -26,6 +27,11 @@ func classNamesLineFeed(expression string) bool {
 			within = false
 		case within && strings.HasPrefix(rest, "[:"):
 			size = max(strings.Index(rest, ":]")+len(":]"), size)
+		case !within && strings.HasPrefix(rest, "(?"):
+			flags := strings.TrimLeft(rest[len("(?"):], "imU")
+			if strings.HasPrefix(flags, "s") {
+				return true
+			}
 		case !within && rest[0] == '[':
 			within, negated = true, strings.HasPrefix(rest, "[^")
 			size = classHead(rest)

@@ -186,12 +186,9 @@ func anyNode(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return anyNode(sub, is) })
 }
 
-// namesRune reports whether a pattern names r explicitly or, if r is the line feed, by a
-// dot under (?s).
+// namesRune reports whether a literal of a pattern contains r.
 func namesRune(re *syntax.Regexp, r rune) bool {
-	return anyNode(re, func(re *syntax.Regexp) bool {
-		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)
-	})
+	return anyNode(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) })
 }
 
 // hasOp reports whether a pattern contains one of the operators.
@@ -206,6 +203,9 @@ func hasFoldCase(re *syntax.Regexp) bool {
 
 // withoutLineFeed removes the line feed from every class, in place.
 func withoutLineFeed(re *syntax.Regexp) *syntax.Regexp {
+	if re.Op == syntax.OpAnyChar { // of both sides of an alternation together
+		re.Op = syntax.OpAnyCharNotNL
+	}
 	if re.Op == syntax.OpCharClass {
 		re.Rune = removeRune(re.Rune, '\n')
 		if len(re.Rune) == 0 {

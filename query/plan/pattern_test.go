@@ -159,7 +159,7 @@ func TestNamesLineFeed(t *testing.T) {
 		`a\nb`: true, "a\nb": true, `\x0A`: true, `\x{00a}`: true, `\012`: true, `(?s)a.b`: true, `[\n]`: true, `[a\n]`: true, `[]\n]`: true,
 		"[\n\r]": true, `[[:alpha:]\n]`: true, `[\x{0A}b]`: true, `[ab]|\Q[\n]\E|[c\x0a]`: true, `[\]\n]`: true,
 		`a`: false, `[^\n]`: false, `[^]\n]`: false, `\s`: false, `[\s]`: false, `[^a]`: false, `.`: false, `[a\\n]`: false, `\Q[\n]\E[ab]`: false,
-		`\[\\n]`: false, `[\t-\r]`: false, `\x{aa}`: false, `[ab](?-s:.)`: false, `[a-z]\\n`: false,
+		`\[\\n]`: false, `[\t-\r]`: false, `\x{aa}`: false, `[ab](?-s:.)`: false, `a|[^a]`: false, `(?i)([[:upper:]]|[^a])`: false, `(?i-s:a|[^a])`: false, `(?ims).`: true, `[a-z]\\n`: false,
 	} {
 		p, err := Regexp(expression, false)
 		if err != nil {
