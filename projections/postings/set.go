@@ -1,6 +1,9 @@
 package postings
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // sparseShare determines the share of a segment's blocks, 1/sparseShare, up to which a
 // set is stored as numbers. Beyond it, a bitmap is smaller and faster to intersect.
@@ -34,6 +37,12 @@ func (s *Set) dropOutOfBounds() {
 }
 
 func (s *Set) unionList(l *List) error {
+	if l.kind == kindBitmap {
+		for w := range min(len(s.dense), len(l.high)/8) {
+			s.dense[w] |= binary.LittleEndian.Uint64(l.high[8*w:])
+		}
+		return nil
+	}
 	return l.forEachBlock(func(b uint32) {
 		if w := int(b / 64); w < len(s.dense) {
 			s.dense[w] |= 1 << (b % 64)
@@ -47,6 +56,15 @@ func (s *Set) IntersectList(l *List) error {
 		var err error
 		s.sparse, err = l.IntersectBlocks(s.sparse)
 		return err
+	}
+	if l.kind == kindBitmap {
+		n := min(len(s.dense), len(l.high)/8)
+		for w := range n {
+			s.dense[w] &= binary.LittleEndian.Uint64(l.high[8*w:])
+		}
+		clear(s.dense[n:])
+		s.shrinkToSparse()
+		return nil
 	}
 	other, err := SetOf(l, s.blocks)
 	if err != nil {

@@ -30,6 +30,11 @@ func Tail(l *List, from, blocks int) (Set, error) {
 }
 
 func (l *List) appendBitsFrom(dst []uint32, from uint32) []uint32 {
+	n := 0
+	for at := int(from / 64 * 8); at < len(l.high); at += 8 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(l.high[at:]))
+	}
+	dst = slices.Grow(dst, n)
 	for at := int(from / 64 * 8); at < len(l.high); at += 8 {
 		word := binary.LittleEndian.Uint64(l.high[at:])
 		if uint32(at*8) < from {
@@ -52,6 +57,7 @@ func (l *List) appendEliasFrom(dst []uint32, from uint32) ([]uint32, error) {
 	for bucket := uint64(from) >> low; zeros < bucket && position < end; {
 		position, zeros = l.skipZeros(position, zeros, bucket)
 	}
+	dst = slices.Grow(dst, max(int(l.count)-int(position-zeros), 0))
 	for i := position - zeros; position < end; position++ {
 		if l.high[position/8]>>(position%8)&1 == 0 {
 			zeros++

@@ -29,7 +29,7 @@ type candidateFinder struct {
 	*segmentCandidates
 	definingDocs bitset.Set // documents that define a symbol with the name of a term, nil if not known
 	namedDocs    bitset.Set // definingDocs and other documents that contain the name of a term
-	together     termPlaces // see placeTerms
+	together     termPlaces // see placeTermsOnce
 	phrase       termPlaces
 }
 
@@ -74,6 +74,7 @@ func (v *candidateFinder) shouldStop() bool { return v.exceeded || v.stop() }
 // one.
 func (v *candidateFinder) setSegment(seg Segment) {
 	v.seg, v.definingDocs, v.namedDocs = seg, nil, nil
+	v.together, v.phrase = termPlaces{}, termPlaces{}
 	v.lookup.r = seg.Reader
 	if v.text == nil {
 		v.text = segment.NewText(seg.Reader, &v.cursor)

@@ -251,26 +251,27 @@ const (
 	maxJoinedBlocks = 32
 )
 
-// trigramBlocks returns the blocks that contain all trigrams of a literal. It reads every
-// list, even if few blocks are left: the result decides which blocks to read first, and
-// reading the wrong ones costs more.
-func (l *indexLookup) trigramBlocks(literal string) (blocks postings.Set, err error) {
-	lists, _ := l.listsOf(literal)
-	for i, ref := range lists {
-		list, err := l.readList(ref)
-		if err != nil {
-			return postings.Set{}, err
+// keepTrigrams removes the blocks that lack a trigram of a literal. It reads every list,
+// even if few blocks are left: the result decides which blocks to read first, and reading
+// the wrong ones costs more.
+func (l *indexLookup) keepTrigrams(blocks *postings.Set, literal string) error {
+	lists, found := l.listsOf(literal)
+	if !found {
+		*blocks = postings.Set{}
+	}
+	for _, ref := range lists {
+		if blocks.Len() == 0 {
+			break
 		}
-		if i == 0 {
-			blocks, err = postings.SetOf(&list, l.r.Blocks())
-		} else {
+		list, err := l.readList(ref)
+		if err == nil {
 			err = blocks.IntersectList(&list)
 		}
-		if err != nil || blocks.Len() == 0 {
-			return postings.Set{}, err
+		if err != nil {
+			return err
 		}
 	}
-	return blocks, nil
+	return nil
 }
 
 // tailBlocks returns the blocks from first on that may contain a literal, and reads at
@@ -288,14 +289,13 @@ func (l *indexLookup) tailBlocks(literal string, first, most int) (blocks postin
 		if err != nil {
 			return postings.Set{}, err
 		}
-		next, err := postings.Tail(&list, first, l.r.Blocks())
+		if i == 0 {
+			blocks, err = postings.Tail(&list, first, l.r.Blocks())
+		} else {
+			err = blocks.IntersectList(&list)
+		}
 		if err != nil {
 			return postings.Set{}, err
-		}
-		if i == 0 {
-			blocks = next
-		} else {
-			blocks.Intersect(next)
 		}
 	}
 	return blocks, nil

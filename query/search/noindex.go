@@ -87,22 +87,9 @@ func (s *Segment) namesFile(words []string) bool {
 	return false
 }
 
-// scanTermsOnce sets together and phrase to documents of the current segment: those with
-// a block that contains all required terms, and those that contain them as a phrase. It
-// scans the visible text on the first call, and reuses the result later.
-func (v *candidateFinder) scanTermsOnce(o *segmentState, a *schedule) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.scanned {
-		if err := v.scanTerms(o, a); err != nil {
-			return err
-		}
-		o.scanned = !v.shouldStop()
-	}
-	v.together, v.phrase = o.together, o.phrase
-	return nil
-}
-
+// scanTerms sets together and phrase to documents of the current segment: those with a
+// block that contains all required terms, and those that contain them as a phrase. It
+// scans the visible text.
 func (v *candidateFinder) scanTerms(o *segmentState, a *schedule) error {
 	documents := v.seg.Reader.Documents()
 	o.together, o.phrase = termPlaces{documents: bitset.New(documents)}, termPlaces{documents: bitset.New(documents)}

@@ -105,9 +105,8 @@ type segmentState struct {
 	searched  bool       // the names were looked up
 	// candidates is the result of the index lookup, nil before the lookup.
 	candidates *segmentCandidates
-	// scanned means that the text was scanned for together and phrase, because the index
-	// must not be read.
-	scanned          bool
+	// placed means that together and phrase are known.
+	placed           bool
 	together, phrase termPlaces
 }
 
@@ -341,7 +340,7 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	if t == tierAll {
 		return v.visitDocuments(number, nil)
 	}
-	if err := v.placeTerms(o, a); err != nil {
+	if err := v.placeTermsOnce(o, a); err != nil {
 		return nil, 0, err
 	}
 	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.isEmpty() || t < tierMain && len(a.requiredAtoms) > 0 && v.together.isEmpty() {

@@ -27,24 +27,44 @@ func (p *termPlaces) hasDocument(d segment.DocID, lo, hi int) bool {
 	return b >= 0 && b*postings.BlockBytes < hi
 }
 
-// placeTerms finds the blocks of the current segment that may contain a match of each of
-// several terms, and the blocks that may contain them as a phrase.
-func (v *candidateFinder) placeTerms(o *segmentState, a *schedule) (err error) {
-	v.together, v.phrase = termPlaces{}, termPlaces{}
-	if v.seg.NoIndex && len(a.requiredAtoms) > 0 {
-		return v.scanTermsOnce(o, a)
+// placeTermsOnce finds the places of the current segment that may contain a match of each
+// of several terms, and those that may contain them as a phrase. It reuses the result
+// later.
+func (v *candidateFinder) placeTermsOnce(o *segmentState, a *schedule) error {
+	if len(a.requiredAtoms) == 0 {
+		return nil
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.placed {
+		place := v.intersectTerms
+		if v.seg.NoIndex {
+			place = v.scanTerms
+		}
+		if err := place(o, a); err != nil {
+			return err
+		}
+		o.placed = !v.shouldStop()
+	}
+	v.together, v.phrase = o.together, o.phrase
+	return nil
+}
+
+// intersectTerms sets together and phrase to blocks, from the index.
+func (v *candidateFinder) intersectTerms(o *segmentState, a *schedule) error {
+	o.together, o.phrase = termPlaces{}, termPlaces{}
 	for i, n := range a.requiredAtoms {
 		if f := &v.atomCandidates[n]; i == 0 {
-			v.together.blocks = f.blocks
+			o.together.blocks = f.blocks
 		} else {
-			v.together.blocks = postings.Intersection(v.together.blocks, f.blocks)
+			o.together.blocks = postings.Intersection(o.together.blocks, f.blocks)
 		}
 	}
-	if a.phrase != "" && v.together.blocks.Len() > 0 {
-		v.phrase.blocks, err = v.lookup.trigramBlocks(a.phrase)
+	if a.phrase == "" || o.together.blocks.Len() == 0 {
+		return nil
 	}
-	return err
+	o.phrase.blocks = postings.Intersection(o.together.blocks, o.together.blocks)
+	return v.lookup.keepTrigrams(&o.phrase.blocks, a.phrase)
 }
 
 // tierOf returns the tier of a document.
