@@ -44,7 +44,7 @@ type Cursor struct {
 // cursor may be used again, and must then be closed again.
 func (c *Cursor) Close() error {
 	for _, t := range c.texts {
-		t.dropFrames()
+		t.releaseBuffers()
 	}
 	return c.leaveSource()
 }

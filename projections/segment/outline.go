@@ -28,6 +28,18 @@ type symbolRecord struct {
 	parent                []byte // aliases the group
 }
 
+// maxKeptRecords bounds the records for which Reset keeps memory.
+const maxKeptRecords = 16 << 10
+
+// Reset drops the symbols and the reader, but not the memory, of an Outline.
+func (o *Outline) Reset() {
+	kept := Outline{group: o.group, records: o.records[:0]}
+	if cap(o.records) > maxKeptRecords {
+		kept = Outline{}
+	}
+	*o = kept
+}
+
 // Outline fills o with the symbols of a document.
 func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 	o.r, o.doc, o.records = r, d, o.records[:0]

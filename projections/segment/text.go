@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/quarrysearch/quarry/projections/segment/internal/framecache"
 )
@@ -15,19 +16,32 @@ type Text struct {
 	cursor *Cursor
 	slots  [2]slot
 	recent int    // the last used slot
-	group  int    // number of the group in packed, or -1
-	packed []byte // compressed frames
-	joined []byte // a piece that spans frames
-	added  int
-	loaded int64
+	group  int    // number of the group in buffers.packed, or -1
+	// buffers are those of the pool until the cursor is closed, nil if not needed yet.
+	buffers *textBuffers
+	added   int
+	loaded  int64
 }
+
+// textBuffers are the buffers of a Text.
+type textBuffers struct {
+	packed []byte    // compressed frames
+	joined []byte    // a piece that spans frames
+	frames [2][]byte // of the slots, for frames that are not in the cache
+}
+
+// textPool holds textBuffers between the lives of Texts. Allocating and clearing them
+// costs a short search more than reading its text.
+var textPool = sync.Pool{New: func() any { return new(textBuffers) }}
+
+// maxPooledJoined bounds the joined pieces in the pool.
+const maxPooledJoined = 16 * FrameBytes
 
 // slot holds a decompressed frame.
 type slot struct {
-	n      int // number of the frame, or -1
-	frame  []byte
-	hold   framecache.Hold // of the frame, if it is in the cache
-	buffer []byte          // for a frame that is not in the cache
+	n     int // number of the frame, or -1
+	frame []byte
+	hold  framecache.Hold // of the frame, if it is in the cache
 }
 
 // dropFrame releases the frame.
@@ -57,6 +71,24 @@ func (t *Text) dropFrames() {
 	}
 }
 
+// ownBuffers returns the buffers of t, which it takes from the pool if necessary.
+func (t *Text) ownBuffers() *textBuffers {
+	if t.buffers == nil {
+		t.buffers = textPool.Get().(*textBuffers)
+	}
+	return t.buffers
+}
+
+// releaseBuffers returns the buffers to the pool.
+func (t *Text) releaseBuffers() {
+	t.dropFrames()
+	t.group = -1
+	if b := t.buffers; b != nil && cap(b.joined) <= maxPooledJoined {
+		textPool.Put(b)
+	}
+	t.buffers = nil
+}
+
 // LoadedBytes returns the amount of decompressed text.
 func (t *Text) LoadedBytes() int64 { return t.loaded }
 
@@ -79,10 +111,11 @@ func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 
 // joinFrames assembles a piece that spans frames.
 func (t *Text) joinFrames(lo, hi int) ([]byte, error) {
-	if cap(t.joined) < hi-lo {
-		t.joined = make([]byte, 0, max(hi-lo, 5*FrameBytes))
+	b := t.ownBuffers()
+	if cap(b.joined) < hi-lo {
+		b.joined = make([]byte, 0, max(hi-lo, 5*FrameBytes))
 	}
-	out := t.joined[:hi-lo]
+	out := b.joined[:hi-lo]
 	for at := lo; at < hi; {
 		n := at / FrameBytes
 		base, end := n*FrameBytes, min(hi, (n+1)*FrameBytes)
@@ -169,23 +202,25 @@ func (t *Text) frameBuffer(s *slot, n int) []byte {
 			return held.Bytes()
 		}
 	}
-	if s.buffer == nil {
-		s.buffer = make([]byte, FrameBytes)
+	buffer := &t.ownBuffers().frames[1-t.recent] // s is the vacated slot
+	if *buffer == nil {
+		*buffer = make([]byte, FrameBytes)
 	}
-	return s.buffer[:t.r.frameSize(n)]
+	return (*buffer)[:t.r.frameSize(n)]
 }
 
 // unpackFrame decompresses a frame into dst, whose length must be the size of the frame.
 func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 	if g := n / groupFrames; t.group != g {
 		t.group = -1
-		if t.packed, err = t.r.readGroup(t.cursor, n, t.packed[:0]); err != nil {
+		b := t.ownBuffers()
+		if b.packed, err = t.r.readGroup(t.cursor, n, b.packed[:0]); err != nil {
 			return err
 		}
 		t.group = g
 	}
 	t.loaded += int64(len(dst))
-	return t.r.unpackFrame(dst, t.packed, n)
+	return t.r.unpackFrame(dst, t.buffers.packed, n)
 }
 
 // Lines returns the number of line feeds in the document between its start and an offset

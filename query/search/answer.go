@@ -45,7 +45,12 @@ func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *result
 	return a
 }
 
-func (a *resultBuilder) close() error { return a.renderer.cursor.Close() }
+func (a *resultBuilder) close() error {
+	a.renderer.outline.Reset()
+	outlines.Put(a.renderer.outline)
+	a.renderer.outline = nil
+	return a.renderer.cursor.Close()
+}
 
 // build assembles the answer from the hits that work finds. With a nil emit it does so
 // when work ends; otherwise it emits parts while work runs. The result holds memory of

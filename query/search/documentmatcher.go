@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/memory"
@@ -24,8 +25,8 @@ type documentMatcher struct {
 	// State of the current document.
 	room        int // matches of a pattern whose details are kept
 	atomStates  []atomState
-	heldMatches int             // matches in atomStates, if several are merged
-	outline     segment.Outline // symbols, if they decide which matches count
+	heldMatches int              // matches in atomStates, if several are merged
+	outline     *segment.Outline // symbols, if they decide which matches count
 	termMatches []termMatch
 	matchLines  []matchLine
 }
@@ -51,6 +52,17 @@ type atomState struct {
 	known   bool
 	matches []match
 	count   int
+}
+
+// outlines holds the memory of outlines between searches.
+var outlines = sync.Pool{New: func() any { return new(segment.Outline) }}
+
+// close releases the resources of the matcher.
+func (v *documentMatcher) close() error {
+	v.outline.Reset()
+	outlines.Put(v.outline)
+	v.outline = nil
+	return v.candidateFinder.close()
 }
 
 // evalNode evaluates a node for a document and a place.
@@ -209,7 +221,7 @@ func (v *documentMatcher) numberSymbols(s *atomState, lo, hi int) error {
 	if !v.mergesAtoms {
 		return nil
 	}
-	if err := v.seg.Reader.Outline(&v.cursor, s.doc, &v.outline); err != nil {
+	if err := v.seg.Reader.Outline(&v.cursor, s.doc, v.outline); err != nil {
 		return err
 	}
 	for i := range s.matches {

@@ -124,7 +124,7 @@ func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
 	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.termMatches[:0]}
 	s.lo, _ = v.seg.Reader.TextRange(h.doc)
 	if s.outline = v.mayHaveDefinition(h); s.outline {
-		if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
+		if err := v.seg.Reader.Outline(&v.cursor, h.doc, v.outline); err != nil {
 			return nil, err
 		}
 	}

@@ -18,8 +18,8 @@ type renderer struct {
 	cursor     segment.Cursor
 	text       *segment.Text
 	reader     *segment.Reader
-	outline    segment.Outline // symbols of the current file
-	symbolText *segment.Text   // reads their names
+	outline    *segment.Outline // symbols of the current file
+	symbolText *segment.Text    // reads their names
 	// paths are the compiled path patterns of the query. pathRanges shows what they match;
 	// its first call compiles them.
 	paths     []*regexp.Regexp
@@ -37,7 +37,7 @@ const (
 )
 
 func newRenderer(n *searchRun, maxBytes int64) *renderer {
-	return &renderer{run: n, bytesLeft: maxBytes}
+	return &renderer{run: n, bytesLeft: maxBytes, outline: outlines.Get().(*segment.Outline)}
 }
 
 // loadedBytes returns the number of bytes decompressed.
@@ -75,10 +75,10 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		}
 	}
 	if len(h.matches) > 0 {
-		if err := seg.Reader.Outline(&r.cursor, h.doc, &r.outline); err != nil {
+		if err := seg.Reader.Outline(&r.cursor, h.doc, r.outline); err != nil {
 			return f, err
 		}
-		placeSymbols(h, &r.outline)
+		placeSymbols(h, r.outline)
 		if f.Chunks, err = r.renderChunks(h); err != nil {
 			return f, err
 		}

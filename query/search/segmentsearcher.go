@@ -35,21 +35,25 @@ type segmentSearcher struct {
 	bestOnly        bool  // keep the matches of the best files rather than the first ones
 	orders          bool  // rank the matches of each file by their lines, even if all may be shown
 	task            int   // the current step of the run
+	requested       int   // matches of which one more ends a task that has looked at maxDocuments; 0 for the limit alone
 	scannedReported int64 // part of stats.ScannedBytes already reported, see countScanned
 
 	// State of the current segment.
-	looked      bool            // its documents were searched
-	floor       float32         // score below which hits cannot be shown
-	kept        int             // matches in hits
-	soughtRepos map[uint32]bool // repositories still to be found; nil unless the answer lists repositories
-	first       *firstFiles     // of the current tier; nil for callers who may see everything
-	passed      int             // documents skipped because they are after the bound of first
-	counted     int             // matches when hits after the bound were last dropped
+	looked       bool            // its documents were searched
+	documents    int             // number of documents searched
+	maxDocuments int             // see lookedEnough
+	ended        bool            // the visit ended because of lookedEnough
+	floor        float32         // score below which hits cannot be shown
+	kept         int             // matches in hits
+	soughtRepos  map[uint32]bool // repositories still to be found; nil unless the answer lists repositories
+	first        *firstFiles     // of the current tier; nil for callers who may see everything
+	passed       int             // documents skipped because they are after the bound of first
+	counted      int             // matches when hits after the bound were last dropped
 }
 
 func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSearcher {
 	v := &segmentSearcher{maxKept: keep, documentMatcher: documentMatcher{
-		candidateFinder: newCandidateFinder(s, stop), limit: limit, maxHeld: maxHeld, atomStates: make([]atomState, len(s.c.atoms)),
+		candidateFinder: newCandidateFinder(s, stop), limit: limit, maxHeld: maxHeld, outline: outlines.Get().(*segment.Outline), atomStates: make([]atomState, len(s.c.atoms)),
 		mergesAtoms: len(s.c.atoms) > 1 || s.c.choosesSymbols() || s.c.hasConditions(),
 	}}
 	v.linkParts()

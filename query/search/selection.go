@@ -87,7 +87,7 @@ func (v *segmentSearcher) collectHit(h *hit) (bool, error) {
 
 // keepSymbolMatches keeps the matches that lie on the name of a symbol.
 func (v *documentMatcher) keepSymbolMatches(h *hit) error {
-	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
+	if err := v.seg.Reader.Outline(&v.cursor, h.doc, v.outline); err != nil {
 		return err
 	}
 	h.matches = slices.DeleteFunc(slices.Clone(h.matches), func(m match) bool {
