@@ -269,6 +269,9 @@ func (q *fileQuery) widerQueries() []widerQuery {
 	if q.pattern != "" && strings.ContainsAny(q.pattern, `()[]{}.*+?|^$`) && !strings.Contains(q.pattern, `\`) && !q.literal {
 		with("with literal=true, as plain text", func(o *fileQuery) { o.literal = true })
 	}
+	if _, err := regexp.Compile(q.pattern); q.literal && err == nil && regexp.QuoteMeta(q.pattern) != q.pattern {
+		with("without literal, as a regular expression", func(o *fileQuery) { o.literal = false })
+	}
 	if q.pattern != "" && q.path+q.glob != "" {
 		with("without path and include", func(o *fileQuery) { o.path, o.glob = "", "" })
 	}

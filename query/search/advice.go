@@ -53,6 +53,13 @@ func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *
 		a := s.findAdvice(ctx, view, r)
 		result.Notices = mergeAdvice(result.Notices, a.notices)
 		advised = a.suggested
+	} else if result.Stats.Matches == 0 && result.Exhaustive && r.Query.Type != syntax.TypeDefault {
+		// The notice says that the name selects nothing; as an expression it may.
+		a := &adviceFinder{s: s, view: view, request: r}
+		within, cancel := context.WithTimeout(ctx, s.options.MaxDuration/adviceShare)
+		a.adviseExpressions(within)
+		cancel()
+		result.Notices = mergeAdvice(result.Notices, a.notices)
 	}
 	if r.Related {
 		s.addRelated(ctx, view, r, result, advised)
@@ -78,6 +85,9 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advice
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.MaxDuration/adviceShare)
 	defer cancel()
+	if a.adviseExpressions(ctx) {
+		return a
+	}
 	for _, leaf := range terms[:min(len(terms), maxAdvisedTerms)] {
 		if ctx.Err() != nil {
 			break
@@ -130,7 +140,7 @@ func explainsNothing(notices []syntax.Notice) bool {
 func mergeAdvice(notices, advice []syntax.Notice) []syntax.Notice {
 	for _, a := range advice {
 		i := slices.IndexFunc(notices, func(n syntax.Notice) bool {
-			return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && n.At == a.At
+			return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && n.At == a.At && a.Code == syntax.TermFindsNothing
 		})
 		switch {
 		case i >= 0 && len(a.Suggestions) > 0:

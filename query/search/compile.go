@@ -299,16 +299,22 @@ func inclusionFilter(want syntax.Inclusion, has func(*Repository) bool) func(*Re
 }
 
 // languageNames returns the names under which documents of a language are stored: the
-// name that an alias stands for, and the name as written. It also returns the display
-// name, or an empty string if there is none.
+// name as written, and the name that an alias stands for or, if the name is no alias, the
+// names of the languages whose files have that extension. It also returns the display
+// names, or an empty string if there are none.
 func languageNames(name string) (names map[string]bool, full string) {
+	lower := strings.TrimPrefix(strings.ToLower(name), ".")
 	names = map[string]bool{strings.ToLower(name): true}
-	full, ok := enry.GetLanguageByAlias(strings.ToLower(name))
-	if !ok {
-		return names, ""
+	var languages []string
+	if alias, ok := enry.GetLanguageByAlias(lower); ok {
+		languages = []string{alias}
+	} else if lower != "" && !strings.ContainsAny(lower, "./\\") {
+		languages = enry.GetLanguagesByExtension("file."+lower, nil, nil)
 	}
-	names[strings.ToLower(full)] = true
-	return names, full
+	for _, language := range languages {
+		names[strings.ToLower(language)] = true
+	}
+	return names, strings.Join(languages, " or ")
 }
 
 // refMatcher returns a function that selects refs by the pattern of a Revision.

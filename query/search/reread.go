@@ -77,14 +77,15 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 // chooseReading returns the answer for the reading of a query that has matches.
 func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	paste := reading.Recognize(r.Query)
-	if paste == nil {
+	slashed := slashedQuery(&r)
+	if paste == nil && slashed == nil {
 		return s.admitSearch(ctx, view, r, emit)
 	}
 	var literal *Result
 	duration := s.options.MaxDuration / probeShare
 	switch {
-	case paste.Sure:
-	case paste.Long:
+	case paste != nil && paste.Sure:
+	case paste != nil && paste.Long && slashed == nil:
 		duration = s.options.MaxDuration / doubtShare
 	default:
 		first := r
@@ -92,6 +93,17 @@ func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit
 		var err error
 		if literal, err = s.admitSearch(ctx, view, first, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
 			return literal, err
+		}
+		if slashed == nil {
+			break
+		}
+		if result, err := s.trySlashed(ctx, view, r, slashed, emit); err != nil || result != nil {
+			literal.Release()
+			return result, err
+		}
+		if paste == nil {
+			s.addAdvice(ctx, view, r, literal)
+			return literal, nil
 		}
 	}
 	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}

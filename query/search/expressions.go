@@ -1,0 +1,91 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// maxExpressionFiles bounds the files that are counted for a term read as an expression.
+const maxExpressionFiles = 100
+
+// adviseExpressions adds a notice if a query finds something once its terms that have the
+// shape of regular expressions are read as such. It reports whether it does.
+func (a *adviceFinder) adviseExpressions(ctx context.Context) bool {
+	q := a.request.Query.ReadExpressions()
+	if q == nil {
+		return false
+	}
+	count, one, many := &syntax.Parsed{Root: q.Root, Type: q.Type, Select: syntax.SelectFile}, "file matches", "files match"
+	if q.Type == syntax.TypeRepo || q.Select == syntax.SelectRepo {
+		count.Select, one, many = q.Select, "repository matches", "repositories match"
+	}
+	result, err := a.s.admitSearch(ctx, a.view, Request{
+		Query: count, Matches: maxExpressionFiles, Display: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
+	}, nil)
+	if err != nil {
+		return false // advice is not worth an error
+	}
+	defer result.Release()
+	if result.Stats.Matches == 0 {
+		return false
+	}
+	found := formatCount(result.Stats.Matches, one, many)
+	if !result.Exhaustive {
+		found = "At least " + found
+	}
+	a.notices = append(a.notices, syntax.Notice{
+		Code: syntax.AmbiguousQuery, At: spanOfTerms(a.request.Query), Suggestions: []string{q.Text},
+		Message: fmt.Sprintf("Nothing is found as text. %s as a regular expression: %s", found, cutFilter(q.Text)),
+	})
+	return true
+}
+
+// spanOfTerms returns the place of the first term of a query.
+func spanOfTerms(q *syntax.Parsed) syntax.Span {
+	for _, operand := range syntax.Operands(q.Root) {
+		if hasPattern(operand) {
+			return operand.Span()
+		}
+	}
+	return q.Root.Span()
+}
+
+// slashedQuery returns the query with an expression between slashes, as other search tools
+// write it, read as such; nil if the request has none.
+func slashedQuery(r *Request) *syntax.Parsed {
+	if r.Query.Options.Regexp || r.WithoutAdvice {
+		return nil
+	}
+	return r.Query.ReadSlashed()
+}
+
+// trySlashed answers a request whose literal text has no match with its expression
+// between slashes. It returns nil if the expression has no match either.
+func (s *Searcher) trySlashed(ctx context.Context, view View, r Request, q *syntax.Parsed, emit Emit) (*Result, error) {
+	other := r
+	other.Query = &syntax.Parsed{Root: q.Root, Type: q.Type, Select: q.Select, Text: q.Text}
+	other.timeLimit, other.isReading = s.options.MaxDuration/readShare, true
+	result, err := s.admitSearch(ctx, view, other, emit)
+	if errors.Is(err, plan.ErrPattern) {
+		return nil, nil // too long
+	}
+	if err != nil {
+		return nil, err
+	}
+	if result.Stats.Matches == 0 {
+		result.Release()
+		return nil, nil
+	}
+	notice := syntax.Notice{
+		Code: syntax.AmbiguousQuery, At: spanOfTerms(r.Query), Suggestions: []string{r.Query.PrintLiteral(r.Query.Options)},
+		Message: fmt.Sprintf("Read as a regular expression, %s, because nothing contains the text with its slashes. To search only for that text, put it in quotes.", cutFilter(q.Text)),
+	}
+	result.Notices = slices.Insert(result.Notices, 0, notice)
+	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]
+	return result, nil
+}
