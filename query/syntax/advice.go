@@ -45,6 +45,27 @@ func regexpAdvice(e *syntax.Error) string {
 	return adviceEscape
 }
 
+// adviseBlank returns the advice on a broken expression at raw. If it begins with a
+// repetition after a word, the blank before it was probably meant to be repeated.
+func (p *parser) adviseBlank(raw Span, advice string) string {
+	before := raw.Start
+	for before > 0 && isBlank(p.text[before-1]) {
+		before--
+	}
+	word := before
+	for word > 0 && !isBlank(p.text[word-1]) {
+		word--
+	}
+	if f, _ := p.filterAt(word, before); before == raw.Start || word == before || f != nil || !strings.ContainsRune("*+?", rune(p.text[raw.Start])) {
+		return advice
+	}
+	whole := p.text[word:raw.End]
+	if _, fault := regexpSize(whole, MaxRegexpInstructions); fault != nil || strings.Contains(whole, `"`) {
+		return advice
+	}
+	return fmt.Sprintf(`A blank separates terms; to search for one expression with a blank, put it in quotes: %s. `, showOnLine(quoteTerm(whole))) + advice
+}
+
 func escapeAdvice(expr string) string {
 	if len(expr) > 1 && isDigit(expr[1]) {
 		return `Back references are not supported, so that every search takes linear time; write the repeated text out.`

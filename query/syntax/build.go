@@ -7,6 +7,9 @@ func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 		return p.buildEmpty(g)
 	}
 	p.textOfEmpty(g.items)
+	if depth > 0 {
+		p.noticeOperatorAtEdge(g.items)
+	}
 	b := treeBuilder{p: p, items: g.items, depth: depth}
 	q, err := b.readOr()
 	if err != nil {

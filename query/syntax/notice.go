@@ -97,6 +97,8 @@ func (p *parser) noticeKeyword(i, end int) {
 			n.Suggestions = []string{corrected}
 		}
 		p.addNotice(n)
+	} else if p.text[colon+1] == '(' {
+		p.noticeGroupOfWord(key, i, p.wordEnd(i, end))
 	}
 }
 

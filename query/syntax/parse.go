@@ -334,6 +334,8 @@ func (p *parser) parsePattern(raw Span, quoted, isRegexp bool) (string, *Error) 
 	if offset, err := p.checkedPattern(pattern); err != nil {
 		if quoted {
 			offset = rawOffset(text, offset)
+		} else if offset == 0 {
+			err.Advice = p.adviseBlank(raw, err.Advice)
 		}
 		return "", p.newError(raw.Start+offset, err.Message, err.Advice)
 	}
@@ -380,6 +382,9 @@ func (p *parser) parseFilter(f *filter, i, v, end int) (Query, int, *Error) {
 		return nil, 0, err
 	}
 	p.terms++
+	if f == filterRepo && !quoted {
+		p.noticeRepoRevision(at, p.text[raw.Start:raw.End])
+	}
 	q := f.newLeaf(pattern, at)
 	if q == nil {
 		return nil, 0, p.newError(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -73,4 +74,61 @@ func (p *parser) replaceSpan(at Span, by string) string {
 		return text
 	}
 	return ""
+}
+
+// revisionOfRepo matches a value of repo: with revisions after an @, as other search tools
+// write them: name@main or name@main:release.
+var revisionOfRepo = regexp.MustCompile(`^([^@]*[^@/])@([\w./*-]+(?::[\w./*-]+)*)$`)
+
+// noticeRepoRevision adds a notice for a repo: with revisions after an @.
+func (p *parser) noticeRepoRevision(at Span, value string) {
+	m := revisionOfRepo.FindStringSubmatch(value)
+	if m == nil {
+		return
+	}
+	name, revisions := m[1], "rev:"+strings.ReplaceAll(m[2], ":", " or rev:")
+	if strings.Contains(m[2], ":") {
+		revisions = "(" + revisions + ")"
+	}
+	instead := "repo:" + name + " " + revisions
+	n := Notice{Code: AmbiguousQuery, At: at, Message: fmt.Sprintf("%s selects repositories with an @ in their names; to search a revision, write %s.", p.showSpan(at), showOnLine(instead))}
+	negated := at.Start > 0 && p.text[at.Start-1] == '-'
+	if corrected := p.replaceSpan(at, instead); corrected != "" && !negated {
+		n.Suggestions = []string{corrected}
+	}
+	p.addNotice(n)
+}
+
+// noticeGroupOfWord adds a notice for a word such as foo:(a b): parentheses after a colon
+// group terms only in other search tools.
+func (p *parser) noticeGroupOfWord(key string, i, end int) {
+	at := Span{i, end}
+	if p.o.Regexp || !strings.HasSuffix(p.text[i:end], ")") {
+		return
+	}
+	p.noticeAmbiguous(at, fmt.Sprintf("%s is read as text because there is no filter %s:.", p.showSpan(at), key))
+}
+
+// noticeOperatorAtEdge adds a notice for an operator at the beginning or end of a group:
+// it is read as a term.
+func (p *parser) noticeOperatorAtEdge(items []item) {
+	if len(items) < 2 {
+		return
+	}
+	last := len(items) - 1
+	p.noticeEdge(items[0], Span{items[0].at.Start, items[1].at.Start})
+	p.noticeEdge(items[last], Span{items[last-1].at.End, items[last].at.End})
+}
+
+// noticeEdge adds the notice of noticeOperatorAtEdge if an item is an operator. The
+// suggested query lacks the text at removed.
+func (p *parser) noticeEdge(it item, removed Span) {
+	if it.operator != opAnd && it.operator != opOr {
+		return
+	}
+	n := Notice{Code: AmbiguousQuery, At: it.at, Message: fmt.Sprintf("%s is read as a term because it has a term only on one side.", p.showSpan(it.at))}
+	if corrected := p.replaceSpan(removed, ""); corrected != "" {
+		n.Suggestions = []string{corrected}
+	}
+	p.addNotice(n)
 }
