@@ -137,14 +137,20 @@ type Delivery struct {
 	// Pushes are at most MaxPushes. The receiver fills in Repository, Connection,
 	// DeliveryID, BodySHA256 and ReceivedAt.
 	Pushes []event.Push
+	// RefusedRefs are the reasons why other refs of the delivery are not indexed: their
+	// names.
+	RefusedRefs []string `json:",omitempty"`
 }
 
 // Move describes a ref that went from before to after, both in the host's notation: all
 // zeros mean that the ref did not or does not exist. Errors wrap ErrInvalidPayload.
 func Move(ref, before, after string) (event.Push, error) {
 	p := event.Push{Ref: code.Ref(ref), Action: event.ActionUpdated}
-	err := p.Ref.Validate()
-	if err == nil && before != "" {
+	if err := p.Ref.Validate(); err != nil {
+		return event.Push{}, &refNameError{err}
+	}
+	var err error
+	if before != "" {
 		p.Before, err = code.ParseCommitID(before)
 	}
 	if err == nil && after != "" {

@@ -128,19 +128,18 @@ func translatePush(in *resource, r code.Repository) (ingest.Delivery, error) {
 	if len(in.RefUpdates) == 0 || len(in.RefUpdates) > ingest.MaxPushes {
 		return ingest.Delivery{}, fmt.Errorf("%w: resource.refUpdates: want 1 to %d, have %d", ingest.ErrInvalidPayload, ingest.MaxPushes, len(in.RefUpdates))
 	}
-	pushes := make([]event.Push, len(in.RefUpdates))
+	var moves ingest.Moves
 	for i, u := range in.RefUpdates {
 		if u.OldObjectID == "" || u.NewObjectID == "" {
 			return ingest.Delivery{}, fmt.Errorf("%w: resource.refUpdates[%d]: oldObjectId and newObjectId are required", ingest.ErrInvalidPayload, i)
 		}
 		p, err := ingest.Move(u.Name, u.OldObjectID, u.NewObjectID)
-		if err != nil {
+		p.HostTime, p.Pusher = in.Date.UTC(), ingest.Text(in.PushedBy.UniqueName, event.MaxPusherBytes)
+		if err := moves.Add(p, err); err != nil {
 			return ingest.Delivery{}, err
 		}
-		p.HostTime, p.Pusher = in.Date.UTC(), ingest.Text(in.PushedBy.UniqueName, event.MaxPusherBytes)
-		pushes[i] = p
 	}
-	return in.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+	return moves.Complete(in.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r}))
 }
 
 // completeDelivery returns d with what the payload says of the repository beyond its description.

@@ -137,23 +137,27 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	if b.Push == nil || len(b.Push.Changes) == 0 || len(b.Push.Changes) > ingest.MaxPushes {
 		return ingest.Delivery{}, fmt.Errorf("%w: push.changes: want 1 to %d", ingest.ErrInvalidPayload, ingest.MaxPushes)
 	}
-	var pushes []event.Push
+	var moves ingest.Moves
+	moved := false
 	for i, c := range b.Push.Changes {
 		p, ok, err := c.translate()
 		if err != nil {
-			return ingest.Delivery{}, fmt.Errorf("push.changes[%d]: %w", i, err)
+			err = fmt.Errorf("push.changes[%d]: %w", i, err)
+		} else if !ok {
+			continue
 		}
-		if ok {
-			p.Pusher = ingest.Text(cmp.Or(b.Actor.Nickname, b.Actor.DisplayName), event.MaxPusherBytes)
-			pushes = append(pushes, p)
+		p.Pusher = ingest.Text(cmp.Or(b.Actor.Nickname, b.Actor.DisplayName), event.MaxPusherBytes)
+		if err := moves.Add(p, err); err != nil {
+			return ingest.Delivery{}, err
 		}
+		moved = true
 	}
-	if len(pushes) == 0 {
+	if !moved {
 		d := ingest.Ignore("the push moved neither a branch nor a tag")
 		d.Repository = r
 		return d, nil
 	}
-	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+	return moves.Complete(b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r}))
 }
 
 // completeDelivery returns d with what the payload says of the repository beyond its description.

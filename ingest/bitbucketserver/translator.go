@@ -146,17 +146,18 @@ func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
 	if len(b.Changes) == 0 || len(b.Changes) > ingest.MaxPushes {
 		return ingest.Delivery{}, fmt.Errorf("%w: changes: want 1 to %d, have %d", ingest.ErrInvalidPayload, ingest.MaxPushes, len(b.Changes))
 	}
-	pushes := make([]event.Push, len(b.Changes))
+	var moves ingest.Moves
 	for i, c := range b.Changes {
 		if c.FromHash == "" || c.ToHash == "" {
 			return ingest.Delivery{}, fmt.Errorf("%w: changes[%d]: fromHash and toHash are required", ingest.ErrInvalidPayload, i)
 		}
-		if pushes[i], err = ingest.Move(c.Ref.ID, c.FromHash, c.ToHash); err != nil {
+		p, err := ingest.Move(c.Ref.ID, c.FromHash, c.ToHash)
+		p.Pusher = ingest.Text(b.Actor.Name, event.MaxPusherBytes)
+		if err := moves.Add(p, err); err != nil {
 			return ingest.Delivery{}, err
 		}
-		pushes[i].Pusher = ingest.Text(b.Actor.Name, event.MaxPusherBytes)
 	}
-	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}), nil
+	return moves.Complete(b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r}))
 }
 
 // completeDelivery returns d with what the payload says of the repository beyond its description.

@@ -72,15 +72,13 @@ func (b *body) toDelivery(r code.Repository) (ingest.Delivery, error) {
 	case len(moves) > ingest.MaxPushes:
 		return ingest.Delivery{}, fmt.Errorf("%w: %d refs, at most %d: send {\"repository\": …} alone to look at all", ingest.ErrInvalidPayload, len(moves), ingest.MaxPushes)
 	}
-	d := ingest.Delivery{Outcome: ingest.Pushed, Repository: r}
+	var pushed ingest.Moves
 	for _, m := range moves {
-		p, err := b.toPush(m)
-		if err != nil {
+		if err := pushed.Add(b.toPush(m)); err != nil {
 			return ingest.Delivery{}, err
 		}
-		d.Pushes = append(d.Pushes, p)
 	}
-	return d, nil
+	return pushed.Complete(ingest.Delivery{Outcome: ingest.Pushed, Repository: r})
 }
 
 func (b *body) toPush(m refMove) (event.Push, error) {

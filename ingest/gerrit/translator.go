@@ -121,7 +121,8 @@ func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Deliver
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
-	var pushes []event.Push
+	var moves ingest.Moves
+	moved := false
 	for _, u := range updates {
 		if u.Project != updates[0].Project {
 			return ingest.Delivery{}, fmt.Errorf("%w: the refs are of more than one project", ingest.ErrInvalidPayload)
@@ -137,21 +138,21 @@ func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Deliver
 			return ingest.Delivery{}, fmt.Errorf("%w: oldRev and newRev are required", ingest.ErrInvalidPayload)
 		}
 		p, err := ingest.Move(ref, u.OldRev, u.NewRev)
-		if err != nil {
-			return ingest.Delivery{}, err
-		}
 		if b.EventCreatedOn > 0 {
 			p.HostTime = time.Unix(b.EventCreatedOn, 0).UTC()
 		}
 		p.Pusher = ingest.Text(b.Submitter.Username, event.MaxPusherBytes)
-		pushes = append(pushes, p)
+		if err := moves.Add(p, err); err != nil {
+			return ingest.Delivery{}, err
+		}
+		moved = true
 	}
-	if len(pushes) == 0 {
+	if !moved {
 		d := ingest.Ignore(fmt.Sprintf("ref %.80q is neither a branch nor a tag", updates[0].RefName))
 		d.Repository = r
 		return d, nil
 	}
-	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Identity: updates[0].Project, OmitsPrivate: true, Pushes: pushes}, nil
+	return moves.Complete(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Identity: updates[0].Project, OmitsPrivate: true})
 }
 
 func (t *Translator) repository(project string) (code.Repository, error) {

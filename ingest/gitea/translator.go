@@ -132,11 +132,11 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	case name == "repository":
 		return ingest.IgnoreAction(b.Action, r), nil
 	}
-	p, err := movedRef(name, &b)
-	if err != nil {
+	var moves ingest.Moves
+	if err := moves.Add(movedRef(name, &b)); err != nil {
 		return ingest.Delivery{}, err
 	}
-	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}), nil
+	return moves.Complete(b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r}))
 }
 
 // completeDelivery returns d with what the payload says of the repository beyond its description.

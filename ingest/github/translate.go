@@ -99,9 +99,6 @@ func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
 		return ingest.Delivery{}, fmt.Errorf("%w: before and after are required", ingest.ErrInvalidPayload)
 	}
 	p, err := ingest.Move(b.Ref, b.Before, b.After)
-	if err != nil {
-		return ingest.Delivery{}, err
-	}
 	if b.Forced != nil {
 		p.Forced = fmt.Sprint(*b.Forced)
 	}
@@ -109,7 +106,11 @@ func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
 		p.HostTime = b.HeadCommit.Timestamp.UTC()
 	}
 	p.Pusher = ingest.Text(b.Pusher.Name, event.MaxPusherBytes)
-	return b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}), nil
+	var moves ingest.Moves
+	if err := moves.Add(p, err); err != nil {
+		return ingest.Delivery{}, err
+	}
+	return moves.Complete(b.Repository.completeDelivery(ingest.Delivery{Outcome: ingest.Pushed, Repository: r}))
 }
 
 func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {

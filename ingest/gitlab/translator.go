@@ -191,11 +191,12 @@ func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
 		return ingest.Delivery{}, fmt.Errorf("%w: before and after are required", ingest.ErrInvalidPayload)
 	}
 	p, err := ingest.Move(b.Ref, b.Before, b.After)
-	if err != nil {
+	p.Pusher = ingest.Text(b.Username, event.MaxPusherBytes)
+	var moves ingest.Moves
+	if err := moves.Add(p, err); err != nil {
 		return ingest.Delivery{}, err
 	}
-	p.Pusher = ingest.Text(b.Username, event.MaxPusherBytes)
-	return b.deliverPushes(r, p), nil
+	return moves.Complete(b.newDelivery(r))
 }
 
 // translateUpdate translates a system hook that lists all refs of one push.
@@ -207,22 +208,20 @@ func (t *Translator) translateUpdate(b *body) (ingest.Delivery, error) {
 	if len(b.Changes) == 0 || len(b.Changes) > ingest.MaxPushes {
 		return ingest.Delivery{}, fmt.Errorf("%w: changes: want 1 to %d, have %d", ingest.ErrInvalidPayload, ingest.MaxPushes, len(b.Changes))
 	}
-	pushes := make([]event.Push, len(b.Changes))
+	var moves ingest.Moves
 	for i, c := range b.Changes {
 		if c.Before == "" || c.After == "" {
 			return ingest.Delivery{}, fmt.Errorf("%w: changes[%d]: before and after are required", ingest.ErrInvalidPayload, i)
 		}
-		if pushes[i], err = ingest.Move(c.Ref, c.Before, c.After); err != nil {
+		if err := moves.Add(ingest.Move(c.Ref, c.Before, c.After)); err != nil {
 			return ingest.Delivery{}, err
 		}
 	}
-	return b.deliverPushes(r, pushes...), nil
+	return moves.Complete(b.newDelivery(r))
 }
 
-func (b *body) deliverPushes(r code.Repository, pushes ...event.Push) ingest.Delivery {
-	return ingest.Delivery{
-		Outcome: ingest.Pushed, Repository: r, Identity: fmt.Sprint(b.projectID()), OmitsPrivate: b.Project.Visibility == nil, Pushes: pushes,
-	}
+func (b *body) newDelivery(r code.Repository) ingest.Delivery {
+	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Identity: fmt.Sprint(b.projectID()), OmitsPrivate: b.Project.Visibility == nil}
 }
 
 // convertProject returns the project of a push.

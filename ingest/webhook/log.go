@@ -39,6 +39,9 @@ func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took tim
 		message = "delivery repeated"
 	default:
 		attrs = append(attrs, slog.String("outcome", a.outcome))
+		if a.Hint != "" {
+			attrs = append(attrs, slog.String("hint", a.Hint))
+		}
 	}
 	if n := len(a.Positions); n > 0 {
 		attrs = append(attrs, slog.Int("events", n), slog.String("position", a.Positions[n-1].String()))

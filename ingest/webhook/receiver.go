@@ -320,6 +320,9 @@ func (r *Receiver) acceptDelivery(ctx context.Context, c *connection, in *ingest
 	if d.Outcome != ingest.Pushed {
 		a.Hint = "the repository is read from the host"
 	}
+	if len(d.RefusedRefs) > 0 {
+		a.Hint = ingest.Text("refs are not indexed: "+strings.Join(d.RefusedRefs, "; "), event.MaxReasonBytes)
+	}
 	if len(b.records) == 0 {
 		return a, nil // not recalled: a repetition is another hint
 	}

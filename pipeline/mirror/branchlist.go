@@ -53,6 +53,7 @@ func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	for _, b := range branches {
 		delete(others, b.Ref)
 	}
+	maps.DeleteFunc(others, func(ref code.Ref, _ code.CommitID) bool { return ref.Validate() != nil })
 	unselected, err := m.readBranches(ctx, others)
 	if err != nil {
 		return nil, m.wrapError("list branches of", err)

@@ -108,7 +108,7 @@ const peeledSuffix = "^{}"
 
 // parseListing parses the output of ls-remote --symref.
 func parseListing(out []byte) (listing, error) {
-	l := listing{refs: make(map[code.Ref]code.CommitID), format: "sha1"}
+	l := newListing("sha1")
 	for line := range bytes.Lines(out) {
 		value, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
 		if !ok {
@@ -130,8 +130,8 @@ func parseListing(out []byte) (listing, error) {
 		switch ref := code.Ref(strings.TrimSuffix(name, peeledSuffix)); {
 		case name == "HEAD":
 			l.headCommit = id
-		case (ref.IsBranch() || ref.IsTag()) && isNameable(ref):
-			l.refs[ref] = id
+		case ref.IsBranch() || ref.IsTag():
+			l.addRef(ref, id)
 		}
 	}
 	return l, checkRefs(l.refs)

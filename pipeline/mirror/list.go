@@ -67,8 +67,8 @@ func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (l
 		// default.
 		return m.listRemote(ctx, src, maxListOutput, listedPatterns(r)...)
 	}
-	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && isNameable(l.head) {
-		l.refs[l.head] = l.headCommit
+	if l.headCommit != "" && l.head.IsBranch() {
+		l.addRef(l.head, l.headCommit)
 	}
 	return l, err
 }

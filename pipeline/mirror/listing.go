@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,6 +47,9 @@ func globsFor(r code.Repository, ref code.Ref) []string {
 type listing struct {
 	// refs are the branches and, if they were listed, the tags.
 	refs map[code.Ref]code.CommitID
+	// unsupported are the other branches and tags, with the reason why each cannot be
+	// indexed.
+	unsupported map[code.Ref]error
 	// head is the target of HEAD: a branch, or "" if HEAD is detached or the host does
 	// not report it.
 	head code.Ref
@@ -53,13 +58,29 @@ type listing struct {
 	format     string
 }
 
+func newListing(format string) listing {
+	return listing{refs: make(map[code.Ref]code.CommitID), unsupported: make(map[code.Ref]error), format: format}
+}
+
+func (l *listing) addRef(ref code.Ref, id code.CommitID) {
+	if err := ref.Validate(); err != nil {
+		l.unsupported[ref] = err
+		return
+	}
+	l.refs[ref] = id
+}
+
 // selectState selects the refs of l to index.
 func (l listing) selectState(r code.Repository) (State, error) {
-	if l.headCommit == "" && !l.hasBranches() {
+	unsupported := l.selectUnsupported(r)
+	if l.headCommit == "" && !l.hasBranches() && len(unsupported) == 0 {
 		return State{}, nil
 	}
 	def := l.defaultBranch(r)
-	if def == "" {
+	switch {
+	case def == "" && len(unsupported) > 0:
+		return State{}, fmt.Errorf("%w: %s", ErrNoDefaultBranch, unsupported[0].Reason)
+	case def == "":
 		return State{}, ErrNoDefaultBranch
 	}
 	s := State{Default: def}
@@ -70,7 +91,21 @@ func (l listing) selectState(r code.Repository) (State, error) {
 	}
 	sortRevisions(s.Revisions, def)
 	s.Selection = l.countSelection(r, s)
+	s.Selection.Unsupported = len(unsupported)
+	s.Selection.UnsupportedRefs = unsupported[:min(len(unsupported), MaxLeftOutRefs)]
 	return s, nil
+}
+
+// selectUnsupported returns the refs that would be selected if they could be indexed, in
+// order of name. HEAD is one of them.
+func (l listing) selectUnsupported(r code.Repository) []UnsupportedRef {
+	var refs []UnsupportedRef
+	for _, ref := range slices.Sorted(maps.Keys(l.unsupported)) {
+		if IsSelected(r, l.head, ref) || ref == code.BranchRef(r.DefaultBranch) {
+			refs = append(refs, UnsupportedRef{Ref: code.SpellPath(string(ref)), Reason: l.unsupported[ref].Error()})
+		}
+	}
+	return refs
 }
 
 func (l listing) hasBranches() bool {

@@ -96,16 +96,14 @@ func diskError(src source, err error) error {
 // selected.
 func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, timeout time.Duration) (diskRead, error) {
 	return m.readDisk(ctx, src, timeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
-		read := diskRead{listing: listing{format: repo.Format(), refs: map[code.Ref]code.CommitID{}}}
+		read := diskRead{listing: newListing(repo.Format())}
 		for _, pattern := range listedPatterns(r) {
 			refs, err := repo.List(ctx, strings.TrimSuffix(pattern, "*"))
 			if err != nil {
 				return read, err
 			}
 			for ref, id := range refs {
-				if isNameable(ref) {
-					read.listing.refs[ref] = id
-				}
+				read.listing.addRef(ref, id)
 			}
 		}
 		err := checkRefs(read.listing.refs)

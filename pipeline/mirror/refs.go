@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -23,8 +22,7 @@ const (
 	tagPrefix     = "refs/tags/"
 	indexedPrefix = "refs/quarry/indexed/"
 	// indexedSuffix keeps the indexed states of refs/heads/a and refs/heads/a/b apart,
-	// because git cannot store both as refs. No element of a valid code.Ref begins with a
-	// dash.
+	// because git cannot store both as refs. No element of a valid code.Ref is a dash.
 	indexedSuffix = "/-"
 )
 
@@ -286,7 +284,7 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 			return nil, nil, fmt.Errorf("%w: %w", ErrGit, err)
 		}
 		switch {
-		case !isNameable(ref):
+		case ref.Validate() != nil:
 		case kind == "commit":
 			refs[ref] = id
 		case kind == "tag" && ref.IsTag():
@@ -295,10 +293,6 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 	}
 	return refs, nested, checkRefs(refs)
 }
-
-// isNameable reports whether ref can be passed to git and stored in an event, which is
-// UTF-8.
-func isNameable(ref code.Ref) bool { return ref.Validate() == nil && utf8.ValidString(string(ref)) }
 
 func validateCommit(id code.CommitID) error {
 	parsed, err := code.ParseCommitID(string(id))

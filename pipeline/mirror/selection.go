@@ -25,6 +25,8 @@ const (
 	maxNearRefs     = 3
 	maxAdvisedGlobs = 8
 	maxComparedRefs = 20_000
+	// maxDescribedRefs bounds the unsupported refs in the line of Selection.String.
+	maxDescribedRefs = 3
 )
 
 // A Selection describes how many refs of a repository its globs select.
@@ -39,6 +41,17 @@ type Selection struct {
 	Limit       int        `json:"limit"`
 	LeftOut     int        `json:"leftOut,omitempty"`
 	LeftOutRefs []code.Ref `json:"leftOutRefs,omitempty"`
+	// Unsupported counts the refs that the globs select or HEAD names and whose names
+	// Quarry does not index; UnsupportedRefs are the first MaxLeftOutRefs of them by name.
+	Unsupported     int              `json:"unsupported,omitempty"`
+	UnsupportedRefs []UnsupportedRef `json:"unsupportedRefs,omitempty"`
+}
+
+// An UnsupportedRef is a ref that git accepts and Quarry does not index.
+type UnsupportedRef struct {
+	// Ref is the full name, spelled by code.SpellPath.
+	Ref    string `json:"ref"`
+	Reason string `json:"reason"`
 }
 
 // A Count describes how many of the refs of one kind are selected.
@@ -69,6 +82,12 @@ func (s Selection) String() string {
 	}
 	if s.LeftOut > 0 {
 		parts = append(parts, fmt.Sprintf("%s are left out: at most %s are indexed, those with the newest commits (pipeline.maxRefs)", formatThousands(s.LeftOut), formatThousands(s.Limit)))
+	}
+	if s.Unsupported > 0 {
+		parts = append(parts, fmt.Sprintf("not indexed because of their names: %s", formatThousands(s.Unsupported)))
+	}
+	for _, u := range s.UnsupportedRefs[:min(len(s.UnsupportedRefs), maxDescribedRefs)] {
+		parts = append(parts, u.Reason)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -2,8 +2,10 @@ package code
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // CommitID is the full object name of a commit in lower-case hexadecimal: 40
@@ -65,14 +67,16 @@ func (r Ref) IsTag() bool { return strings.HasPrefix(string(r), tagPrefix) }
 // IsPin reports whether r is the ref of a pin; see PinRef.
 func (r Ref) IsPin() bool { return strings.HasPrefix(string(r), pinPrefix) }
 
-// Validate checks the rules of git-check-ref-format that protect a command line and a
-// key: a full name, no control characters, no "..", no element that begins with a dot or
-// a dash or ends in ".lock".
+// ErrUnsupportedRef reports the name of a ref that git accepts and Quarry does not index.
+var ErrUnsupportedRef = errors.New("Quarry does not index such a name")
+
+// Validate checks the rules of git-check-ref-format for a full name, and the rules of
+// Quarry that protect command lines, addresses and events. Errors of the latter wrap
+// ErrUnsupportedRef: the name is UTF-8 of at most MaxRefBytes, its short form does not
+// begin with a dash, as options do and names of git branch and git tag do not, and no
+// element is "-", which separates revision and path in addresses of pages.
 func (r Ref) Validate() error {
 	s := string(r)
-	if len(s) > MaxRefBytes {
-		return fmt.Errorf("ref of %d bytes: at most %d", len(s), MaxRefBytes)
-	}
 	if !strings.HasPrefix(s, "refs/") || strings.HasSuffix(s, "/") || strings.HasSuffix(s, ".") {
 		return fmt.Errorf("ref %.80q: want a full name such as refs/heads/main", s)
 	}
@@ -85,10 +89,22 @@ func (r Ref) Validate() error {
 			return fmt.Errorf("ref %.80q: character %q is not allowed", s, c)
 		}
 	}
+	separator := false
 	for element := range strings.SplitSeq(s, "/") {
-		if strings.HasPrefix(element, ".") || strings.HasPrefix(element, "-") || strings.HasSuffix(element, ".lock") {
+		if strings.HasPrefix(element, ".") || strings.HasSuffix(element, ".lock") {
 			return fmt.Errorf("ref %.80q: element %q is not allowed", s, element)
 		}
+		separator = separator || element == "-"
+	}
+	switch {
+	case len(s) > MaxRefBytes:
+		return fmt.Errorf("ref %.80q of %d bytes, at most %d: %w", s, len(s), MaxRefBytes, ErrUnsupportedRef)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("ref %.80q is not UTF-8: %w", s, ErrUnsupportedRef)
+	case separator:
+		return fmt.Errorf("ref %.80q: element \"-\" separates revision and path in addresses of pages: %w", s, ErrUnsupportedRef)
+	case strings.HasPrefix(r.Short(), "-"):
+		return fmt.Errorf("ref %.80q: the short name begins with a dash, as an option does: %w", s, ErrUnsupportedRef)
 	}
 	return nil
 }

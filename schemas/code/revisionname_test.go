@@ -57,7 +57,7 @@ var hostileNames = []string{
 	"", "-", "--upload-pack=touch x", "--output=/etc/passwd", "-p", "../../etc/passwd", "a/../b", "main\x00", "main\n", "a b", strings.Repeat("a", 100_000),
 	"HEAD:../x", "HEAD:Makefile", "main:", ":/text", ":0:file", "@{-1}", "HEAD@{1}", "main@{upstream}", "main@{yesterday}", "^main", "main..other", "main...other",
 	"main^{commit}", "main^{/text}", "main^{}", "main^@", "main^!", "main^-", "main~x", "main~99999999999999999999", "main" + strings.Repeat("^", 17),
-	"refs/heads/", "refs/heads/.x", "refs/heads/a.lock", "a/-b", "*", "ma?n", "[a]", "a\\b", "/main", "main/", "a//b", ".", "..", "refs", "a:b", "@{u}",
+	"refs/heads/", "refs/heads/.x", "refs/heads/a.lock", "a/-/b", "a/-", "refs/heads/-b", "refs/tags/--x", "a\xe4", "*", "ma?n", "[a]", "a\\b", "/main", "main/", "a//b", ".", "..", "refs", "a:b", "@{u}",
 }
 
 func TestParseRevisionNameRefuses(t *testing.T) {

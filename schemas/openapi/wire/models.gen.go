@@ -1981,6 +1981,12 @@ type RefSelection struct {
 
 	// LeftOutRefs The first of them, by full name. In the status, those with the newest commit come first; before the first fetch, the commits are not known.
 	LeftOutRefs []string `json:"leftOutRefs,omitempty,omitzero"`
+
+	// Unsupported Number of branches and tags that the globs select or HEAD names, and that are not indexed because of their names.
+	Unsupported int `json:"unsupported,omitempty,omitzero"`
+
+	// UnsupportedRefs The first of them, by name.
+	UnsupportedRefs []UnsupportedRef `json:"unsupportedRefs,omitempty,omitzero"`
 }
 
 // RefStatus defines model for RefStatus.
@@ -2646,6 +2652,15 @@ type UnmatchedGlob struct {
 
 // UnmatchedGlobKind defines model for UnmatchedGlob.Kind.
 type UnmatchedGlobKind string
+
+// UnsupportedRef A ref that git accepts and Quarry does not index.
+type UnsupportedRef struct {
+	// Ref Full name; bytes that are not UTF-8 are spelled as in paths.
+	Ref string `json:"ref"`
+
+	// Reason Example: ref "refs/heads/lat\xe4in" is not UTF-8: Quarry does not index such a name
+	Reason string `json:"reason"`
+}
 
 // User defines model for User.
 type User struct {

@@ -58,7 +58,7 @@ func (p *Pipeline) refSelection(id code.RepositoryID) wire.RefSelection {
 
 func wireSelection(s *mirror.Selection) wire.RefSelection {
 	out := wire.RefSelection{
-		Message: s.String(), Limit: s.Limit, LeftOut: s.LeftOut,
+		Message: s.String(), Limit: s.Limit, LeftOut: s.LeftOut, Unsupported: s.Unsupported,
 		Branches: wire.RefCount{Selected: s.Branches.Selected, Total: s.Branches.Total},
 	}
 	if s.Tags != (mirror.Count{}) {
@@ -73,6 +73,9 @@ func wireSelection(s *mirror.Selection) wire.RefSelection {
 	}
 	for _, ref := range s.LeftOutRefs {
 		out.LeftOutRefs = append(out.LeftOutRefs, string(ref))
+	}
+	for _, u := range s.UnsupportedRefs {
+		out.UnsupportedRefs = append(out.UnsupportedRefs, wire.UnsupportedRef{Ref: u.Ref, Reason: u.Reason})
 	}
 	return out
 }

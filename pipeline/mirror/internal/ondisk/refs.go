@@ -46,7 +46,8 @@ func (r *Repository) Find(ctx context.Context, refs []code.Ref) (Refs, error) {
 	return found, nil
 }
 
-// List returns the refs whose names begin with prefix: refs/heads/ or refs/tags/.
+// List returns the refs whose names begin with prefix: refs/heads/ or refs/tags/. They
+// include those whose validation fails with code.ErrUnsupportedRef.
 func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 	// Loose refs first: git packs a ref before it removes the file.
 	w := looseWalk{ctx: ctx, r: r, refs: Refs{}, symbolic: map[code.Ref]code.Ref{}}
@@ -136,8 +137,8 @@ func (w *looseWalk) walkDirectory(dir string, depth int) error {
 			return w.walkDirectory(name, depth-1)
 		}
 		ref := code.Ref(name)
-		if ref.Validate() != nil {
-			return nil // a lock file, or a name that may not be passed to git
+		if err := ref.Validate(); err != nil && !errors.Is(err, code.ErrUnsupportedRef) {
+			return nil // a lock file
 		}
 		b, err := w.r.common.readFile(name, maxLineFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -189,8 +190,11 @@ func (r *Repository) readPacked() (Refs, error) {
 	}
 	for line := range bytes.Lines(b) {
 		name, ref, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if !ok || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || code.Ref(ref).Validate() != nil {
+		if !ok || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") {
 			continue // a comment, the commit of a tag, or another ref
+		}
+		if err := code.Ref(ref).Validate(); err != nil && !errors.Is(err, code.ErrUnsupportedRef) {
+			continue
 		}
 		if id, err := code.ParseCommitID(name); err == nil && id != "" {
 			refs[code.Ref(ref)] = id
@@ -208,7 +212,8 @@ func (r *Repository) readPacked() (Refs, error) {
 func parseRef(b []byte) (target code.Ref, id code.CommitID) {
 	line := cutLine(b)
 	if name, ok := strings.CutPrefix(line, "ref:"); ok {
-		if target = code.Ref(strings.TrimSpace(name)); target.Validate() != nil {
+		target = code.Ref(strings.TrimSpace(name))
+		if err := target.Validate(); err != nil && !errors.Is(err, code.ErrUnsupportedRef) {
 			return "", ""
 		}
 		return target, ""
