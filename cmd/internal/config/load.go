@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -78,6 +79,9 @@ func decode(text []byte, c *Config) error {
 		return withoutSource(err)
 	}
 	for _, doc := range file.Docs {
+		if list, ok := doc.Body.(*ast.SequenceNode); ok {
+			return fmt.Errorf("line %d: the file is a list: want keys and values, such as listen: 127.0.0.1:7070", list.GetToken().Position.Line)
+		}
 		if err := errors.Join(unknownKeys(doc.Body, reflect.TypeFor[Config](), "")...); err != nil {
 			return err
 		}
@@ -86,6 +90,11 @@ func decode(text []byte, c *Config) error {
 		return nil
 	}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+		for _, doc := range file.Docs {
+			if err := errors.Join(wrongValues(doc.Body, reflect.TypeFor[Config](), "")...); err != nil {
+				return err
+			}
+		}
 		return withoutSource(err)
 	}
 	return nil
@@ -117,6 +126,9 @@ func unknownKeys(node ast.Node, t reflect.Type, prefix string) []error {
 	case *ast.SequenceNode:
 		var errs []error
 		for _, item := range n.Values {
+			if _, ok := item.(*ast.StringNode); ok {
+				errs = append(errs, fmt.Errorf("line %d: %s has an item that is a value: want a section with %s", item.GetToken().Position.Line, strings.TrimSuffix(prefix, "."), strings.Join(keysOf(t), ", ")))
+			}
 			errs = append(errs, unknownKeys(item, t, prefix)...)
 		}
 		return errs
@@ -133,6 +145,9 @@ func unknownKey(pair *ast.MappingValueNode, t reflect.Type, prefix string) []err
 		if name != token.Value {
 			names = append(names, name)
 			continue
+		}
+		if err := wrongShape(pair, f.Type, prefix+name); err != nil {
+			return []error{err}
 		}
 		inner := f.Type
 		if inner.Kind() == reflect.Slice {
@@ -218,10 +233,17 @@ func (c *Config) setPath(path, text string) error {
 			found, err = true, setValue(v, text)
 		}
 	})
-	if !found {
-		return fmt.Errorf("unknown key%s", didYouMean("", path, names))
+	if found {
+		return err
 	}
-	return err
+	if slices.Contains(keysOf(reflect.TypeFor[Config]()), path) || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, path+".") }) {
+		below := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, path+".") })
+		if len(below) == 0 {
+			return errors.New("can only be set in the configuration file")
+		}
+		return fmt.Errorf("is a section; set one of %s", strings.Join(below, ", "))
+	}
+	return fmt.Errorf("unknown key%s", suggestPath(path, names))
 }
 
 // YAML returns the settings as a configuration file. For secrets it shows only their

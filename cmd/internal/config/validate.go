@@ -150,12 +150,12 @@ func (c *Config) validateAddresses(report reporter) {
 		if a.path == "metricsListen" && isMetricsWord(a.address) {
 			continue
 		}
-		if _, _, err := net.SplitHostPort(a.address); err != nil {
+		if !isHostPort(a.address) {
 			words := ""
 			if a.path == "metricsListen" {
 				words = ", or " + metricsWords
 			}
-			report(a.path, "%q is no address: want host:port, such as 127.0.0.1:7070%s", a.address, words)
+			report(a.path, "%q is no address: want host:port with a port up to 65535, such as 127.0.0.1:7070%s", a.address, words)
 		}
 	}
 	if c.PublicURL != "" {
@@ -168,6 +168,16 @@ func (c *Config) validateAddresses(report reporter) {
 	}
 }
 
+// isHostPort reports whether an address is a host and a port that exists.
+func isHostPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
+}
+
 func (c *Config) validateLog(report reporter) {
 	if c.Log.Driver == "kafka" && len(c.Log.Kafka.Brokers) == 0 {
 		report("log.kafka.brokers", "log.driver kafka needs at least one host:port")
@@ -176,7 +186,7 @@ func (c *Config) validateLog(report reporter) {
 		report("roles", "the embedded log lives in one process: give it all roles (ingest, pipeline, query), or set log.driver to kafka")
 	}
 	for _, b := range c.Log.Kafka.Brokers {
-		if _, _, err := net.SplitHostPort(b); err != nil {
+		if !isHostPort(b) {
 			report("log.kafka.brokers", "%q is no host:port", b)
 		}
 	}
