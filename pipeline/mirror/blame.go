@@ -61,6 +61,12 @@ func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, m
 	if err := m.ms.git.streamOutput(ctx, c, p.read); err != nil {
 		return nil, fmt.Errorf("blame %s at %s of repository %s: %w", path, commit, m.id, err)
 	}
+	for _, id := range p.unparsed {
+		author := p.blame.Commits[id]
+		if author.AuthorName, author.AuthorEmail, err = m.readAuthor(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	p.blame.mergeRanges()
 	return &p.blame, nil
 }
@@ -101,6 +107,8 @@ func (m *Mirror) blamePath(ctx context.Context, commit code.CommitID, path strin
 type blameParser struct {
 	blame   Blame
 	current BlameRange
+	// unparsed are the commits whose author line git cannot parse.
+	unparsed []code.CommitID
 }
 
 func (p *blameParser) read(r io.Reader) error {
@@ -127,11 +135,13 @@ func (p *blameParser) parseLine(word, rest string) error {
 	case "author":
 		c.AuthorName = rest
 	case "author-mail":
-		c.AuthorEmail = strings.TrimSuffix(strings.TrimPrefix(rest, "<"), ">")
-	case "author-time":
-		if n, err := strconv.ParseInt(rest, 10, 64); err == nil {
-			c.Time = time.Unix(min(max(n, 0), maxCommitTime), 0).UTC()
+		email, parsed := strings.CutPrefix(rest, "<")
+		c.AuthorEmail = strings.TrimSuffix(email, ">")
+		if !parsed { // git writes "(unknown)"
+			p.unparsed = append(p.unparsed, p.current.Commit)
 		}
+	case "author-time":
+		c.Time = parseSeconds(rest)
 	case "summary":
 		c.Subject = rest
 	case "previous":

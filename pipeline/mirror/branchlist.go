@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +88,6 @@ func parseBranch(line string) (Branch, bool) {
 	if len(fields) != 4 || fields[1] != "commit" {
 		return Branch{}, false
 	}
-	seconds, err := strconv.ParseInt(fields[2], 10, 64)
-	b := Branch{Ref: code.Ref(fields[3]), Commit: code.CommitID(fields[0]), Time: time.Unix(seconds, 0).UTC()}
-	return b, err == nil && b.Ref.Validate() == nil && validateCommit(b.Commit) == nil
+	b := Branch{Ref: code.Ref(fields[3]), Commit: code.CommitID(fields[0]), Time: parseSeconds(fields[2])}
+	return b, b.Ref.Validate() == nil && validateCommit(b.Commit) == nil
 }

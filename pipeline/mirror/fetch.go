@@ -203,7 +203,8 @@ func (m *Mirror) rereadRefs(ctx context.Context, s State) (State, error) {
 
 // runFetch runs one git fetch, without listing, tags or maintenance afterwards. Forced
 // updates are accepted without being detected, which would require a walk through the
-// history.
+// history. Of a shallow repository, the mirror takes the history that there is, as git
+// clone does.
 func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) error {
 	if err := m.noteTips(ctx, refs); err != nil {
 		return err
@@ -218,7 +219,7 @@ func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) erro
 	watched := m.watchSize(ctx, cancel)
 	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
-			"--no-show-forced-updates", "--stdin", "--end-of-options", src.url}})
+			"--no-show-forced-updates", "--update-shallow", "--stdin", "--end-of-options", src.url}})
 	cancel(nil)
 	<-watched
 	m.ms.metrics.fetchBytes.Add(float64(max(0, m.packBytes()-before)))

@@ -205,6 +205,12 @@ func (m *Mirror) resetCopies() {
 	m.copies = &ondisk.Objects{Directory: filepath.Join(m.gitDir(), "objects"), MaxBytes: m.ms.o.MaxMirrorBytes, RemoveAfter: removeCopiesAfter}
 }
 
+// isShallow reports whether commits of the mirror lack their parents.
+func (m *Mirror) isShallow() bool {
+	info, err := os.Stat(filepath.Join(m.gitDir(), "shallow"))
+	return err == nil && info.Size() > 0
+}
+
 // writeShallow writes the list of commits that lack their parents.
 func (m *Mirror) writeShallow(commits []code.CommitID) error {
 	file := filepath.Join(m.gitDir(), "shallow")

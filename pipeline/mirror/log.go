@@ -50,7 +50,7 @@ type LogQuery struct {
 type LogEntry struct {
 	ID      code.CommitID
 	Parents []code.CommitID
-	// Date is the author's date, as ISO 8601 in the author's time zone.
+	// Date is the author's date in RFC 3339, in the author's time zone.
 	Date        string
 	AuthorName  string
 	AuthorEmail string
@@ -61,8 +61,9 @@ type LogEntry struct {
 }
 
 const (
-	logFormat = "%H%x00%P%x00%aI%x00%aN%x00%aE%x00%D%x00%s%x00%b"
-	logFields = 8
+	// Git prints %aN itself if it cannot parse the author line; %an is empty then.
+	logFormat = "%H%x00%P%x00%ad%x00%an%x00%aN%x00%aE%x00%D%x00%s%x00%b"
+	logFields = 9
 )
 
 // Log returns one page of a history.
@@ -70,7 +71,7 @@ func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 	if q.Follow && q.Skip > maxFollowed {
 		return nil, fmt.Errorf("page after %d commits of a followed file: %w", maxFollowed, ErrTooLarge)
 	}
-	args := []string{"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=tformat:" + logFormat,
+	args := []string{"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--date=raw", "--format=tformat:" + logFormat,
 		"--decorate-refs=HEAD", "--decorate-refs=" + branchPrefix + "*", "--decorate-refs=refs/tags/*"}
 	skip := 0
 	if q.Follow {
@@ -81,13 +82,23 @@ func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 	}
 	args = append(args, "--max-count="+strconv.Itoa(q.Limit+skip))
 	var entries []LogEntry
+	var unparsed []int
 	err := m.runLog(ctx, args, q, func(r io.Reader) error {
-		return eachLogEntry(r, func(e LogEntry) {
-			if skip--; skip < 0 {
-				entries = append(entries, e)
+		return eachLogEntry(r, func(e LogEntry, parsed bool) {
+			if skip--; skip >= 0 {
+				return
 			}
+			if !parsed {
+				unparsed = append(unparsed, len(entries))
+			}
+			entries = append(entries, e)
 		})
 	})
+	for _, i := range unparsed {
+		if err == nil {
+			entries[i].AuthorName, entries[i].AuthorEmail, err = m.readAuthor(ctx, entries[i].ID)
+		}
+	}
 	return entries, err
 }
 
@@ -234,11 +245,12 @@ func (m *Mirror) pathArgs(ctx context.Context, commit code.CommitID, path string
 	return []string{path}, nil
 }
 
-func eachLogEntry(r io.Reader, fn func(LogEntry)) error {
+// eachLogEntry calls fn with each entry, and with whether git could parse its author.
+func eachLogEntry(r io.Reader, fn func(e LogEntry, parsed bool)) error {
 	var fields [][]byte
 	err := eachToken(r, maxLogField, func(token []byte) {
 		if fields = append(fields, bytes.Clone(token)); len(fields) == logFields {
-			fn(newLogEntry(fields))
+			fn(newLogEntry(fields), len(fields[3]) > 0 || string(fields[4]) != "%aN")
 			fields = fields[:0]
 		}
 	})
@@ -250,21 +262,13 @@ func eachLogEntry(r io.Reader, fn func(LogEntry)) error {
 
 func newLogEntry(f [][]byte) LogEntry {
 	e := LogEntry{
-		ID: code.CommitID(f[0]), Date: zoneInNumbers(string(f[2])), AuthorName: string(f[3]), AuthorEmail: string(f[4]),
-		Refs: string(f[5]), Subject: string(f[6]), Body: string(f[7]),
+		ID: code.CommitID(f[0]), Date: formatRawDate(string(f[2])), AuthorName: string(f[4]), AuthorEmail: string(f[5]),
+		Refs: string(f[6]), Subject: string(f[7]), Body: string(f[8]),
 	}
 	for parent := range bytes.FieldsSeq(f[1]) {
 		e.Parents = append(e.Parents, code.CommitID(parent))
 	}
 	return e
-}
-
-// zoneInNumbers writes UTC in the same form as other time zones, as git did until 2.45.
-func zoneInNumbers(date string) string {
-	if utc, ok := strings.CutSuffix(date, "Z"); ok {
-		return utc + "+00:00"
-	}
-	return date
 }
 
 // eachToken calls fn with every NUL-terminated token of r, cut to max bytes. The token is
@@ -329,6 +333,9 @@ func parseAuthor(line string) (Author, bool) {
 	at := strings.LastIndex(who, "<")
 	if !ok || err != nil || at < 0 {
 		return Author{}, false
+	}
+	if who == "%aN <%aE>" {
+		return Author{Commits: n}, true // authors that git cannot parse
 	}
 	return Author{Name: strings.TrimSuffix(who[:at], " "), Email: strings.TrimSuffix(who[at+1:], ">"), Commits: n}, true
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -298,12 +299,12 @@ func parseCommit(name string, b []byte) (Commit, error) {
 		if who, ok := bytes.CutPrefix(line, []byte("committer ")); ok {
 			c.Time = committerTime(who)
 		}
+		if who, ok := bytes.CutPrefix(line, []byte("author ")); ok {
+			c.author = strings.ToValidUTF8(string(who), "\ufffd")
+		}
 	}
 	return c, nil
 }
-
-// maxCommitTime is the end of year 9999, the last time that RFC 3339 can express.
-const maxCommitTime = 253402300799
 
 // committerTime parses "NAME <MAIL> SECONDS ZONE". An invalid time becomes the zero time,
 // because it must not keep a repository from being indexed.

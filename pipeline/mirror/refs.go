@@ -34,6 +34,8 @@ type Commit struct {
 	Tree ObjectID
 	// Time is the committer's time.
 	Time time.Time
+
+	author string // the author line, as it is in the commit
 }
 
 // Commit returns the commit that a revision names: a ref or an object name. It fails with

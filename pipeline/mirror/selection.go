@@ -45,6 +45,9 @@ type Selection struct {
 	// Quarry does not index; UnsupportedRefs are the first MaxLeftOutRefs of them by name.
 	Unsupported     int              `json:"unsupported,omitempty"`
 	UnsupportedRefs []UnsupportedRef `json:"unsupportedRefs,omitempty"`
+	// Shallow reports whether commits of the mirror lack their parents, because the
+	// repository is a shallow clone.
+	Shallow bool `json:"shallow,omitempty"`
 }
 
 // An UnsupportedRef is a ref that git accepts and Quarry does not index.
@@ -88,6 +91,9 @@ func (s Selection) String() string {
 	}
 	for _, u := range s.UnsupportedRefs[:min(len(s.UnsupportedRefs), maxDescribedRefs)] {
 		parts = append(parts, u.Reason)
+	}
+	if s.Shallow {
+		parts = append(parts, "the history is cut: the repository is a shallow clone")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -265,6 +271,7 @@ func (s *State) leaveOut(revisions []code.Revision) {
 // others.
 func (m *Mirror) limitRefs(ctx context.Context, s State) (State, error) {
 	most := m.ms.o.MaxRefs
+	s.Selection.Shallow = m.isShallow()
 	if len(s.Revisions) <= most {
 		return s.keepFirst(most), nil
 	}

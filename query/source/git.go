@@ -116,7 +116,7 @@ type LogQuery struct {
 type Commit struct {
 	ID      code.CommitID
 	Parents []code.CommitID
-	// Date is the author date as ISO 8601 in the author's time zone.
+	// Date is the author date in RFC 3339, in the author's time zone.
 	Date        string
 	AuthorName  string
 	AuthorEmail string

@@ -703,7 +703,7 @@ type Blame struct {
 type BlameCommit struct {
 	Hash string `json:"hash"`
 
-	// Date Author time in UTC.
+	// Date Author time in UTC, by the same rule as that of commits.
 	Date Time `json:"date"`
 
 	// Message First line of the commit message.
@@ -769,7 +769,7 @@ type CodeHostType string
 type Commit struct {
 	Hash string `json:"hash"`
 
-	// Date Author time in ISO 8601, in the author's time zone.
+	// Date Author time in RFC 3339, in the author's time zone. A time that cannot be read is the start of 1970, and one after year 9999 the end of that year.
 	Date string `json:"date"`
 
 	// Message First line of the commit message.
@@ -781,7 +781,7 @@ type Commit struct {
 	// Body The rest of the commit message.
 	Body string `json:"body"`
 
-	// AuthorName Author name after the mailmap is applied, as is the email.
+	// AuthorName Author name after the mailmap is applied, as is the email. Both are empty if the commit has none.
 	AuthorName  string `json:"authorName"`
 	AuthorEmail string `json:"authorEmail"`
 }
@@ -797,7 +797,7 @@ type CommitAuthor struct {
 type CommitDetail struct {
 	Hash string `json:"hash"`
 
-	// Date Author time in ISO 8601, in the author's time zone.
+	// Date Author time in RFC 3339, in the author's time zone. A time that cannot be read is the start of 1970, and one after year 9999 the end of that year.
 	Date string `json:"date"`
 
 	// Message First line of the commit message.
@@ -809,7 +809,7 @@ type CommitDetail struct {
 	// Body The rest of the commit message.
 	Body string `json:"body"`
 
-	// AuthorName Author name after the mailmap is applied, as is the email.
+	// AuthorName Author name after the mailmap is applied, as is the email. Both are empty if the commit has none.
 	AuthorName  string   `json:"authorName"`
 	AuthorEmail string   `json:"authorEmail"`
 	Parents     []string `json:"parents"`
