@@ -23,6 +23,11 @@ const (
 	// the distinct near names that are kept.
 	nearRunBlocks = 16
 	maxFoundNames = 1000
+	// maxSymbolBlocks bounds the blocks of symbol names, over all segments, that are
+	// searched for names with more than one typing error. If there are more, no such name is
+	// suggested: a word that is short, or made of common trigrams, is not near any block
+	// more than another.
+	maxSymbolBlocks = 1000
 	// maxTextBlocks bounds the blocks of text, over all segments, that are searched for
 	// identifiers that are not symbols. If there are more, no identifiers are suggested.
 	maxTextBlocks = 2000
@@ -55,6 +60,7 @@ type nameFinder struct {
 	exact   string // the word as it is written, if its letter case counts; else empty
 	letters uint64
 	errors  int
+	most    int // blocks of symbol names to search for names with more than one error
 	found   map[string]*nearName
 	folded  []byte
 	has     []uint64 // of likelyBlocks; zero between its calls
@@ -73,7 +79,7 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
 	fold := string(postings.AppendFold(nil, []byte(word)))
-	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: maxErrors, found: map[string]*nearName{}}
+	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: maxErrors, most: maxSymbolBlocks, found: map[string]*nearName{}}
 	if caseCounts {
 		f.exact = word
 	}
@@ -81,8 +87,8 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	if inText {
 		err = f.searchIdentifiers(w, segments)
 	}
-	for i := 0; i < len(segments) && !inText && err == nil; i++ {
-		err = f.searchSymbols(w, &segments[i], grams)
+	if !inText {
+		err = f.searchSymbols(w, segments, grams)
 	}
 	if err != nil {
 		return nil, err
@@ -181,9 +187,50 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 	return slices.DeleteFunc(likely, isUnlikely), nil
 }
 
-// searchSymbols searches the symbol names of a segment. It skips each block that lacks
+// searchSymbols searches the symbol names of all segments.
+func (f *nameFinder) searchSymbols(w *admission.Worker, segments []Segment, grams []postings.Trigram) (err error) {
+	blocks, sum := make([][]uint32, len(segments)), 0
+	for i := range segments {
+		if blocks[i], err = f.symbolBlocks(&segments[i], grams); err != nil {
+			return err
+		}
+		sum += len(blocks[i])
+	}
+	if f.errors > 1 && sum > f.most {
+		return nil
+	}
+	for i := range segments {
+		if err := f.searchSegmentSymbols(w, &segments[i], blocks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// symbolBlocks returns the blocks of symbol names of a segment without those that lack
 // trigrams of the word, between line feeds, which its typing errors cannot have removed.
-func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment, grams []postings.Trigram) (err error) {
+// It returns none for a segment whose index must not be read.
+func (f *nameFinder) symbolBlocks(seg *Segment, grams []postings.Trigram) (blocks []uint32, err error) {
+	r := seg.Reader
+	start, end := r.TextEnd(), r.SpaceEnd()
+	if start == end || seg.NoIndex {
+		return nil, nil
+	}
+	first := start / postings.BlockBytes
+	if len(grams) <= lostGrams*f.errors {
+		for b := first; b*postings.BlockBytes < end; b++ {
+			blocks = append(blocks, uint32(b))
+		}
+		return blocks, nil
+	}
+	var cursor segment.Cursor
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	return f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, first)
+}
+
+// searchSegmentSymbols searches blocks of the symbol names of a segment, or all names that
+// the caller may see if the index of the segment must not be read.
+func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *Segment, blocks []uint32) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
@@ -194,18 +241,6 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment, grams []po
 	text := segment.NewText(r, &cursor)
 	if seg.NoIndex {
 		return f.scanSymbols(w, seg, text)
-	}
-	l := &indexLookup{r: r, cursor: &cursor, stats: &Stats{}}
-	first := start / postings.BlockBytes
-	var blocks []uint32
-	if len(grams) > lostGrams*f.errors {
-		if blocks, err = f.likelyBlocks(l, grams, first); err != nil {
-			return err
-		}
-	} else {
-		for b := first; b*postings.BlockBytes < end; b++ {
-			blocks = append(blocks, uint32(b))
-		}
 	}
 	for len(blocks) > 0 {
 		n := 1

@@ -59,3 +59,32 @@ func TestMayBeNear(t *testing.T) {
 		t.Errorf("%d of 20,000 other words are refused, want 15,000", refused)
 	}
 }
+
+// TestNearNamesAreBounded checks that names with two errors are not looked for in more
+// blocks than allowed, and names with one error are.
+func TestNearNamesAreBounded(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(13, 14)))
+	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ticket.Leave()
+	w := ticket.Worker(t.Context().Done())
+	defer w.End()
+	for _, c := range []struct {
+		word         string
+		errors, most int
+		found        bool
+	}{
+		{"kmalloc", 1, 0, false}, // no error
+		{"kmaloc", 1, 0, true}, {"kmalocx", 2, 1000, true}, {"kmalocx", 2, 0, false},
+	} {
+		f := &nameFinder{word: c.word, letters: letterSet([]byte(c.word)), errors: c.errors, most: c.most, found: map[string]*nearName{}}
+		if err := f.searchSymbols(w, m.Segments(), nearGrams("\n"+c.word+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.found["kmalloc"] != nil; got != c.found {
+			t.Errorf("%s with %d errors in at most %d blocks: found kmalloc: %v, want %v (found %v)", c.word, c.errors, c.most, got, c.found, f.found)
+		}
+	}
+}
