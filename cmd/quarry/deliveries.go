@@ -58,6 +58,9 @@ func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
 		}
 		return err
 	}
+	if name, err := findNameOrID(ctx, server, c.Repository); err == nil { // one that was removed keeps its deliveries
+		c.Repository = name
+	}
 	found, err := c.fetchDeliveries(ctx, server)
 	if err != nil {
 		return err

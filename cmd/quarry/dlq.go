@@ -53,6 +53,9 @@ func (c *listDeadLettersCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if name, err := findNameOrID(ctx, server, c.Repository); err == nil { // one that was removed keeps its dead letters
+		c.Repository = name
+	}
 	var found []wire.DeadLetter
 	open := 0
 	query := client.ListDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, PerPage: maxPageDeliveries}

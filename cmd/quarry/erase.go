@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
@@ -45,11 +46,18 @@ func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	ids, err := repositoryIDs(ctx, server, []string{c.Repository})
+	id, err := strconv.ParseInt(c.Repository, 10, 64)
 	if err != nil {
-		return err
+		found, err := findRepository(ctx, server, c.Repository)
+		if err == nil && found.RepoName != c.Repository { // only the full name: an erasure cannot be undone
+			err = unknownRepository(c.Repository, []string{found.RepoName})
+		}
+		if err != nil {
+			return err
+		}
+		id = int64(found.RepoID)
 	}
-	begun, err := server.EraseRepository(ctx, ids[0], wire.EraseRequest{Commit: c.Commit, Path: c.Path})
+	begun, err := server.EraseRepository(ctx, id, wire.EraseRequest{Commit: c.Commit, Path: c.Path})
 	if err != nil {
 		return err
 	}

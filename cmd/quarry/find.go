@@ -34,6 +34,9 @@ func (c *findCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Repo, err = findName(ctx, server, c.Repo); err != nil {
+		return err
+	}
 	found, err := server.FindFiles(ctx, client.FindFilesParams{Query: strings.Join(c.Letters, " "), Repo: c.Repo, Limit: c.Limit})
 	if err != nil {
 		return err

@@ -17,7 +17,13 @@ import (
 
 // repositoryArgument is the argument that names a repository.
 type repositoryArgument struct {
-	Repository string `arg:"" complete:"repository" help:"Full name of the repository."`
+	Repository string `arg:"" complete:"repository" help:"Full name of the repository, or its end if it is unique: kettle for acme/kettle."`
+}
+
+// findRepository replaces the end of a name by the full name.
+func (a *repositoryArgument) findRepository(ctx context.Context, server *client.Client) (err error) {
+	a.Repository, err = findName(ctx, server, a.Repository)
+	return err
 }
 
 // refFlag is the flag that names a revision.
@@ -46,6 +52,9 @@ Example:
 func (c *blameCommand) Run(ctx context.Context, s streams) error {
 	server, err := c.newClient()
 	if err != nil {
+		return err
+	}
+	if err := c.findRepository(ctx, server); err != nil {
 		return err
 	}
 	blame, err := server.GetFileBlame(ctx, client.GetFileBlameParams{Repo: c.Repository, Path: c.Path, Ref: c.Ref})
@@ -116,6 +125,9 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if err := c.findRepository(ctx, server); err != nil {
+		return err
+	}
 	params := client.ListCommitsParams{
 		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow, Lines: c.Lines,
 		PerPage: min(max(c.Count, 1), 100),
@@ -166,6 +178,9 @@ Examples:
 func (c *showCommand) Run(ctx context.Context, s streams) error {
 	server, err := c.newClient()
 	if err != nil {
+		return err
+	}
+	if err := c.findRepository(ctx, server); err != nil {
 		return err
 	}
 	if ref, path, isFile := strings.Cut(c.Object, ":"); isFile {
@@ -233,6 +248,9 @@ func (c *diffCommand) Run(ctx context.Context, s streams) error {
 	}
 	server, err := c.newClient()
 	if err != nil {
+		return err
+	}
+	if err := c.findRepository(ctx, server); err != nil {
 		return err
 	}
 	diff, err := server.GetDiff(ctx, client.GetDiffParams{Repo: c.Repository, Base: base, Head: head, Path: c.Path})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -131,36 +130,6 @@ func (c *createKeyCommand) Run(ctx context.Context, s streams) error {
 	}
 	_, err = fmt.Fprintln(s.err, "Store the key now; it is not shown again.")
 	return err
-}
-
-// repositoryIDs returns the IDs of repositories that are given by full name or ID.
-func repositoryIDs(ctx context.Context, server *client.Client, names []string) ([]int64, error) {
-	var ids []int64
-	for _, name := range names {
-		id, err := strconv.ParseInt(name, 10, 64)
-		if err != nil {
-			id, err = repositoryID(ctx, server, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
-var errNoRepository = errors.New("no such repository")
-
-func repositoryID(ctx context.Context, server *client.Client, name string) (int64, error) {
-	for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{Query: name, PerPage: 100}) {
-		if err != nil {
-			return 0, err
-		}
-		if r.RepoName == name {
-			return int64(r.RepoID), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %s", errNoRepository, escapeCell(name))
 }
 
 type deleteKeyCommand struct {

@@ -37,6 +37,9 @@ func (c *defsCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Repo, err = findName(ctx, server, c.Repo); err != nil {
+		return err
+	}
 	find := server.FindDefinitions
 	if c.References {
 		find = server.FindReferences
@@ -103,6 +106,9 @@ Examples:
 func (c *filesCommand) Run(ctx context.Context, s streams) error {
 	server, err := c.newClient()
 	if err != nil {
+		return err
+	}
+	if err := c.findRepository(ctx, server); err != nil {
 		return err
 	}
 	ref := c.Ref

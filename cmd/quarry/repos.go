@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type reposCommand struct {
+	List   listReposCommand  `cmd:"" default:"withargs" help:"List the repositories."`
+	Add    indexCommand      `cmd:"" help:"Add repositories and wait until they are searchable, as quarry index does."`
+	Show   showRepoCommand   `cmd:"" help:"Show the state of a repository."`
+	Remove removeRepoCommand `cmd:"" help:"Remove a repository and its index."`
+}
+
+// Help implements kong.HelpProvider.
+func (*reposCommand) Help() string {
+	return "Without a command, lists the repositories. To rename a repository, add it again with --name; it keeps its ID."
+}
+
+type listReposCommand struct {
+	askFlags
+	Text string `arg:"" optional:"" help:"Only repositories whose full name contains this text, ignoring case."`
+	JSON bool   `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*listReposCommand) Help() string {
+	return `Prints the full name, ID, visibility, default branch and time of indexing of each repository that you may read.
+
+Examples:
+
+	quarry repos
+	quarry repos list app
+
+Exit status: 0 if there is a repository, 1 if there is none, 2 on wrong usage.`
+}
+
+// Run implements the command.
+func (c *listReposCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		_, _ = fmt.Fprintln(w, "NAME\tID\tVISIBILITY\tDEFAULT BRANCH\tINDEXED") // a tabwriter keeps its error for Flush
+	}
+	found := false
+	for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{Query: c.Text, PerPage: 100}) {
+		if err != nil {
+			return err
+		}
+		found = true
+		if !c.JSON {
+			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", escapeCell(r.RepoName), r.RepoID, cmp.Or(string(r.Visibility), "-"), orDash(r.DefaultBranch), localTime(r.IndexedAt))
+		} else if err := printJSONLines(s.out, []wire.Repository{r}); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return exitError(exitFailed)
+	}
+	return w.Flush()
+}
+
+type showRepoCommand struct {
+	askFlags
+	repositoryArgument
+	JSON bool `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*showRepoCommand) Help() string {
+	return `Prints the name, state, files, indexed commit and last error of a repository.
+
+Example:
+
+	quarry repos show app`
+}
+
+// Run implements the command.
+func (c *showRepoCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repository})
+	if err != nil {
+		return err
+	}
+	status, err := server.GetRepositoryStatus(ctx, ids[0])
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.RepositoryStatus{status})
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	row := func(name, value string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, orDash(escapeCell(value))) } // kept for Flush
+	row("name", status.RepoName)
+	row("id", fmt.Sprint(status.RepoID))
+	row("state", string(status.State))
+	row("files", fmt.Sprintf("%d, %d skipped", status.Files, status.SkippedFiles))
+	row("refs", fmt.Sprint(len(status.Refs)))
+	row("commit", shortenID(status.IndexedCommitHash))
+	row("indexed", localTime(status.IndexedAt))
+	if status.LastError != (wire.ImportFailure{}) {
+		row("last error", failureText(&status.LastError))
+	}
+	return w.Flush()
+}
+
+type removeRepoCommand struct {
+	askFlags
+	Repository string `arg:"" complete:"repository" help:"Full name or ID of the repository, or the end of the name if it is unique."`
+}
+
+// Help implements kong.HelpProvider.
+func (*removeRepoCommand) Help() string {
+	return `Removes a repository and its index, and prints its full name. Its text stays in the files of the server until they are merged; quarry erase removes it from them. A connection that discovers repositories adds it again unless its configuration excludes it.
+
+Example:
+
+	quarry repos remove app`
+}
+
+// Run implements the command.
+func (c *removeRepoCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repository})
+	if err != nil {
+		return err
+	}
+	removed, err := server.RemoveRepository(ctx, ids[0])
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "%s is removed\n", escapeCell(cmp.Or(removed.RepoName, c.Repository)))
+	return err
+}
