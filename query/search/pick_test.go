@@ -1,10 +1,14 @@
 package search
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 func TestAllot(t *testing.T) {
@@ -155,4 +159,48 @@ func countRanges(f *FileMatch) (n int) {
 		n += len(c.Ranges)
 	}
 	return n
+}
+
+// A small limit looks at enoughDocuments of a segment, and gives the same answer each
+// time; the definition is among them wherever it is.
+func TestSmallLimitLooksAtEnough(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+	const documents = 900
+	for i := range documents {
+		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 4<<10), "use quuxly(%d);\n", i), lang: "C"}
+		if i == documents-1 {
+			d.text = append(d.text, "struct quuxly"...)
+			d.symbols = []code.Symbol{{Name: "quuxly", Kind: "struct", Offset: uint32(len(d.text) - len("quuxly")), Line: uint32(bytes.Count(d.text, newline) + 1)}}
+		}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%03d.c", i), ref: m.refs[0], doc: d})
+	}
+	m.build(t, 3)
+	for _, c := range []struct {
+		query           string
+		matches, atMost int
+	}{
+		{"quuxly", 10, 3*enoughDocuments + 1}, {"quuxly", 50, 3*enoughDocuments + 1}, {"quuxly", 2000, documents},
+		{`regex:use.quuxly`, 10, 3 * enoughDocuments}, {"quuxly return", 10, 3 * enoughTogether},
+	} {
+		var first []string
+		for range 5 {
+			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, c.query), Matches: c.matches})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cut := c.matches < documents; r.Stats.FilesConsidered > c.atMost || r.Exhaustive == cut || cut && r.Stats.Matches != c.matches+1 || r.complete == cut {
+				t.Fatalf("%s, %d matches: searched %d files, found %d, exhaustive %v, complete %v; want at most %d files", c.query, c.matches, r.Stats.FilesConsidered, r.Stats.Matches, r.Exhaustive, r.complete, c.atMost)
+			}
+			if names := resultNames(r); first == nil {
+				first = names
+			} else if !slices.Equal(names, first) {
+				t.Fatalf("%s, %d matches: found %v, then %v", c.query, c.matches, first, names)
+			}
+			if c.query == "quuxly" && !strings.HasSuffix(r.Files[0].Path, "file899.c") {
+				t.Fatalf("%s, %d matches: the first file is %s, want the one with the definition", c.query, c.matches, r.Files[0].Path)
+			}
+		}
+	}
 }

@@ -210,6 +210,7 @@ type searchRun struct {
 		next, end int // next step to take, and the end of the steps
 		done      []taskResult
 		prefix    int             // completed tasks, from 0 up
+		ended     bool            // a task of the prefix ended by lookedEnough
 		count     int             // matches in the prefix
 		seen      map[uint32]bool // repositories in the prefix, if the answer lists repositories
 		err       error
@@ -225,6 +226,7 @@ type taskResult struct {
 	count      int
 	ok         bool
 	looked     bool // documents were searched
+	ended      bool // by lookedEnough
 	considered int  // number of documents
 }
 
@@ -259,7 +261,7 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 		n.halted.Store(true)
 		n.cancelWork()
 	}
-	d := taskResult{hits: hits, count: count, ok: true, looked: v.looked, considered: v.stats.FilesConsidered - before.FilesConsidered}
+	d := taskResult{hits: hits, count: count, ok: true, looked: v.looked, ended: v.ended, considered: v.stats.FilesConsidered - before.FilesConsidered}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(segment, err)
@@ -270,7 +272,8 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	}
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.countNew(&n.mu.done[n.mu.prefix], n.mu.seen)
-		if n.mu.count > n.limit {
+		if ended := n.mu.done[n.mu.prefix].ended; ended || n.mu.count > n.limit {
+			n.mu.ended = n.mu.ended || ended
 			last := n.mu.prefix
 			if n.ordersByFile() {
 				last = n.schedule.lastOfBand(last)
@@ -346,7 +349,7 @@ func (n *searchRun) setStopReason(r *Result) {
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	r.looked = n.mu.count
-	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.limit
+	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.limit && !n.mu.ended
 	n.countSegments(&r.Stats)
 }
 

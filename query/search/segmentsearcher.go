@@ -79,6 +79,7 @@ func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName
 func (v *segmentSearcher) openSegment(seg Segment) {
 	v.setSegment(seg)
 	v.kept, v.looked, v.floor, v.outlines = 0, false, -math.MaxFloat32, 0
+	v.documents, v.ended = 0, false
 }
 
 // visitDocuments visits the documents that can match and for which wanted, if not nil,
@@ -128,10 +129,18 @@ func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bo
 	hits = append(hits, found...)
 	v.pruneHits(hits)
 	if v.first == nil {
-		return hits, count, count > v.limit
+		v.ended = v.lookedEnough(count)
+		return hits, count, count > v.limit || v.ended
 	}
 	hits, count = v.cutBehind(hits, count)
 	return hits, count, false
+}
+
+// lookedEnough reports whether a task with count matches may end before the limit: more
+// matches than were requested were found in so many documents that more of them would
+// hardly improve the choice.
+func (v *segmentSearcher) lookedEnough(count int) bool {
+	return v.maxDocuments > 0 && v.documents >= v.maxDocuments && count > v.requested
 }
 
 // startMatching prepares to read the text of the current segment, and returns a function
@@ -153,6 +162,7 @@ func (v *segmentSearcher) startMatching() (end func()) {
 // searchDocument evaluates the query for the places of a document.
 func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hit, count int, err error) {
 	v.stats.FilesConsidered++
+	v.documents++
 	v.reserveMemory(-int64(v.heldMatches) * matchBytes)
 	v.heldMatches = 0
 	places := v.seg.Places

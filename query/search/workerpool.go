@@ -134,6 +134,9 @@ func (s *workerPool) newWorker(token chan struct{}) *worker {
 	})
 	w.searcher.bestOnly = n.showsBestOnly()
 	w.searcher.memory = n.memory
+	if n.request.Matches < n.limit && !n.ordersByFile() {
+		w.searcher.requested = n.request.Matches
+	}
 	return w
 }
 
