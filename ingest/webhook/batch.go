@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	hostfailure "github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // batch collects the records of one delivery.
@@ -116,15 +117,15 @@ func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate 
 // addRegistration adds the registration before the pushes. The host describes the
 // repository; if the payload cannot be confirmed, it is private.
 func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Delivery) error {
-	if err := r.o.Admit(ctx, d.Repository); err != nil {
-		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(d.Repository), err)
+	if err := r.admit(ctx, d.Repository); err != nil {
+		return err
 	}
 	confirmed, err := r.confirm(ctx, b, &d)
 	switch {
 	case err == nil:
 		b.repository = confirmed
-		if err := r.o.Admit(ctx, confirmed); err != nil {
-			return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(confirmed), err)
+		if err := r.admit(ctx, confirmed); err != nil {
+			return err
 		}
 	case !errors.Is(err, ErrUnconfirmed):
 		return err
@@ -144,6 +145,22 @@ func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Deliv
 		return err
 	}
 	return b.addPushes(d.Pushes, saysPrivate(&d))
+}
+
+// admit checks whether a repository may be registered. If its host cannot be resolved
+// now, the sender must send the delivery again: some hosts disable a webhook after a
+// refusal.
+func (r *Receiver) admit(ctx context.Context, repository code.Repository) error {
+	err := r.o.Admit(ctx, repository)
+	if err == nil {
+		return nil
+	}
+	kind := errRefused
+	switch hostfailure.CodeOf(err) {
+	case hostfailure.Unreachable, hostfailure.Timeout, hostfailure.Canceled:
+		kind = errUnavailable
+	}
+	return fmt.Errorf("%w: repository %s: %w", kind, repositoryName(repository), err)
 }
 
 // confirm returns the repository of a delivery as the host describes it.

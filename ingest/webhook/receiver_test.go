@@ -27,6 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 const genericSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
@@ -103,6 +104,9 @@ func newOptions(log *memoryLog) webhook.Options {
 		Admit: func(_ context.Context, r code.Repository) error {
 			if strings.Contains(r.CloneURL, "internal") {
 				return errors.New("its host is not on the list of allowed ones")
+			}
+			if strings.Contains(r.CloneURL, "unresolved") {
+				return fmt.Errorf("%w: lookup of its host: server misbehaving", failure.New(failure.Unreachable, "host cannot be reached"))
 			}
 			return nil
 		},

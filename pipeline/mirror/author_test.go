@@ -43,7 +43,7 @@ var authorLines = []struct{ line, name, email, date string }{
 }
 
 // writeCommit writes a commit object with exactly this author line, or without one if the
-// line is empty, and makes main point to it. It adds a line of its own to the file a.
+// line is empty, and makes main point to it. The file a has n + 1 lines.
 func writeCommit(t *testing.T, repo *gittest.Repository, n int, author string) code.CommitID {
 	t.Helper()
 	repo.Write("a", strings.Repeat("x\n", n)+"y\n")

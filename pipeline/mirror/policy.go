@@ -112,7 +112,11 @@ func (p Policy) checkProxied(cloneURL string) (source, error) {
 	if !isHTTP(parsed.Scheme) {
 		return source{}, fmt.Errorf("%w: scheme %s does not go through a proxy", ErrRefused, parsed.Scheme)
 	}
-	return source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port}, nil
+	normal, err := code.NormalizeCloneURL(cloneURL)
+	if err != nil {
+		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return source{scheme: parsed.Scheme, url: normal, host: host, port: port}, nil
 }
 
 func isHTTP(scheme string) bool { return scheme == "https" || scheme == "http" }
@@ -214,7 +218,11 @@ func (p Policy) checkHost(ctx context.Context, cloneURL string, parsed code.Clon
 	case err != nil:
 		return source{}, err
 	}
-	src := source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port, addrs: addrs}
+	normal, err := code.NormalizeCloneURL(cloneURL)
+	if err != nil {
+		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	src := source{scheme: parsed.Scheme, url: normal, host: host, port: port, addrs: addrs}
 	if src.scheme == "git" {
 		src.url = src.addressURL()
 	}

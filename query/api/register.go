@@ -68,6 +68,9 @@ func newRepository(in *wire.RegisterRequest) (code.Repository, error) {
 	if err != nil {
 		return code.Repository{}, fmt.Errorf("%w: %w", errBody, err)
 	}
+	if address, err = code.NormalizeCloneURL(address); err != nil {
+		return code.Repository{}, fmt.Errorf("%w: %w", errBody, err)
+	}
 	r := code.Repository{
 		ID: clone.RepositoryID(), Kind: code.HostKind(in.CodeHostType), Name: in.Name, DisplayName: in.DisplayName,
 		CloneURL: address, WebURL: in.WebURL, Branches: in.Branches, Tags: in.Tags,

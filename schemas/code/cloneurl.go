@@ -57,6 +57,33 @@ func ParseCloneURL(s string) (CloneURL, error) {
 	return fromURL(u)
 }
 
+// NormalizeCloneURL returns s in the form that is passed to git, which takes HTTP:// for a
+// transport helper and sends a space as it is: scheme and host are in lower case, and the
+// path is escaped. Other forms than URLs are returned unchanged.
+func NormalizeCloneURL(s string) (string, error) {
+	if _, err := ParseCloneURL(s); err != nil || strings.HasPrefix(s, "/") || !strings.Contains(s, "://") {
+		return s, err
+	}
+	scheme, rest, _ := strings.Cut(s, "://")
+	host, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	at := strings.LastIndexByte(host, '@') + 1 // the user's case is kept
+	normal := strings.ToLower(scheme) + "://" + host[:at] + strings.ToLower(host[at:])
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			normal += fmt.Sprintf("%%%02X", c)
+		} else {
+			normal += path[i : i+1]
+		}
+	}
+	if len(normal) > MaxURLBytes {
+		return "", fmt.Errorf("%w: more than %d bytes after its path is escaped", ErrCloneURL, MaxURLBytes)
+	}
+	return normal, nil
+}
+
 func checkCloneURLBytes(s string) error {
 	switch {
 	case s == "" || len(s) > MaxURLBytes:
@@ -99,10 +126,7 @@ func newCloneURL(scheme, host, p string) (CloneURL, error) {
 		return CloneURL{}, fmt.Errorf("%w: the host is missing or begins with a dash", ErrCloneURL)
 	}
 	p = strings.TrimPrefix(path.Clean("/"+p), "/")
-	if scheme == "file" {
-		// DIR/.git is the repository DIR.
-		p = strings.TrimSuffix(p, "/.git")
-	}
+	p = strings.TrimSuffix(p, "/.git") // DIR/.git is the repository DIR
 	p = strings.TrimSuffix(p, ".git")
 	if p == "" || strings.HasSuffix(p, "/") {
 		return CloneURL{}, fmt.Errorf("%w: the path is empty", ErrCloneURL)

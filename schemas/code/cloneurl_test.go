@@ -21,6 +21,10 @@ func TestParseCloneURL(t *testing.T) {
 		{"/home/me/project/.git", "file", "home/me/project"},
 		{"/home/me/project/", "file", "home/me/project"},
 		{"file:///srv/git/linux", "file", "srv/git/linux"},
+		{"http://host/full/.git", "http", "host/full"},
+		{"https://host/a/b/.git/", "https", "host/a/b"},
+		{"git@host:full/.git", "ssh", "host/full"},
+		{"git://host/full/.git", "git", "host/full"},
 	} {
 		c, err := code.ParseCloneURL(tc.in)
 		if err != nil {
@@ -31,6 +35,47 @@ func TestParseCloneURL(t *testing.T) {
 			t.Errorf("%q: got %s %s, want %s %s", tc.in, c.Scheme, c.Name(), tc.scheme, tc.name)
 		}
 	}
+}
+
+func TestNormalizeCloneURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"HTTP://Host.Example/Dir/r.git":   "http://host.example/Dir/r.git",
+		"https://host/a%20b c.git":        "https://host/a%20b%20c.git",
+		"https://host/a%2fb/é.git":        "https://host/a%2fb/%C3%A9.git",
+		"SSH://git@Host:2222/a b.git":     "ssh://git@host:2222/a%20b.git",
+		"https://HOST:8443/a/.git":        "https://host:8443/a/.git",
+		"https://github.com/owner/r.git/": "https://github.com/owner/r.git/",
+		"git@GitHub.com:owner/a b.git":    "git@GitHub.com:owner/a b.git",
+		"/srv/git/A b":                    "/srv/git/A b",
+	} {
+		if got, err := code.NormalizeCloneURL(in); err != nil || got != want {
+			t.Errorf("%q: got %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "ext::sh", "https://user:secret@host/a", "https://host/" + strings.Repeat(" a", 900)} {
+		if got, err := code.NormalizeCloneURL(in); !errors.Is(err, code.ErrCloneURL) {
+			t.Errorf("%.40q: got %.40q, %v; want ErrCloneURL", in, got, err)
+		}
+	}
+}
+
+// FuzzNormalizeCloneURL checks that the normal form names the same repository and is
+// normal itself.
+func FuzzNormalizeCloneURL(f *testing.F) {
+	for _, in := range []string{"HTTP://H/a%20b c.git", "https://h:443/%2e%2e/a", "ssh://-x@h/a", "https://[::1]:80/a", "git://h/a%00", "file:///a b", "https://h%41/a"} {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		normal, err := code.NormalizeCloneURL(in)
+		if err != nil {
+			return
+		}
+		before, _ := code.ParseCloneURL(in)
+		after, err := code.ParseCloneURL(normal)
+		if again, _ := code.NormalizeCloneURL(normal); err != nil || before != after || again != normal {
+			t.Errorf("%q becomes %q: %+v becomes %+v, %v; again %q", in, normal, before, after, err, again)
+		}
+	})
 }
 
 func TestParseCloneURLRefuses(t *testing.T) {

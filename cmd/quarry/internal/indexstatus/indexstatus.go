@@ -199,7 +199,10 @@ func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref
 	v := i.Places.Acquire()
 	defer v.Release()
 	r := v.Repository(id)
-	if r == nil || r.Ref(ref) == nil {
+	switch {
+	case (r == nil || r.Default == nil) && ref == "":
+		return nil, 0, fmt.Errorf("no commits are indexed, so no file is skipped: %w", code.ErrNotFound)
+	case r == nil || r.Ref(ref) == nil:
 		return nil, 0, fmt.Errorf("ref %q: %w", ref, code.ErrNotFound)
 	}
 	total := 0

@@ -3,6 +3,7 @@ package indexstatus
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,7 +84,7 @@ func TestUnknownRepositoryHasNoStatus(t *testing.T) {
 	if _, err := s.Status(t.Context(), 7); !errors.Is(err, code.ErrNotFound) {
 		t.Errorf("status of an unknown repository: %v, want %v", err, code.ErrNotFound)
 	}
-	if _, _, err := s.Skipped(t.Context(), 7, "", "", 0, 10); !errors.Is(err, code.ErrNotFound) {
+	if _, _, err := s.Skipped(t.Context(), 7, "", "", 0, 10); !errors.Is(err, code.ErrNotFound) || !strings.Contains(err.Error(), "no commits") {
 		t.Errorf("skipped files of an unknown repository: %v, want %v", err, code.ErrNotFound)
 	}
 	if got := NewSelector(s.pipeline).Select(t.Context(), code.Repository{ID: 7}); got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -44,7 +45,10 @@ func (r *Registrar) SetNumbers(n Numbers) { r.numbers = n }
 // Register implements api.Registrar. It assigns the number first, so that numbers follow
 // the order of registration and a repository that cannot get a number is not registered.
 func (r *Registrar) Register(ctx context.Context, repository code.Repository) (code.RepositoryNumber, event.Position, error) {
-	if err := r.CheckPolicy(ctx, repository); err != nil {
+	err := r.CheckPolicy(ctx, repository)
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return 0, event.Position{}, fmt.Errorf("%w: there is no host %q: check the clone URL", api.ErrRefused, dns.Name)
+	} else if err != nil {
 		return 0, event.Position{}, err
 	}
 	number, err := r.numbers.NumberRepository(ctx, repository)

@@ -3,9 +3,12 @@ package registry
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,5 +161,23 @@ func TestRefusedRepositoryIsNotRegistered(t *testing.T) {
 	defer cancel()
 	if _, err := w.registrar.Refresh(ctx, 7); !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("an append that does not end in time: %v", err)
+	}
+}
+
+// TestUnknownHostIsRefused tells a host that does not exist from one that cannot be
+// resolved for a moment.
+func TestUnknownHostIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, tc := range []struct {
+		notFound bool
+		want     error
+	}{{true, api.ErrRefused}, {false, api.ErrUnavailable}} {
+		w.registrar.policy = mirror.Policy{Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: tc.notFound, IsTemporary: !tc.notFound}
+		}}
+		_, _, err := w.registrar.Register(t.Context(), code.Repository{ID: 8, Name: "x", CloneURL: "https://nosuchhost.example/x.git"})
+		if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), "nosuchhost.example") {
+			t.Errorf("not found %t: %v, want %v and the name of the host", tc.notFound, err, tc.want)
+		}
 	}
 }
