@@ -192,7 +192,20 @@ func (d csharpDialect) enterType(p *declParser, keyword int) {
 	if kind == "enum" {
 		f = formEnum
 	}
-	p.enterScope(scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
+	s := scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)}
+	d.defineRecordProperties(p, keyword, s)
+	p.enterScope(s)
+}
+
+// defineRecordProperties records the properties in the header of record s, whose keyword
+// is "record", or "struct" or "class" after it.
+func (csharpDialect) defineRecordProperties(p *declParser, keyword int, s scope) {
+	if p.decl[keyword].word != wRecord && (keyword == 0 || p.decl[keyword-1].word != wRecord) {
+		return
+	}
+	if group, ok := componentsOf(p.decl, keyword+1); ok {
+		p.defineComponents(s, group, "property", false)
+	}
 }
 
 func typeKind(w word) code.SymbolKind {
@@ -220,6 +233,13 @@ func (d csharpDialect) handleStatement(p *declParser) {
 		d.enterNamespace(p)
 		return
 	case wUsing, wGlobal, wExtern:
+		i := indexWord(decl, wUsing) + 1
+		if i > 0 && i < len(decl) && decl[i].word == wUnsafe {
+			i++
+		}
+		if i > 0 && i+1 < len(decl) && decl[i].isName() && decl[i+1].isPunct('=') {
+			p.defineName(decl[i], "typedef") // using X = Y;
+		}
 		return
 	}
 	fn, typ := d.methodIndex(decl), typeKeyword(decl)
@@ -228,7 +248,9 @@ func (d csharpDialect) handleStatement(p *declParser) {
 	case indexWord(decl, wDelegate) >= 0 && fn >= 0 && p.topScope().form != formFunction:
 		p.defineName(decl[fn], "typedef")
 	case typ >= 0 && fn == typ+1:
-		p.defineName(decl[fn], typeKind(decl[typ].word)) // record R(int X);
+		kind := typeKind(decl[typ].word) // record R(int X);
+		def := p.defineName(decl[fn], kind)
+		d.defineRecordProperties(p, typ, scope{form: formType, name: decl[fn].toSpan(), kind: kind, def: def})
 	case p.topScope().form != formType:
 	case fn >= 0:
 		d.defineMethod(p, fn)

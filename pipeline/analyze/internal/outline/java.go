@@ -116,7 +116,11 @@ func (d javaDialect) enterType(p *declParser, keyword int) {
 		}
 	}
 	name := p.decl[keyword+1]
-	p.enterScope(scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
+	s := scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)}
+	if group, ok := componentsOf(p.decl, keyword+1); ok && p.decl[keyword].word == wRecord {
+		p.defineComponents(s, group, "field", false)
+	}
+	p.enterScope(s)
 }
 
 func (d javaDialect) handleStatement(p *declParser) {

@@ -115,7 +115,12 @@ func (d phpDialect) handleBody(p *declParser, open token) {
 		name, kind := p.decl[typ+1], typeKind(p.decl[typ].word)
 		p.enterScope(scope{form: formType, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
 	case fn >= 0:
-		p.skipBody(p.defineName(p.decl[fn], d.functionKind(p)))
+		def := p.defineName(p.decl[fn], d.functionKind(p))
+		group, ok := componentsOf(p.decl, fn)
+		if s := p.topScope(); ok && s.form == formType && string(p.src[p.decl[fn].start:p.decl[fn].end]) == "__construct" {
+			p.defineComponents(*s, group, "property", true)
+		}
+		p.skipBody(def)
 	case p.topScope().form == formType || indexWord(p.decl, wFunction, wUse, wNew) >= 0:
 		p.skipBody(-1)
 	default:

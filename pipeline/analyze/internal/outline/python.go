@@ -92,6 +92,15 @@ func (p *pythonParser) readLine(t token) {
 	case t.word == wClass:
 		p.readBlock(indent, formType)
 	case t.isName() && p.topScope().form != formFunction:
+		if string(p.src[t.start:t.end]) == "type" {
+			name := p.takeToken()
+			if name.isName() && !name.newline {
+				p.defineName(name, "alias") // type X = Y, type X[T] = Y
+				p.restOfLine(p.takeToken())
+				return
+			}
+			p.unreadToken(name)
+		}
 		p.readAssignments(t)
 	default:
 		p.restOfLine(t)
@@ -188,11 +197,27 @@ func (p *pythonParser) restOfLine(t token) {
 	}
 }
 
-// readAssignments records the variables that "a = b = …" or "a: T = …" define in a module
-// or class.
+// maxTargets bounds the names before one "=" that are recorded.
+const maxTargets = 16
+
+// readAssignments records the variables that "a = b = …", "a, b = …" or "a: T = …" define
+// in a module or class.
 func (p *pythonParser) readAssignments(name token) {
-	for {
+	var targets [maxTargets]token
+	for n := 0; ; {
 		t := p.takeToken()
+		if t.isPunct(',') && n < maxTargets {
+			targets[n] = name
+			n++
+			name = p.takeToken()
+			if name.isPunct('*') {
+				name = p.takeToken() // a, *rest = …
+			}
+			if name.isName() && !name.newline {
+				continue
+			}
+			t, name = name, token{} // a, = …
+		}
 		if t.newline || t.kind == tokEOF {
 			p.unreadToken(t)
 			return
@@ -202,7 +227,13 @@ func (p *pythonParser) readAssignments(name token) {
 			p.restOfLine(t)
 			return
 		}
-		p.defineName(name, "variable")
+		for _, target := range targets[:n] {
+			p.defineName(target, "variable")
+		}
+		n = 0
+		if name.kind == tokWord {
+			p.defineName(name, "variable")
+		}
 		name = p.takeToken()
 		if name.newline || name.kind == tokEOF {
 			p.unreadToken(name)
