@@ -207,7 +207,7 @@ type command struct {
 	// allObjects makes a streamed command fail if git reports a missing object and
 	// continues without it.
 	allObjects bool
-	// trace receives the end of the standard error of a successful run, if not nil.
+	// trace receives the end of the standard error, if not nil.
 	trace *string
 }
 
@@ -254,14 +254,15 @@ func (g *git) readOutput(ctx context.Context, c command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	if c.trace != nil {
+		*c.trace = stderr.wholeLines()
+	}
+	if err != nil {
 		return nil, g.wrapFailure(ctx, c, stdout.exceeded, stderr.wholeLines(), err)
 	}
 	if said := stderr.wholeLines(); c.allRefs && strings.Contains(said, brokenRef) {
 		return nil, mirrorError{gitError(c.subcommandName(), said, errors.New("a ref cannot be read"))}
-	}
-	if c.trace != nil {
-		*c.trace = stderr.wholeLines()
 	}
 	return stdout.buf.Bytes(), nil
 }

@@ -107,6 +107,7 @@ var gitCauses = []struct {
 	{"server certificate verification failed", ErrUnreachable},
 	{"SSL certificate problem", ErrUnreachable},
 	{"unable to update url base from redirection", ErrRefused},
+	{redirected, ErrRefused},
 	{"transport '", ErrRefused},
 	{"Could not resolve host", ErrUnreachable},
 	{"Failed to connect", ErrUnreachable},
@@ -137,6 +138,9 @@ var gitCauses = []struct {
 	{"could not parse", ErrMissing},
 	{"nonexistent object", ErrMissing},
 }
+
+// redirected is in git's error for a redirect, which it does not follow.
+const redirected = "The requested URL returned error: 30"
 
 // gitError converts the end of a git process into an error; its standard error determines
 // the kind. A repository or its host controls that text, so it is masked and cut here,

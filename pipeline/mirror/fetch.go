@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Fetch updates the mirror to the state of the repository: its default branch and the
@@ -75,7 +77,9 @@ func listedPatterns(r code.Repository) []string {
 func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patterns ...string) (listing, error) {
 	out, err := m.ms.git.readOutput(ctx, command{env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), limit: limit,
 		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
-	if err != nil {
+	if err != nil && strings.Contains(err.Error(), redirected) {
+		return listing{}, m.explainRedirect(ctx, src, err)
+	} else if err != nil {
 		return listing{}, err
 	}
 	l, err := parseListing(out)
@@ -84,6 +88,37 @@ func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patter
 	}
 	return l, err
 }
+
+// explainRedirect adds the new address to the error of a host that redirects. It asks the
+// host again, because git's error does not contain the address.
+func (m *Mirror) explainRedirect(ctx context.Context, src source, err error) error {
+	var trace string
+	_, _ = m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), "GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"), secrets: src.access.secrets(), trace: &trace,
+		args: []string{"ls-remote", "--quiet", "--end-of-options", src.url, "HEAD"}}) // only the trace is of interest
+	location := ""
+	for line := range strings.Lines(trace) {
+		if i := strings.Index(strings.ToLower(line), locationTrace); i >= 0 {
+			location = strings.TrimSpace(line[i+len(locationTrace):])
+		}
+	}
+	base, err1 := url.Parse(src.url)
+	target, err2 := url.Parse(location)
+	if location == "" || err1 != nil || err2 != nil {
+		return fmt.Errorf("the host redirects, and redirects are not followed: %w", err)
+	}
+	// Without credentials and the query, which may be a secret and is not part of a clone
+	// URL.
+	target = base.ResolveReference(target)
+	target.User, target.RawQuery, target.Fragment = nil, "", ""
+	address := strings.TrimSuffix(target.String(), "/info/refs")
+	return fmt.Errorf("the host redirects to %s, and redirects are not followed: correct the clone URL: %w", failure.Quote(address, maxRedirectBytes), err)
+}
+
+// maxRedirectBytes bounds the address of a redirect in an error.
+const maxRedirectBytes = 300
+
+// locationTrace starts the address in git's trace of the headers of a redirect.
+const locationTrace = "<= recv header: location:"
 
 // packetTrace starts a line of git's trace of what a server sends in git's protocol.
 const packetTrace = "packet: "
@@ -213,17 +248,20 @@ func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) erro
 	for _, ref := range refs {
 		fmt.Fprintf(&stdin, "+%s:%s\n", ref, ref)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	fetching, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	before := m.packBytes()
-	watched := m.watchSize(ctx, cancel)
-	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
+	watched := m.watchSize(fetching, cancel)
+	_, err := m.ms.git.readOutput(fetching, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 			"--no-show-forced-updates", "--update-shallow", "--stdin", "--end-of-options", src.url}})
 	cancel(nil)
 	<-watched
 	m.ms.metrics.fetchBytes.Add(float64(max(0, m.packBytes()-before)))
 	m.ms.noteRepack(m)
+	if err != nil && strings.Contains(err.Error(), redirected) {
+		return m.explainRedirect(ctx, src, err)
+	}
 	return err
 }
 
