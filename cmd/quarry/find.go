@@ -45,7 +45,7 @@ func (c *findCommand) Run(ctx context.Context, s streams) error {
 		err = printJSONLines(s.out, found.Files)
 	} else {
 		for _, f := range found.Files {
-			if _, err = fmt.Fprintf(s.out, "%s:%s\n", f.Repository, f.Path); err != nil {
+			if _, err = fmt.Fprintf(s.out, "%s:%s\n", f.Repository, keepOnLine(f.Path)); err != nil {
 				break
 			}
 		}

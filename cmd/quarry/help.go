@@ -55,10 +55,43 @@ func adviseUsage(app *kong.Application, err error) error {
 		}
 		node, text = parent, strings.TrimSuffix(fmt.Sprintf("unknown command %q; %s", word, advice), "; ")
 	}
+	if advice := adviseOtherFlag(node, text); advice != "" {
+		return fmt.Errorf("%s\nrun %q for help", advice, node.FullPath()+" --help")
+	}
 	if node.Name == "search" && strings.Contains(text, "unknown flag -") && !strings.Contains(text, "unknown flag --") {
 		text += " To exclude a word, write it after the other words, or after --."
 	}
 	return fmt.Errorf("%s\nrun %q for help", text, node.FullPath()+" --help")
+}
+
+// otherFlags maps flags of grep and ripgrep that quarry search does not have to what to
+// write instead.
+var otherFlags = map[string]string{
+	"-A": "-C N prints lines before and after each match", "-B": "-C N prints lines before and after each match",
+	"--after-context": "-C N prints lines before and after each match", "--before-context": "-C N prints lines before and after each match",
+	"-w": `write --regex '\bWORD\b' for whole words`, "--word-regexp": `write --regex '\bWORD\b' for whole words`,
+	"-o": "--json prints the ranges of matches", "--only-matching": "--json prints the ranges of matches",
+	"-c": "select:file in the query and -l list the files, and --json counts matches", "--count": "select:file in the query and -l list the files, and --json counts matches",
+	"-F": `words are literal text; put a phrase in quotes: '"a b"'`, "--fixed-strings": `words are literal text; put a phrase in quotes: '"a b"'`,
+	"-v": "write -line:PATTERN for lines without a text, or a minus before what files must not contain", "--invert-match": "write -line:PATTERN for lines without a text, or a minus before what files must not contain",
+	"-T": "write -lang:LANGUAGE in the query", "--type-not": "write -lang:LANGUAGE in the query",
+	"-U": `write \n in an expression with --regex`, "--multiline": `write \n in an expression with --regex`,
+	"-S": "write case:auto in the query", "--smart-case": "write case:auto in the query",
+	"-m": "-n N limits the number of matches", "-r": "searches cover all directories; file:^PATH/ selects one", "-R": "searches cover all directories; file:^PATH/ selects one",
+	"--files": "quarry files REPOSITORY lists files", "--hidden": "hidden files are searched like others", "--no-ignore": "what is in the repository is searched, whatever .gitignore says",
+}
+
+// adviseOtherFlag returns what to write instead of a flag of grep or ripgrep, or "".
+func adviseOtherFlag(node *kong.Node, text string) string {
+	_, rest, found := strings.Cut(text, "unknown flag ")
+	if node.Name != "search" || !found {
+		return ""
+	}
+	flag, _, _ := strings.Cut(rest, ",")
+	if instead := otherFlags[strings.TrimSpace(flag)]; instead != "" {
+		return fmt.Sprintf("there is no flag %s: %s", strings.TrimSpace(flag), instead)
+	}
+	return ""
 }
 
 func commandNames(n *kong.Node) iter.Seq[string] {

@@ -70,7 +70,7 @@ func printSymbols(s streams, found *wire.FindSymbolsResponse) error {
 		f := &found.Files[i]
 		for _, m := range f.Matches {
 			line := strings.TrimRight(m.LineContent, "\r\n")
-			if _, err := fmt.Fprintf(s.out, "%s:%s:%d:%s\n", f.Repository, f.FileName, m.Range.Start.LineNumber, line); err != nil {
+			if _, err := fmt.Fprintf(s.out, "%s:%s:%d:%s\n", f.Repository, keepOnLine(f.FileName), m.Range.Start.LineNumber, line); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (c *filesCommand) Run(ctx context.Context, s streams) error {
 		return printJSONLines(s.out, kept)
 	}
 	for i := range kept {
-		if _, err := fmt.Fprintln(s.out, kept[i].Path); err != nil {
+		if _, err := fmt.Fprintln(s.out, keepOnLine(kept[i].Path)); err != nil {
 			return err
 		}
 	}

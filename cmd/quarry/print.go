@@ -27,6 +27,9 @@ type printer struct {
 	// editor is set if lines begin with a path, line and column that editors can open.
 	editor bool
 
+	// namesOnly is set if only the names of files are printed.
+	namesOnly bool
+
 	// maxFiles bounds the printed files, and maxLines the printed lines of each file,
 	// which are its best ones. 0 means no bound.
 	maxFiles, maxLines int
@@ -62,9 +65,13 @@ func (p *printer) printFile(f *wire.SearchFile) {
 	if p.editor {
 		name = editorPath(f)
 	}
-	name = p.style.Link(p.style.Path(p.style.Clean(name)), f.WebURL)
+	name = p.style.Link(p.style.Path(p.style.Clean(keepOnLine(name))), f.WebURL)
 	headings := p.style.Terminal && !p.editor
 	switch {
+	case p.namesOnly:
+		p.printLine(name)
+		p.files++
+		return
 	case len(f.Chunks) == 0 && p.editor:
 		p.printLine(name + ":1:1: ")
 	case len(f.Chunks) == 0:
@@ -95,7 +102,16 @@ func (p *printer) printFile(f *wire.SearchFile) {
 }
 
 // printRepository prints the name of a repository that is itself a result.
-func (p *printer) printRepository(name string) { p.printLine(p.style.Path(p.style.Clean(name))) }
+func (p *printer) printRepository(name string) {
+	p.printLine(p.style.Path(p.style.Clean(keepOnLine(name))))
+}
+
+// lineBreaks escapes line breaks.
+var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
+// keepOnLine escapes the line breaks of a name, so that a program that reads lines reads
+// the name as one.
+func keepOnLine(name string) string { return lineBreaks.Replace(name) }
 
 // printChunk prints the lines of c. A colon follows the number of a matching line, a
 // minus sign the number of any other line.

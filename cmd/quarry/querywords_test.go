@@ -30,7 +30,7 @@ func TestSearchArguments(t *testing.T) {
 		{`-"a b" foo`, `-"a b" foo`, flags},
 		{"foo -bar", "foo -bar", flags},
 		{"foo -baz:x", "foo -baz:x", flags},
-		{"foo -i", "foo -i", flags},
+		{"foo -z", "foo -z", flags},
 		{"foo -north", "foo -north", flags},
 		{"foo -n 5", "foo", with(func(c *searchCommand) { c.Matches = 5 })},
 		{"foo -n5 -es", "foo", with(func(c *searchCommand) { c.Matches, c.Regex, c.Case = 5, true, true })},
@@ -69,7 +69,7 @@ func TestSearchArguments(t *testing.T) {
 
 // TestSearchArgumentsRefused checks that unknown flags are rejected.
 func TestSearchArgumentsRefused(t *testing.T) {
-	for _, args := range []string{"--jsn foo", "foo --jsn", "-i foo", "-foo bar", "-n x foo", "foo -n", "--json"} {
+	for _, args := range []string{"--jsn foo", "foo --jsn", "-z foo", "-foo bar", "-n x foo", "foo -n", "--json"} {
 		var got cli
 		parser, err := newParser(&got)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -23,6 +24,10 @@ type searchCommand struct {
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
 	Regex       bool          `short:"e" help:"Interpret the words of the query as regular expressions."`
 	Case        bool          `short:"s" help:"Match case exactly."`
+	IgnoreCase  bool          `short:"i" help:"Ignore case, which is the default, also for --case."`
+	Names       bool          `short:"l" name:"files-with-matches" help:"Print only the names of files with a match."`
+	Type        []string      `short:"t" sep:"none" placeholder:"LANGUAGE" help:"Only files in this language, as with lang:LANGUAGE. If it is repeated, in any of them."`
+	Glob        []string      `short:"g" sep:"none" placeholder:"GLOB" help:"Only files whose path matches GLOB, as with file:GLOB, or does not match it, after an exclamation mark. May be repeated."`
 	EditorLinks bool          `help:"Print PATH:LINE:COLUMN: TEXT for each matching line, a format that editors can open."`
 	JSON        bool          `help:"Print the answer of the API as JSON."`
 	Explain     bool          `help:"Print to standard error how the query was executed and how long each step took."`
@@ -68,13 +73,61 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 		return false, err
 	}
 	request := wire.SearchRequest{
-		Query: strings.Join(c.Query, " "), Matches: c.Matches, ContextLines: c.Context,
-		IsRegexEnabled: c.Regex, IsCaseSensitivityEnabled: c.Case, Explain: c.Explain,
+		Query: c.queryText(), Matches: c.Matches, ContextLines: c.Context,
+		IsRegexEnabled: c.Regex, IsCaseSensitivityEnabled: c.Case && !c.IgnoreCase, Explain: c.Explain,
 	}
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
 	}
 	return c.printResults(ctx, s, server, request)
+}
+
+// queryText returns the query with the filters of --type and --glob.
+func (c *searchCommand) queryText() string {
+	text := strings.Join(c.Query, " ")
+	if len(c.Type)+len(c.Glob) == 0 {
+		return text
+	}
+	filters := ""
+	for i, language := range c.Type {
+		if i > 0 {
+			filters += " or "
+		}
+		filters += "lang:" + quoteFilter(language)
+	}
+	if len(c.Type) > 1 {
+		filters = "(" + filters + ")"
+	}
+	for _, glob := range c.Glob {
+		glob, negated := strings.CutPrefix(glob, "!")
+		sign := " "
+		if negated {
+			sign = " -"
+		}
+		filters += sign + (&syntax.File{Pattern: globPattern(glob), Case: syntax.CaseNo}).String()
+	}
+	if strings.Contains(text, " or ") || strings.Contains(text, " OR ") {
+		text = "(" + text + ")"
+	}
+	return text + " " + strings.TrimSpace(filters)
+}
+
+// quoteFilter quotes the value of a filter if it contains a blank.
+func quoteFilter(value string) string {
+	if strings.ContainsAny(value, " \t\"") {
+		return strconv.Quote(value)
+	}
+	return value
+}
+
+// globPattern returns the regular expression of a glob, or the glob if it is invalid, so
+// that the server reports it.
+func globPattern(glob string) string {
+	pattern, err := syntax.GlobRegexp(glob)
+	if err != nil {
+		return glob
+	}
+	return pattern
 }
 
 const (
@@ -92,7 +145,7 @@ const (
 // is set.
 func (c *searchCommand) printResults(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
-	p.context, p.editor = c.Context > 0, c.EditorLinks
+	p.context, p.editor, p.namesOnly = c.Context > 0, c.EditorLinks, c.Names
 	if request.Matches == 0 {
 		request.Matches = defaultMatches
 		if p.style.Terminal && !p.editor {
