@@ -6,7 +6,8 @@ import "github.com/quarrysearch/quarry/schemas/code"
 // With promoted, only parameters with a modifier such as "private" are members. It reads
 // the group again, because the declaration has it as one token.
 func (p *declParser) defineComponents(s scope, group token, kind code.SymbolKind, promoted bool) {
-	pos, prev, newline := p.pos, p.prev, p.newline
+	pos, prev, newline, noAngleTil := p.pos, p.prev, p.newline, p.noAngleTil
+	p.noAngleTil = 0
 	end := group.end - 1
 	p.pos = int(group.start) + 1
 	name, member, value := token{}, !promoted, false
@@ -40,7 +41,7 @@ func (p *declParser) defineComponents(s scope, group token, kind code.SymbolKind
 			}
 		}
 	}
-	p.pos, p.prev, p.newline = pos, prev, newline
+	p.pos, p.prev, p.newline, p.noAngleTil = pos, prev, newline, noAngleTil
 }
 
 // componentsOf returns the parameters after the type name decl[name], and reports whether

@@ -45,8 +45,12 @@ func (p *jsParser) functionHeader(t token, s scope) {
 			p.unreadToken(t) // an overload without a semicolon
 			return
 		case t.isPunct('('), t.isPunct('{'), t.isPunct('['):
-			seen = seen || t.ch == '('
+			first := !seen && t.ch == '('
+			seen = seen || first
 			t = p.jsGroup(t)
+			if first && s.kind == "method" && p.topScope().form == formType && string(p.src[s.name.start:s.name.end]) == "constructor" {
+				p.defineParameterProperties(t)
+			}
 		case t.isPunct('<'):
 			t = p.typeArguments(t)
 		}

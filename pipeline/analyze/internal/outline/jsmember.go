@@ -182,3 +182,40 @@ func (p *jsParser) jsGroup(open token) token {
 	open.kind, open.end = tokGroup, int32(p.pos)
 	return open
 }
+
+// defineParameterProperties records the parameters of a constructor that have a modifier,
+// such as "private http: Http". It reads the group again, because the header skipped it.
+func (p *jsParser) defineParameterProperties(group token) {
+	pos, prev, newline, noAngleTil := p.pos, p.prev, p.newline, p.noAngleTil
+	p.noAngleTil = 0
+	p.pos, p.prev = int(group.start)+1, group
+	p.prev.kind = tokPunct
+	modified, named := false, false // a modifier was read; the name or another part was read
+	for {
+		t := p.takeToken()
+		switch {
+		case t.kind == tokEOF || t.start >= group.end-1:
+			p.pos, p.prev, p.newline, p.noAngleTil = pos, prev, newline, noAngleTil
+			return
+		case t.isPunct(','):
+			modified, named = false, false
+		case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+			p.jsGroup(t)
+		case t.isPunct('<'):
+			if end, ok := p.angleEnd(); ok {
+				p.pos = end
+			}
+		case t.isPunct(':'), t.isPunct('='):
+			named = true
+		case t.kind == tokWord && !named:
+			if c := p.peekByte(0); isModifier(t.word) && c != ':' && c != ',' && c != '?' {
+				modified = true
+				continue
+			}
+			if modified {
+				p.rec.add(t.toSpan(), "property", *p.topScope())
+				named = true
+			}
+		}
+	}
+}
