@@ -124,6 +124,19 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 	return v.filterPlaces(), false, nil
 }
 
+// allowedByColumns returns the places for which the predicates, except those on paths,
+// allow the query to be true.
+func (v *candidateFinder) allowedByColumns() bitset.Set {
+	columns := make([]bitset.Set, len(v.s.c.predicates)+1)
+	columns[len(columns)-1] = bitset.New(v.seg.Places.Len())
+	for i, p := range v.s.c.predicates {
+		if p.path == nil {
+			columns[i] = v.s.placeColumn(p, v.seg)
+		}
+	}
+	return v.s.possiblePlaces(v.s.c.root, true, columns)
+}
+
 // filterPlaces finds the places that the predicates allow, using the evaluated columns,
 // and reports whether there are any.
 func (v *candidateFinder) filterPlaces() bool {

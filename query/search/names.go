@@ -191,9 +191,14 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if err != nil || blocks.Len() == 0 {
 		return err
 	}
+	var allowed bitset.Set
+	narrows := n.v.s.restricted
+	if blocks.Len() > most && len(n.v.s.c.predicates) > 0 {
+		allowed, narrows = n.v.allowedByColumns(), true
+	}
 	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
-		if n.v.s.restricted && !n.v.showsBlock(true, b) {
-			continue // hidden documents must not use up the bound
+		if narrows && !n.v.showsBlock(true, b, allowed) {
+			continue // documents that are hidden or not asked for must not use up the bound
 		}
 		looked++
 		if err := n.addBlockSymbols(x, finder, b, start, end); err != nil {
@@ -246,7 +251,7 @@ const maxUnlisted = 4
 // anyway and are likely to look for the definition.
 const (
 	maxTailLists    = 3
-	maxNameBlocks   = 8
+	maxNameBlocks   = 32
 	maxJoinedLists  = 8
 	maxJoinedBlocks = 32
 )

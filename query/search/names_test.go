@@ -1,8 +1,12 @@
 package search
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // TestJoinedNames checks the identifiers that the terms of a query may form.
@@ -24,6 +28,56 @@ func TestJoinedNames(t *testing.T) {
 		}
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %q, want %q", text, names, want)
+		}
+	}
+}
+
+// TestDefinitionInALargeSegment checks that a definition is found first however many
+// symbols with its name other repositories define in the same segment.
+func TestDefinitionInALargeSegment(t *testing.T) {
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	for i := range 2 {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main"}})
+	}
+	rng := rand.New(rand.NewPCG(21, 22))
+	for i := range 1500 {
+		d := &modelDocument{text: fmt.Appendf(nil, "request = %d\n", rng.IntN(1<<20)), lang: "C"}
+		add := func(name string, kind code.SymbolKind) {
+			d.text = append(append(d.text, name...), '\n')
+			d.symbols = append(d.symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.text) - len(name) - 1), Line: uint32(len(d.symbols) + 2)})
+		}
+		repo := 0
+		if i == 1400 {
+			repo = 1
+		}
+		for k := range 10 { // names that fill the blocks of symbols
+			add(fmt.Sprintf("symbol_%d_%d_%d", i, k, rng.IntN(1<<20)), "function")
+		}
+		if add("request", "field"); repo == 1 {
+			d.symbols[len(d.symbols)-1].Kind = "class"
+		}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{repo: repo, path: fmt.Sprintf("src/file%04d.c", i), ref: m.refs[0], doc: d})
+		if repo == 1 { // more files than a small limit looks at
+			for k := range 200 {
+				other := &modelDocument{text: fmt.Appendf(nil, "use(request, %d); request; request;\n", k), lang: "C"}
+				m.documents = append(m.documents, other)
+				m.places = append(m.places, modelPlace{repo: 1, path: fmt.Sprintf("a/use%03d.c", k), ref: m.refs[0], doc: other})
+			}
+		}
+	}
+	m.build(t, 1)
+	for _, matches := range []int{10, 50, 1000, 100_000} {
+		for _, display := range []int{10, 200} {
+			for _, text := range []string{"request repo:repo1", "case:yes request repo:repo1"} {
+				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches, Display: min(display, matches)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Files) == 0 || r.Files[0].Path != "src/file1400.c" {
+					t.Errorf("%s, %d matches, %d shown: the first of %d files is %s, want the definition in src/file1400.c", text, matches, display, len(r.Files), r.Files[0].Path)
+				}
+			}
 		}
 	}
 }

@@ -66,10 +66,6 @@ const (
 	enoughOfOne     = 200
 	orderBlocks     = 64
 	enoughOfSeveral = 16
-	// enoughDocuments is the number of documents that a search with enough matches looks
-	// at in one tier and segment; enoughTogether is that of documents with all terms.
-	enoughDocuments = 100
-	enoughTogether  = 400
 	// maxUnaskedDocuments is the maximum number of named documents in a segment that are
 	// scanned in full without an index lookup.
 	maxUnaskedDocuments = 8
@@ -354,23 +350,6 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 		return nil, 0, nil
 	}
 	return v.visitDocuments(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
-}
-
-// maxDocuments returns the number of documents of a tier in one segment that suffice for
-// the choice of the best, or 0 for no bound. surveyed means that the index has counted the
-// candidates.
-func (t tier) maxDocuments(surveyed bool) int {
-	switch t {
-	case tierPhrase, tierPhraseAside, tierTogether, tierTogetherAside:
-		return enoughTogether
-	case tierMain, tierRest, tierAny:
-		return enoughDocuments
-	case tierAll:
-		if !surveyed {
-			return enoughDocuments
-		}
-	}
-	return 0 // every definition counts
 }
 
 // findNamedOnce finds the named documents of the current segment on the first call, and

@@ -8,6 +8,30 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 )
 
+// enoughDocuments is the number of documents that a search with enough matches looks at in
+// one tier and segment; enoughTogether is that of documents with all terms.
+const (
+	enoughDocuments = 100
+	enoughTogether  = 400
+)
+
+// maxDocuments returns the number of documents of a tier in one segment that suffice for
+// the choice of the best, or 0 for no bound. surveyed means that the index has counted the
+// candidates.
+func (t tier) maxDocuments(surveyed bool) int {
+	switch t {
+	case tierPhrase, tierPhraseAside, tierTogether, tierTogetherAside:
+		return enoughTogether
+	case tierMain, tierRest, tierAny:
+		return enoughDocuments
+	case tierAll:
+		if !surveyed {
+			return enoughDocuments
+		}
+	}
+	return 0 // every definition counts
+}
+
 // termPlaces are places in the text of a segment: blocks or, if the index must not be
 // read, whole documents.
 type termPlaces struct {
