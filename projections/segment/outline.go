@@ -42,6 +42,9 @@ func (o *Outline) Reset() {
 
 // Outline fills o with the symbols of a document.
 func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
+	if o.r == r && o.doc == d && len(o.records) > 0 {
+		return nil
+	}
 	o.r, o.doc, o.records = r, d, o.records[:0]
 	if lo, hi := r.SymbolRange(d); lo == hi {
 		return nil
@@ -89,6 +92,7 @@ func (o *Outline) decode(skip int) error {
 		last = s
 	}
 	if in.failed || int(name) != hi-lo || len(o.records) > code.MaxSymbolsPerDocument {
+		o.records = o.records[:0]
 		return fmt.Errorf("%w: symbols of document %d", ErrCorrupt, o.doc)
 	}
 	return nil

@@ -15,8 +15,8 @@ type Text struct {
 	r      *Reader
 	cursor *Cursor
 	slots  [2]slot
-	recent int    // the last used slot
-	group  int    // number of the group in buffers.packed, or -1
+	recent int // the last used slot
+	group  int // number of the group in buffers.packed, or -1
 	// buffers are those of the pool until the cursor is closed, nil if not needed yet.
 	buffers *textBuffers
 	added   int

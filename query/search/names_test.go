@@ -33,7 +33,8 @@ func TestJoinedNames(t *testing.T) {
 }
 
 // TestDefinitionInALargeSegment checks that a definition is found first however many
-// symbols with its name other repositories define in the same segment.
+// symbols with its name other repositories define in the same segment, and the class before
+// the fields with its name.
 func TestDefinitionInALargeSegment(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
@@ -53,7 +54,7 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 		for k := range 10 { // names that fill the blocks of symbols
 			add(fmt.Sprintf("symbol_%d_%d_%d", i, k, rng.IntN(1<<20)), "function")
 		}
-		if add("request", "field"); repo == 1 {
+		if add("request", "field"); repo == 1 || i == 300 {
 			d.symbols[len(d.symbols)-1].Kind = "class"
 		}
 		m.documents = append(m.documents, d)
@@ -69,13 +70,15 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 	m.build(t, 1)
 	for _, matches := range []int{10, 50, 1000, 100_000} {
 		for _, display := range []int{10, 200} {
-			for _, text := range []string{"request repo:repo1", "case:yes request repo:repo1"} {
+			for text, want := range map[string]string{
+				"request repo:repo1": "src/file1400.c", "case:yes request repo:repo1": "src/file1400.c", "request repo:repo0": "src/file0300.c",
+			} {
 				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches, Display: min(display, matches)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(r.Files) == 0 || r.Files[0].Path != "src/file1400.c" {
-					t.Errorf("%s, %d matches, %d shown: the first of %d files is %s, want the definition in src/file1400.c", text, matches, display, len(r.Files), r.Files[0].Path)
+				if len(r.Files) == 0 || r.Files[0].Path != want {
+					t.Errorf("%s, %d matches, %d shown: the first of %d files is %s, want %s, which defines the class", text, matches, display, len(r.Files), r.Files[0].Path, want)
 				}
 			}
 		}

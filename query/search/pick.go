@@ -18,12 +18,17 @@ const firstShare = 10
 // before it drops the matches of the worst files.
 const pruneSlack = 1 << 10
 
-// estimateScore estimates the score of a hit from the facts known before it is rendered.
-func (v *candidateFinder) estimateScore(h *hit) float32 {
+// estimateScore sets the estimate of the score of a hit from the facts known before it is
+// rendered.
+func (v *segmentSearcher) estimateScore(h *hit) error {
 	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near] + float64(h.points)
 	switch d := int(h.doc); {
 	case v.definingDocs != nil && v.definingDocs.Has(d):
-		worth += scoreDefinition
+		weight, err := v.definitionWeight(h)
+		if err != nil {
+			return err
+		}
+		worth += scoreDefinition * weight
 	case v.namedDocs != nil && v.namedDocs.Has(d):
 		worth += scoreDefinition * scoreDefinitionFold / 2
 	}
@@ -33,7 +38,38 @@ func (v *candidateFinder) estimateScore(h *hit) float32 {
 			worth += f.points
 		}
 	}
-	return float32(worth + float64(scoreDepth*min(pathDepth(v.seg.Places.Path(h.place)), maxScoredDepth)))
+	h.estimatedScore = float32(worth + float64(scoreDepth*min(pathDepth(v.seg.Places.Path(h.place)), maxScoredDepth)))
+	return nil
+}
+
+// definitionWeight returns the weight of the kind of the symbol that a hit defines, the
+// highest of several. If no match is the name of a symbol, it returns that of other kinds.
+func (v *segmentSearcher) definitionWeight(h *hit) (float64, error) {
+	best := 0.0
+	if err := v.seg.Reader.Outline(&v.cursor, h.doc, v.outline); err != nil {
+		return 0, err
+	}
+	for _, m := range h.matches {
+		i := int(m.symbol)
+		if i < 0 {
+			i = v.outline.At(m.start, m.end)
+		}
+		if i < 0 || i >= v.outline.Len() {
+			continue
+		}
+		if start, end := v.outline.Range(i); m.symbol < 0 && (start != m.start || end != m.end) {
+			continue
+		}
+		weight, ok := kindWeights[v.outline.Kind(i)]
+		if !ok {
+			weight = kindOther
+		}
+		best = max(best, weight)
+	}
+	if best == 0 {
+		best = kindOther
+	}
+	return best, nil
 }
 
 // retainMatches keeps a copy of the matches of a hit that may be shown, those on the best
@@ -45,7 +81,10 @@ func (v *segmentSearcher) retainMatches(h *hit) error {
 	}
 	if v.bestOnly {
 		room = v.maxKept
-		if h.estimatedScore = v.estimateScore(h); h.estimatedScore <= v.floor && len(h.matches) > 0 {
+		if err := v.estimateScore(h); err != nil {
+			return err
+		}
+		if h.estimatedScore <= v.floor && len(h.matches) > 0 {
 			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
 			return nil
 		}
