@@ -68,7 +68,7 @@ func (r Ref) IsTag() bool { return strings.HasPrefix(string(r), tagPrefix) }
 func (r Ref) IsPin() bool { return strings.HasPrefix(string(r), pinPrefix) }
 
 // ErrUnsupportedRef reports the name of a ref that git accepts and Quarry does not index.
-var ErrUnsupportedRef = errors.New("Quarry does not index such a name")
+var ErrUnsupportedRef = errors.New("such a name is not indexed")
 
 // Validate checks the rules of git-check-ref-format for a full name, and the rules of
 // Quarry that protect command lines, addresses and events. Errors of the latter wrap

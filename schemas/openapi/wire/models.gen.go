@@ -2658,7 +2658,7 @@ type UnsupportedRef struct {
 	// Ref Full name; bytes that are not UTF-8 are spelled as in paths.
 	Ref string `json:"ref"`
 
-	// Reason Example: ref "refs/heads/lat\xe4in" is not UTF-8: Quarry does not index such a name
+	// Reason Example: ref "refs/heads/lat\xe4in" is not UTF-8: such a name is not indexed
 	Reason string `json:"reason"`
 }
 
