@@ -55,11 +55,14 @@ func adviseUsage(app *kong.Application, err error) error {
 		}
 		node, text = parent, strings.TrimSuffix(fmt.Sprintf("unknown command %q; %s", word, advice), "; ")
 	}
-	if advice := adviseOtherFlag(node, text); advice != "" {
-		return fmt.Errorf("%s\nrun %q for help", advice, node.FullPath()+" --help")
-	}
-	if node.Name == "search" && strings.Contains(text, "unknown flag -") && !strings.Contains(text, "unknown flag --") {
-		text += " To exclude a word, write it after the other words, or after --."
+	if _, flag, ok := strings.Cut(text, "unknown flag "); ok && node.Name == "search" {
+		flag, _, _ = strings.Cut(flag, ",")
+		if instead := otherFlags[strings.TrimSpace(flag)]; instead != "" {
+			text = fmt.Sprintf("there is no flag %s: %s.", strings.TrimSpace(flag), instead)
+		}
+		if !strings.HasPrefix(flag, "--") {
+			text += " To exclude a word, write it after the other words, or after --."
+		}
 	}
 	return fmt.Errorf("%s\nrun %q for help", text, node.FullPath()+" --help")
 }
@@ -79,19 +82,6 @@ var otherFlags = map[string]string{
 	"-S": "write case:auto in the query", "--smart-case": "write case:auto in the query",
 	"-m": "-n N limits the number of matches", "-r": "searches cover all directories; file:^PATH/ selects one", "-R": "searches cover all directories; file:^PATH/ selects one",
 	"--files": "quarry files REPOSITORY lists files", "--hidden": "hidden files are searched like others", "--no-ignore": "what is in the repository is searched, whatever .gitignore says",
-}
-
-// adviseOtherFlag returns what to write instead of a flag of grep or ripgrep, or "".
-func adviseOtherFlag(node *kong.Node, text string) string {
-	_, rest, found := strings.Cut(text, "unknown flag ")
-	if node.Name != "search" || !found {
-		return ""
-	}
-	flag, _, _ := strings.Cut(rest, ",")
-	if instead := otherFlags[strings.TrimSpace(flag)]; instead != "" {
-		return fmt.Sprintf("there is no flag %s: %s", strings.TrimSpace(flag), instead)
-	}
-	return ""
 }
 
 func commandNames(n *kong.Node) iter.Seq[string] {

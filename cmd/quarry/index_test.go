@@ -232,6 +232,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"help", "serach"}, exitUsage, `did you mean "search"?`},
 		{[]string{"search", "--jsn", "x"}, exitUsage, `did you mean "--json"?`},
 		{[]string{"search", "-foo", "x"}, exitUsage, "after the other words, or after --"},
+		{[]string{"search", "-ocarina", "x"}, exitUsage, "there is no flag -o: --json prints the ranges of matches. To exclude a word, write it after the other words, or after --."},
 		{[]string{"index"}, exitUsage, "path-or-url"},
 		{[]string{"index", "--name", "x", "a", "b"}, exitUsage, "--name"},
 		{[]string{"dlq", "replay"}, exitUsage, "or --all"},
