@@ -46,8 +46,7 @@ func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *result
 }
 
 func (a *resultBuilder) close() error {
-	a.renderer.outline.Reset()
-	outlines.Put(a.renderer.outline)
+	releaseOutline(a.renderer.outline)
 	a.renderer.outline = nil
 	return a.renderer.cursor.Close()
 }

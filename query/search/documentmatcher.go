@@ -57,10 +57,15 @@ type atomState struct {
 // outlines holds the memory of outlines between searches.
 var outlines = sync.Pool{New: func() any { return new(segment.Outline) }}
 
-// close releases the resources of the matcher.
+// releaseOutline returns an outline to the pool.
+func releaseOutline(o *segment.Outline) {
+	o.Reset()
+	outlines.Put(o)
+}
+
+// close releases the resources of the matcher, which must not be used afterwards.
 func (v *documentMatcher) close() error {
-	v.outline.Reset()
-	outlines.Put(v.outline)
+	releaseOutline(v.outline)
 	v.outline = nil
 	return v.candidateFinder.close()
 }

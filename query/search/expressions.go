@@ -2,11 +2,8 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -69,23 +66,13 @@ func slashedQuery(r *Request) *syntax.Parsed {
 func (s *Searcher) trySlashed(ctx context.Context, view View, r Request, q *syntax.Parsed, emit Emit) (*Result, error) {
 	other := r
 	other.Query = &syntax.Parsed{Root: q.Root, Type: q.Type, Select: q.Select, Text: q.Text}
-	other.timeLimit, other.isReading = s.options.MaxDuration/readShare, true
-	result, err := s.admitSearch(ctx, view, other, emit)
-	if errors.Is(err, plan.ErrPattern) {
-		return nil, nil // too long
-	}
-	if err != nil {
+	result, err := s.searchReading(ctx, view, other, emit)
+	if result == nil {
 		return nil, err
 	}
-	if result.Stats.Matches == 0 {
-		result.Release()
-		return nil, nil
-	}
-	notice := syntax.Notice{
+	result.insertNotice(syntax.Notice{
 		Code: syntax.AmbiguousQuery, At: spanOfTerms(r.Query), Suggestions: []string{r.Query.PrintLiteral(r.Query.Options)},
 		Message: fmt.Sprintf("Read as a regular expression, %s, because nothing contains the text with its slashes. To search only for that text, put it in quotes.", cutFilter(q.Text)),
-	}
-	result.Notices = slices.Insert(result.Notices, 0, notice)
-	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]
+	})
 	return result, nil
 }

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -109,8 +110,10 @@ func writtenLiteral(expression string) string {
 type nameSearcher struct {
 	v      *candidateFinder
 	joined bitset.Set // documents that define a joined name
-	exact  bitset.Set // documents that define the name in its letter case
-	any    bitset.Set // all documents with the name, including joined and exact
+	// allowed returns the places that the predicates allow, see allowedByColumns.
+	allowed func() bitset.Set
+	exact   bitset.Set // documents that define the name in its letter case
+	any     bitset.Set // all documents with the name, including joined and exact
 }
 
 // findNamed returns the documents of the current segment that have one of the names, by
@@ -118,7 +121,7 @@ type nameSearcher struct {
 // sets, or nil if there are none.
 func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
+	n := &nameSearcher{v: v, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
@@ -194,7 +197,7 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	var allowed bitset.Set
 	narrows := n.v.s.restricted
 	if blocks.Len() > most && len(n.v.s.c.predicates) > 0 {
-		allowed, narrows = n.v.allowedByColumns(), true
+		allowed, narrows = n.allowed(), true
 	}
 	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
 		if narrows && !n.v.showsBlock(true, b, allowed) {

@@ -60,11 +60,7 @@ func (v *segmentSearcher) definitionWeight(h *hit) (float64, error) {
 		if start, end := v.outline.Range(i); m.symbol < 0 && (start != m.start || end != m.end) {
 			continue
 		}
-		weight, ok := kindWeights[v.outline.Kind(i)]
-		if !ok {
-			weight = kindOther
-		}
-		best = max(best, weight)
+		best = max(best, weightOf(v.outline.Kind(i)))
 	}
 	if best == 0 {
 		best = kindOther

@@ -181,8 +181,24 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Resul
 	}
 	r := p.request
 	r.Query = p.buildQuery(a.root)
-	r.line, r.leafPoints, r.timeLimit, r.isReading = a.line, a.points, p.s.options.MaxDuration/readShare, true
-	result, err := p.s.admitSearch(ctx, p.view, r, p.emit)
+	r.line, r.leafPoints = a.line, a.points
+	result, err := p.s.searchReading(ctx, p.view, r, p.emit)
+	if result == nil {
+		return nil, err
+	}
+	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
+	result.insertNotice(syntax.Notice{
+		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
+		Message: fmt.Sprintf("Read as %s. To search for the literal text, put each term in quotes.", a.description),
+	})
+	return result, nil
+}
+
+// searchReading searches for a reading of a query. It returns nil if the reading has no
+// match.
+func (s *Searcher) searchReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+	r.timeLimit, r.isReading = s.options.MaxDuration/readShare, true
+	result, err := s.admitSearch(ctx, view, r, emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long
 	}
@@ -193,14 +209,13 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Resul
 		result.Release()
 		return nil, nil
 	}
-	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
-	notice := syntax.Notice{
-		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
-		Message: fmt.Sprintf("Read as %s. To search for the literal text, put each term in quotes.", a.description),
-	}
-	result.Notices = slices.Insert(result.Notices, 0, notice)
-	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]
 	return result, nil
+}
+
+// insertNotice puts a notice before the others.
+func (r *Result) insertNotice(n syntax.Notice) {
+	r.Notices = slices.Insert(r.Notices, 0, n)
+	r.Notices = r.Notices[:min(len(r.Notices), syntax.MaxNotices)]
 }
 
 // buildQuery adds the filters of the pasted text to a query.

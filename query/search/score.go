@@ -56,6 +56,14 @@ var kindWeights = map[code.SymbolKind]float64{
 
 const kindOther = 0.5
 
+// weightOf returns the weight of a definition of a kind.
+func weightOf(kind code.SymbolKind) float64 {
+	if weight, ok := kindWeights[kind]; ok {
+		return weight
+	}
+	return kindOther
+}
+
 // minDefinedWeight is the minimum weight of kinds whose definition people look for by
 // name: functions, types and variables, but not keys and fields, which repeat a name that
 // is defined elsewhere in another style.
@@ -143,11 +151,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 // terms counts little unless the other terms are also there. cuts means that the match
 // begins or ends inside a word.
 func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
-	weight, ok := kindWeights[sym.Kind]
-	if !ok {
-		weight = kindOther
-	}
-	points := scoreDefinition * weight
+	points := scoreDefinition * weightOf(sym.Kind)
 	if r.run.scope.c.isJoined(sym.Name) {
 		return points * scoreDefinitionFold
 	}
