@@ -92,9 +92,7 @@ func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patter
 // explainRedirect adds the new address to the error of a host that redirects. It asks the
 // host again, because git's error does not contain the address.
 func (m *Mirror) explainRedirect(ctx context.Context, src source, err error) error {
-	var trace string
-	_, _ = m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), "GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"), secrets: src.access.secrets(), trace: &trace,
-		args: []string{"ls-remote", "--quiet", "--end-of-options", src.url, "HEAD"}}) // only the trace is of interest
+	trace, _ := m.traceListing(ctx, src, "GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1") // it fails, as before
 	location := ""
 	for line := range strings.Lines(trace) {
 		if i := strings.Index(strings.ToLower(line), locationTrace); i >= 0 {
@@ -114,6 +112,14 @@ func (m *Mirror) explainRedirect(ctx context.Context, src source, err error) err
 	return fmt.Errorf("the host redirects to %s, and redirects are not followed: correct the clone URL: %w", failure.Quote(address, maxRedirectBytes), err)
 }
 
+// traceListing lists HEAD of the host and returns the end of git's trace, also of a run
+// that fails. variables select what git traces.
+func (m *Mirror) traceListing(ctx context.Context, src source, variables ...string) (trace string, err error) {
+	_, err = m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), variables...), secrets: src.access.secrets(), trace: &trace,
+		args: []string{"ls-remote", "--quiet", "--end-of-options", src.url, "HEAD"}})
+	return trace, err
+}
+
 // maxRedirectBytes bounds the address of a redirect in an error.
 const maxRedirectBytes = 300
 
@@ -128,9 +134,7 @@ const packetTrace = "packet: "
 // page, for a repository without refs on a plain file server. If we believed it,
 // everything indexed would be removed.
 func (m *Mirror) checkSpeaksGit(ctx context.Context, src source) error {
-	var trace string
-	_, err := m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), "GIT_TRACE_PACKET=1"), secrets: src.access.secrets(), trace: &trace,
-		args: []string{"ls-remote", "--quiet", "--end-of-options", src.url, "HEAD"}})
+	trace, err := m.traceListing(ctx, src, "GIT_TRACE_PACKET=1")
 	if err == nil && !strings.Contains(trace, packetTrace) {
 		err = fmt.Errorf("%w: it answers, but not as a git server does: check the URL, and whether a proxy or a sign-in page answers there", ErrUnreachable)
 	}
