@@ -17,6 +17,13 @@ type jsParser struct {
 	variableDef int32   // the last recorded variable, -1 before the first
 	before      token   // the previous token
 	current     token   // the current token, or the last one that its handler read
+
+	// declaring is the kind of the variables that a declaration at the top level, at depth
+	// declaringDepth of the scopes, records; empty if there is none. angled means that
+	// there was a "<" in it, which may begin type arguments or JSX.
+	declaring      code.SymbolKind
+	declaringDepth int
+	angled         bool
 }
 
 // jsParen keeps the context before a parenthesis until the group is known to be the
@@ -119,10 +126,19 @@ func (p *jsParser) handlePunctuation(t token) {
 		p.handleEquals(t)
 	case ';', ',':
 		p.target, p.lastParen.valid = token{}, false
-	case '<':
-		if p.types && p.before.isPunct('=') {
-			p.typeArguments(t) // a generic arrow function
+		if p.declaring != "" && len(p.stack) == p.declaringDepth {
+			if t.ch == ';' {
+				p.declaring = ""
+			} else {
+				p.readDeclarator()
+			}
 		}
+	case '<':
+		if p.types && (p.before.isPunct('=') || p.before.word == wAsync) {
+			p.typeArguments(t) // a generic arrow function
+			return
+		}
+		p.angled = true
 	case '@':
 		if p.topScope().form == formType {
 			p.skipDecorator()
@@ -365,6 +381,9 @@ func (p *jsParser) handleWord(t token) {
 	if p.before.isPunct('.') {
 		return
 	}
+	if t.newline && p.declaring != "" && len(p.stack) == p.declaringDepth && mayEndStatement(p.before) {
+		p.declaring = "" // a line break instead of a semicolon
+	}
 	top := p.topScope().form
 	switch t.word {
 	case wFunction:
@@ -372,9 +391,9 @@ func (p *jsParser) handleWord(t token) {
 	case wClass:
 		p.readClass()
 	case wConst:
-		p.readVariable(t, "constant")
+		p.readVariable("constant")
 	case wLet, wVar:
-		p.readVariable(t, "variable")
+		p.readVariable("variable")
 	case wInterface:
 		p.typeBlock(t, "interface", formType)
 	case wEnum:
@@ -388,6 +407,17 @@ func (p *jsParser) handleWord(t token) {
 			p.setTarget(t)
 		}
 	}
+}
+
+// mayEndStatement reports whether a statement may end after t.
+func mayEndStatement(t token) bool {
+	switch t.kind {
+	case tokWord:
+		return t.word == wNone || t.word == wConst
+	case tokPunct:
+		return t.ch == ')' || t.ch == ']' || t.ch == '}'
+	}
+	return true
 }
 
 // peekColon reports whether a colon comes next.

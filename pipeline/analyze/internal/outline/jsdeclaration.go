@@ -159,22 +159,3 @@ func (p *jsParser) readAlias(keyword token) {
 	}
 	p.unreadToken(t)
 }
-
-// readVariable records the first name of "const name =" at the top level of a file or
-// namespace.
-func (p *jsParser) readVariable(keyword token, kind code.SymbolKind) {
-	name := p.takeToken()
-	if name.word == wEnum { // const enum
-		p.typeBlock(name, "enum", formEnum)
-		return
-	}
-	if !name.isName() {
-		p.unreadToken(name)
-		return
-	}
-	p.current = name
-	if f := p.topScope().form; f != formFile && f != formNamespace {
-		return
-	}
-	p.variableDef = p.rec.add(name.toSpan(), kind, *p.topScope())
-}
