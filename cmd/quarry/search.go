@@ -196,7 +196,7 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 
 // relatedReasons describes why a file is related to the query.
 var relatedReasons = map[wire.RelatedReason]string{
-	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonDefinition: "definitions", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
+	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
 	wire.RelatedReasonFileName: "files named so",
 }
 

@@ -31,6 +31,9 @@ type atomCandidates struct {
 	// requiredBlocks are additional sets of blocks. A document with a match has a block
 	// in each: two literals of one expression may be in different blocks.
 	requiredBlocks []postings.Set
+	// textBlocks are, for an atom among symbols, sets of blocks of text. A document with a
+	// match has one in each.
+	textBlocks []postings.Set
 }
 
 // maxRequiredSets bounds the additional sets that are looked up for an expression.
@@ -55,7 +58,7 @@ func (l *indexLookup) findAtom(a *atom) (atomCandidates, error) {
 		return atomCandidates{}, nil
 	}
 	f, err := l.findPattern(a)
-	if err != nil || f.isEmpty() || a.symbols {
+	if err != nil || f.isEmpty() {
 		return f, err
 	}
 	return l.findLines(a, f)
@@ -281,11 +284,10 @@ func (l *indexLookup) literalBlocks(literal string) (blocks postings.Set, all bo
 	return blocks, false, nil
 }
 
-// hasRequired reports whether the text between lo and hi overlaps a block of each
-// additional set.
-func (f *atomCandidates) hasRequired(lo, hi int) bool {
-	for i := range f.requiredBlocks {
-		if b := f.requiredBlocks[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {
+// overlapsAll reports whether the text between lo and hi overlaps a block of each set.
+func overlapsAll(sets []postings.Set, lo, hi int) bool {
+	for i := range sets {
+		if b := sets[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {
 			return false
 		}
 	}

@@ -97,6 +97,8 @@ type compiledQuery struct {
 	public        func(*code.Repository) bool
 	literals      []string // the atoms that find matches, as literals, as written
 	joined        string   // letters and digits of written, if several words may form one identifier
+	// meansDefinitions means that the query means definitions before text.
+	meansDefinitions bool
 }
 
 // compileQuery compiles a parsed query. contexts are the known search contexts.
@@ -113,7 +115,7 @@ func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, erro
 	}
 	root, err := c.compileNode(tree)
 	c.root = root
-	c.joined = joinWords(c.literals)
+	c.joined, c.meansDefinitions = joinWords(c.literals), len(r.documents) > 0
 	for _, a := range c.atoms {
 		a.points = r.leafPoints[a.label]
 	}

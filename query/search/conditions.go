@@ -72,15 +72,26 @@ func (a *atom) hasKind(kind code.SymbolKind) bool {
 }
 
 // findLines narrows the candidates of an atom to documents that contain the literals of
-// its line conditions.
+// its line conditions and, for a symbol, the name of its parent.
 func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, error) {
+	required := &f.requiredBlocks
+	var sets [][]string
+	if a.symbols {
+		required = &f.textBlocks
+	}
+	if a.parent != "" {
+		sets = append(sets, []string{a.parent})
+	}
 	for i := range a.lines {
-		c := &a.lines[i]
-		if c.not || len(c.sets) == 0 || len(f.requiredBlocks) == maxRequiredSets {
-			continue
+		if c := &a.lines[i]; !c.not && len(c.sets) > 0 {
+			sets = append(sets, slices.MinFunc(c.sets, func(x, y []string) int { return l.setCost(x) - l.setCost(y) }))
 		}
-		best := slices.MinFunc(c.sets, func(x, y []string) int { return l.setCost(x) - l.setCost(y) })
-		other, err := l.setBlocks(best)
+	}
+	for _, set := range sets {
+		if len(*required) == maxRequiredSets {
+			break
+		}
+		other, err := l.setBlocks(set)
 		if err != nil {
 			return atomCandidates{}, err
 		}
@@ -88,7 +99,7 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 			return atomCandidates{}, nil
 		}
 		if !other.all {
-			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
+			*required = append(*required, other.blocks)
 		}
 	}
 	return f, nil

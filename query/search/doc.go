@@ -25,7 +25,8 @@
 //	render     lines, columns and symbols are looked up for the displayed files
 //	readings   pasted text runs as each of its readings, one query after
 //	           another, until one has a match (reread.go), and an expression
-//	           between slashes as such if its text has none (expressions.go)
+//	           between slashes as such if its text has none (expressions.go). A
+//	           qualified name also means definitions (qualified.go)
 //	notices    if nothing was found, notices name filters that select nothing, with
 //	           the nearest existing names (notices.go), or terms without a match,
 //	           with the names near them (advice.go, nearnames.go)

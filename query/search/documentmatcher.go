@@ -175,7 +175,8 @@ func (v *documentMatcher) searchAtom(a *atom, d segment.DocID) (_ *atomState, er
 	}
 	lo, hi, _ := v.textBounds(a, int(d))
 	f := &v.atomCandidates[a.number]
-	if !f.hasRequired(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
+	textLo, textHi := v.seg.Reader.TextRange(d)
+	if !overlapsAll(f.requiredBlocks, lo, hi) || !overlapsAll(f.textBlocks, textLo, textHi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
 		return s, nil
 	}
 	v.stats.FilesLoaded++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // If a file has more matches than can be shown, the matches on its best lines are shown.
@@ -21,7 +22,8 @@ const (
 	lineWordPart   = 0.2  // of its rarity, if the term is part of an identifier and consists of whole words
 	lineExactCase  = 0.15 // of its rarity, if the letter case matches
 	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
-	lineDefinition = 3    // a match is the whole name of a symbol
+	lineDefinition = 3    // a match is the whole name of a symbol, by its kind
+	lineMeant      = 20   // the same, if the query means definitions before text
 	lineStart      = 0.1  // a match is the first text of the line
 )
 
@@ -155,11 +157,12 @@ func (s *lineScorer) setScore(l *matchLine) error {
 		return err
 	}
 	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
-	best := notDefined
+	best := 0.0
 	for _, m := range matches {
-		best = max(best, s.definitionAt(m))
+		defines, kind := s.definitionAt(m)
+		best = max(best, s.v.s.definitionShare(defines, kind))
 	}
-	l.score += s.v.s.definitionShare(best)
+	l.score += best
 	return nil
 }
 
@@ -172,12 +175,16 @@ const (
 	definedJoined                // a symbol whose words are all terms
 )
 
-// definitionShare returns the score that a definition adds to its line. If all terms
-// together make up the name of the symbol, each counts as a whole word.
-func (s *scope) definitionShare(d definitionKind) float64 {
+// definitionShare returns the score that the definition of a symbol adds to its line. If
+// all terms together make up the name of the symbol, each counts as a whole word.
+func (s *scope) definitionShare(d definitionKind, kind code.SymbolKind) float64 {
 	switch d {
 	case definedMatch:
-		return lineDefinition
+		share := lineDefinition * weightOf(kind)
+		if s.c.meansDefinitions {
+			share += lineMeant
+		}
+		return share
 	case definedJoined:
 		share := float64(lineDefinition)
 		for i := range s.c.atoms {
@@ -206,30 +213,33 @@ func (s *lineScorer) findMatches(from, to uint32) {
 	}
 }
 
-// definitionAt returns the kind of definition at a match.
-func (s *lineScorer) definitionAt(m match) definitionKind {
-	if m.symbol >= 0 {
-		return definedMatch
-	}
+// definitionAt returns the kind of definition at a match, and the kind of its symbol.
+func (s *lineScorer) definitionAt(m match) (definitionKind, code.SymbolKind) {
 	if !s.outline {
-		return notDefined
+		if m.symbol >= 0 {
+			return definedMatch, ""
+		}
+		return notDefined, ""
 	}
-	i := s.v.outline.At(m.start, m.end)
+	i := int(m.symbol)
 	if i < 0 {
-		return notDefined
+		i = s.v.outline.At(m.start, m.end)
+	}
+	if i < 0 || i >= s.v.outline.Len() {
+		return notDefined, ""
 	}
 	start, end := s.v.outline.Range(i)
-	if start == m.start && end == m.end {
-		return definedMatch
+	if m.symbol >= 0 || start == m.start && end == m.end {
+		return definedMatch, s.v.outline.Kind(i)
 	}
 	c := s.v.s.c
 	if c.joined == "" || int(end-start) < len(c.joined) || int(end-start) > 2*len(c.joined) {
-		return notDefined
+		return notDefined, ""
 	}
 	if name, err := s.v.text.Bytes(s.lo+int(start), s.lo+int(end)); err == nil && c.isJoined(string(name)) {
-		return definedJoined
+		return definedJoined, ""
 	}
-	return notDefined
+	return notDefined, ""
 }
 
 // scoreLine scores a line by its matches, without definitions. found holds the matches on
@@ -310,12 +320,13 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 	for i := range chunks {
 		c := &chunks[i]
 		for j := 0; j < len(c.Ranges) && looked < maxScoredRanges; {
-			number, defines, first := c.Ranges[j].Start.LineNumber, notDefined, j
+			number, defined, first := c.Ranges[j].Start.LineNumber, 0.0, j
 			found = found[:0]
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-					defines = max(defines, r.definedBy(c.Symbols[j].Name, at))
+					share := r.run.scope.definitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind)
+					defined = max(defined, share)
 				}
 				if j-first < maxLineMatches {
 					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
@@ -325,7 +336,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			}
 			slices.SortStableFunc(found, func(a, b termMatch) int { return cmp.Compare(a.atom, b.atom) })
 			l := scored{number, r.run.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
-			l.score += r.run.scope.definitionShare(defines)
+			l.score += defined
 			lines = append(lines, l)
 		}
 	}

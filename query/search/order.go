@@ -23,6 +23,8 @@ type tier int
 const (
 	// tierAll is the only tier of a search with few candidates.
 	tierAll tier = iota
+	// tierFirst contains the documents of Request.documents.
+	tierFirst
 	// tierPhrase contains documents with a block that may contain all terms in order with
 	// a blank in between, as in a pasted line. tierPhraseAside contains the test code,
 	// vendored and generated ones among them.
@@ -87,6 +89,7 @@ type schedule struct {
 	requiredAtoms  []int              // atoms that must all match, if several
 	phrase         string             // required atoms joined with blanks; empty if the query has no such phrase
 	orderThreshold int                // minimum number of candidates at which the order matters
+	documents      [][]segment.DocID  // by segment, those of tierFirst; nil if there are none
 	// bands is the number of bands of files in which each tier is visited, one after
 	// another. first holds the first files of each band. They are 1 and nil for callers
 	// who may see everything.
@@ -97,6 +100,8 @@ type schedule struct {
 // segmentState is the state that a search keeps about a segment between its tasks.
 type segmentState struct {
 	mu sync.Mutex
+	// first are the documents of tierFirst, sorted.
+	first []segment.DocID
 	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside;
 	// namedDocs is the set of all of them.
 	named     [namedTiers][]segment.DocID
@@ -115,6 +120,7 @@ type segmentState struct {
 func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey bool) {
 	c := sc.c
 	a = &schedule{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
+	a.documents = documentsBySegment(segments, r.documents)
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
 		return a, false
 	}
@@ -154,10 +160,16 @@ func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
 		if c.joined != "" {
 			a.tiers = slices.Insert(a.tiers, 0, tierJoined)
 		}
-		a.fullScan = fullScanCandidates(c)
 	}
+	a.fullScan = fullScanCandidates(c)
 	if a.segmentStates == nil {
 		a.segmentStates = make([]segmentState, a.segments)
+	}
+	if a.documents != nil {
+		a.tiers = slices.Insert(a.tiers, 0, tierFirst)
+		for i := range a.documents {
+			a.segmentStates[i].first = a.documents[i]
+		}
 	}
 }
 
@@ -334,7 +346,10 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 			return nil, 0, err
 		}
 	}
-	if t >= tierJoined && t <= tierAside && len(a.requiredAtoms) == 0 {
+	switch {
+	case t == tierFirst:
+		return v.visitNamed(number, o, o.first, a)
+	case t >= tierJoined && t <= tierAside && len(a.requiredAtoms) == 0:
 		return v.visitNamed(number, o, o.named[t-tierJoined], a)
 	}
 	if err := v.lookUpCandidates(o); err != nil || !v.possible {
@@ -359,6 +374,9 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 	defer o.mu.Unlock()
 	if !o.searched {
 		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names)
+		for i := range o.named {
+			o.named[i] = slices.DeleteFunc(o.named[i], o.isFirst)
+		}
 		o.searched = err == nil
 	}
 	v.definingDocs, v.namedDocs = o.defines, o.namedDocs

@@ -58,16 +58,20 @@ func (m *model) describeRanking(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-var definition = regexp.MustCompile(`\b(func|class|def|struct|var) (\w+)`)
+var definition = regexp.MustCompile(`\b(func|class|def|struct|var) (?:\((\w+)\) )?(\w+)`)
 
 var kindOf = map[string]code.SymbolKind{"func": "function", "def": "function", "class": "class", "struct": "struct", "var": "variable"}
 
 func findDefinitions(text []byte) (out []code.Symbol) {
 	for _, at := range definition.FindAllSubmatchIndex(text, -1) {
-		out = append(out, code.Symbol{
-			Name: string(text[at[4]:at[5]]), Kind: kindOf[string(text[at[2]:at[3]])], Offset: uint32(at[4]),
-			Line: uint32(strings.Count(string(text[:at[4]]), "\n")) + 1,
-		})
+		s := code.Symbol{
+			Name: string(text[at[6]:at[7]]), Kind: kindOf[string(text[at[2]:at[3]])], Offset: uint32(at[6]),
+			Line: uint32(strings.Count(string(text[:at[6]]), "\n")) + 1,
+		}
+		if at[4] >= 0 { // func (Parent) name
+			s.Parent, s.ParentKind = string(text[at[4]:at[5]]), "struct"
+		}
+		out = append(out, s)
 	}
 	return out
 }

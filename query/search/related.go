@@ -37,9 +37,6 @@ const (
 	RelatedStyle RelatedReason = "style"
 	// RelatedAccents: a word is written with accents, or without.
 	RelatedAccents RelatedReason = "accents"
-	// RelatedDefinition: a name that follows its package, type or module, as in
-	// sstable.NewReader, is defined there.
-	RelatedDefinition RelatedReason = "definition"
 	// RelatedFileName: the words are in the name of the file.
 	RelatedFileName RelatedReason = "fileName"
 )
@@ -100,9 +97,6 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	defer cancel()
 	l := &relatedFinder{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
 	terms := plainTerms(q)
-	if len(terms) == 1 && isBare(q, terms[0]) {
-		l.addDefinitions(ctx, terms[0])
-	}
 	if result.Stats.Matches == 0 {
 		l.addSuggested(ctx, advised[:min(len(advised), maxRelated)])
 	}
@@ -249,30 +243,6 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 		}
 	}
 	return names
-}
-
-// qualifiedName matches a name after the name of its package, type or module.
-var qualifiedName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.|::|#|->)([A-Za-z_][A-Za-z0-9_]*)$`)
-
-// addDefinitions adds the definitions of a qualified name: those on a line with the
-// qualifier, such as a method after its receiver, and those in a file, folder or
-// repository named like the qualifier.
-func (l *relatedFinder) addDefinitions(ctx context.Context, term *syntax.Text) {
-	m := qualifiedName.FindStringSubmatch(term.Pattern)
-	if m == nil {
-		return
-	}
-	q := l.request.Query
-	qualifier, name := m[1], m[2]
-	symbol := &syntax.Symbol{Pattern: "^" + name + "$", Case: term.Case}
-	onLine := *symbol
-	onLine.Lines = []syntax.Line{{Pattern: `\b` + qualifier + `\b`, Case: term.Case}}
-	place := &syntax.Or{Children: []syntax.Query{
-		&syntax.File{Pattern: "(^|/)" + qualifier + "[/.]", Case: syntax.CaseNo}, &syntax.Repo{Pattern: "(^|/)" + qualifier + "(/v[0-9]+)?$", Case: syntax.CaseNo},
-	}}
-	defined := &syntax.Or{Children: []syntax.Query{&onLine, &syntax.And{Children: []syntax.Query{symbol, place}}}}
-	text := q.Text[:term.At.Start] + "(" + syntax.Print(defined, q.Options) + ")" + q.Text[term.At.End:]
-	l.addSuggested(ctx, []suggestedQuery{{RelatedDefinition, text, syntax.Replace(q.Root, term, defined)}})
 }
 
 // addNamedFiles adds the files whose names contain the terms and that are not in the

@@ -57,6 +57,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
 		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
 		Language: seg.Reader.Language(h.doc),
+		document: documentID{seg.Reader.ID(), h.doc},
 	}
 	if f.Ref != "" { // a repository may have no default branch
 		f.Refs = append(f.Refs, f.Ref)

@@ -53,6 +53,8 @@ type Request struct {
 	// adds them to the score of a file; if several leaves match, the highest points
 	// count. nil for none.
 	leafPoints map[string]float32
+	// documents are visited before all others.
+	documents []documentID
 	// firstOfFile is the number of matches to show for each file before any file gets
 	// more; 0 means firstShare.
 	firstOfFile int
@@ -176,6 +178,7 @@ type FileMatch struct {
 	// Reasons explain Score; set only with Request.Explain.
 	Reasons []string
 
+	document  documentID
 	size      int64 // its size in an answer, in bytes
 	displayed int   // matches shown
 }

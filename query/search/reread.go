@@ -76,6 +76,11 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 
 // chooseReading returns the answer for the reading of a query that has matches.
 func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+	if n := readQualified(&r); n != nil {
+		if result, err := s.tryQualified(ctx, view, r, n, emit); err != nil || result != nil {
+			return result, err
+		}
+	}
 	paste := reading.Recognize(r.Query)
 	slashed := slashedQuery(&r)
 	if paste == nil && slashed == nil {

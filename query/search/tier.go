@@ -91,8 +91,35 @@ func (v *candidateFinder) intersectTerms(o *segmentState, a *schedule) error {
 	return v.lookup.keepTrigrams(&o.phrase.blocks, a.phrase)
 }
 
+// documentsBySegment returns the documents of each segment, sorted; nil if there are none.
+func documentsBySegment(segments []Segment, documents []documentID) [][]segment.DocID {
+	if len(documents) == 0 {
+		return nil
+	}
+	bySegment := make([][]segment.DocID, len(segments))
+	for i := range segments {
+		for _, d := range documents {
+			if d.segment == segments[i].Reader.ID() {
+				bySegment[i] = append(bySegment[i], d.doc)
+			}
+		}
+		slices.Sort(bySegment[i])
+		bySegment[i] = slices.Compact(bySegment[i])
+	}
+	return bySegment
+}
+
+// isFirst reports whether a document is in tierFirst.
+func (o *segmentState) isFirst(d segment.DocID) bool {
+	_, found := slices.BinarySearch(o.first, d)
+	return found
+}
+
 // tierOf returns the tier of a document.
 func (v *candidateFinder) tierOf(d segment.DocID, o *segmentState, a *schedule) tier {
+	if o.isFirst(d) {
+		return tierFirst
+	}
 	together, named := false, o.tierOfName(d)
 	if len(a.requiredAtoms) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)

@@ -348,11 +348,10 @@ const (
 
 // Defines values for RelatedReason.
 const (
-	RelatedReasonAccents    RelatedReason = "accents"
-	RelatedReasonDefinition RelatedReason = "definition"
-	RelatedReasonFileName   RelatedReason = "fileName"
-	RelatedReasonSpelling   RelatedReason = "spelling"
-	RelatedReasonStyle      RelatedReason = "style"
+	RelatedReasonAccents  RelatedReason = "accents"
+	RelatedReasonFileName RelatedReason = "fileName"
+	RelatedReasonSpelling RelatedReason = "spelling"
+	RelatedReasonStyle    RelatedReason = "style"
 )
 
 // Defines values for ReplayState.
@@ -2038,9 +2037,9 @@ type RelatedFiles struct {
 	Files []SearchFile `json:"files"`
 }
 
-// RelatedReason spelling: a term has no match, but a similar name has. definition: a name qualified by a package or type, such
-// as sstable.NewReader, is defined there. style: an identifier is written in another style, such as max_size for
-// MaxSize. accents: a word is written with or without accents. fileName: the words are in the file name.
+// RelatedReason spelling: a term has no match, but a similar name has. style: an identifier is written in another style, such as
+// max_size for MaxSize. accents: a word is written with or without accents. fileName: the words are in the file
+// name.
 type RelatedReason string
 
 // Removed defines model for Removed.
