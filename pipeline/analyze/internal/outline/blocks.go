@@ -16,10 +16,14 @@ func (p *tableParser) noteBlock(r *compiledRule, def int32, kind code.SymbolKind
 	}
 	how := r.body
 	if how == bodyAuto {
+		holder, value := r.holder, r.value
+		if r.again || kind != r.kind && kind != "method" {
+			holder, value = typeKinds[kind] || moduleKinds[kind], valueKinds[kind]
+		}
 		switch {
-		case typeKinds[kind] || moduleKinds[kind]:
+		case holder:
 			how = bodyEnter
-		case valueKinds[kind]:
+		case value:
 			how = bodyNone
 		case p.table.blocks == blockBraces && !p.table.locals:
 			how = bodySkip

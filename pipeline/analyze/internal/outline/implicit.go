@@ -2,6 +2,7 @@ package outline
 
 import (
 	"bytes"
+	"slices"
 )
 
 // matchImplicit finds a definition without a keyword: TYPE NAME(…) {, TYPE NAME = ….
@@ -108,4 +109,22 @@ func (p *tableParser) implicitVariables(i, words int) bool {
 		p.rec.add(name, kind, p.parentScope())
 	}
 	return true
+}
+
+// isImport reports whether the value after the first "=" of the statement begins with a
+// word of imports, or consists of names.
+func (p *tableParser) isImport(r *compiledRule) bool {
+	first := 1
+	for first < len(p.stmt) && !p.stmt[first-1].isPunct('=') {
+		first++
+	}
+	for i, t := range p.stmt[first:] {
+		if i == 0 && t.word != wNone && slices.Contains(r.imports, t.word) {
+			return true
+		}
+		if !p.m.isName(t) && !t.isPunct(',') && !t.isPunct('.') {
+			return false
+		}
+	}
+	return first < len(p.stmt)
 }

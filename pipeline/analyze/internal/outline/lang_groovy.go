@@ -24,6 +24,7 @@ var groovy = table{
 		{match: "interface @", kind: "interface"},
 		{match: "trait @", kind: "trait"},
 		{match: "record @ ()", kind: "class"},
+		{match: "def (@,) =", kind: "variable", in: "file"},
 		{match: "enum @", kind: "enum", body: bodyItems, items: "enumerator"},
 	},
 	functions: "function", variables: "variable", prototypes: true,

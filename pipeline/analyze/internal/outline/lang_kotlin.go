@@ -27,6 +27,7 @@ var kotlin = table{
 		{match: "fun ... @ ()", kind: "function"},
 		{match: "val|var <>? . <> \\. @", kind: "property"},
 		{match: "val|var <>? . ? \\. @", kind: "property"},
+		{match: "val|var (@,) =", kind: "property", in: "file"}, // in scripts
 		{match: "val|var <>? @.", kind: "property", owner: ownerNone},
 	},
 }

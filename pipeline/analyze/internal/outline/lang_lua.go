@@ -16,5 +16,6 @@ var lua = table{
 		{match: "function @. (", kind: "function", owner: "table"},
 		{match: "^ local? @. = function", kind: "function", owner: "table", body: bodyNone},
 		{match: "^ @ = function", kind: "function", body: bodyNone},
+		{match: "^ local? @,= =", kind: "variable", in: "file", imports: "require"},
 	},
 }

@@ -29,7 +29,10 @@ var scala = table{
 		{match: "type @", kind: "alias"},
 		{match: "given @ :", kind: "constant"},
 		{match: "def @", kind: "function"},
+		{match: "val @ (@,) =", kind: "constant"}, // the names in a pattern
 		{match: "val @,", kind: "constant"},
 		{match: "var @,", kind: "variable"},
+		{match: "val (@,) =", kind: "constant"},
+		{match: "var (@,) =", kind: "variable"},
 	},
 }

@@ -28,8 +28,13 @@ var swift = table{
 		{match: "func @", kind: "function"},
 		{match: "@=init|deinit|subscript", kind: "function", in: "type"},
 		{match: "var|let @,", kind: "property", in: "type"},
+		{match: "var|let (@,)", kind: "property", in: "type"},
 		{match: "var @,", kind: "variable"},
 		{match: "let @,", kind: "constant"},
+		{match: "var (@,) =", kind: "variable", in: "file"},
+		{match: "var (@,) :", kind: "variable", in: "file"},
+		{match: "let (@,) =", kind: "constant", in: "file"},
+		{match: "let (@,) :", kind: "constant", in: "file"},
 		{match: "precedencegroup @", kind: "operator", body: bodySkip},
 	},
 }

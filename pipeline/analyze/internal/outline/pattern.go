@@ -14,6 +14,9 @@ import (
 //	@*        a qualified name as a whole: all of a.b.c
 //	@"        the text of a string, or a name
 //	@,        names separated by commas, each with the text between it and the comma
+//	@,=       names separated by commas up to a "=", each with its type or attribute
+//	(@,)      a group in parentheses of names separated by commas, each with its type, or
+//	          of such groups
 //	@+        names separated by blanks
 //	@~        everything up to the match of the next element, as one name
 //	@=init    that word, which is the name; @=a|b one of several
@@ -47,6 +50,8 @@ const (
 	opPath
 	opText
 	opNames
+	opTargets
+	opTuple
 	opSpan
 	opSelf
 	opRun
@@ -61,7 +66,7 @@ const (
 )
 
 var patternOps = map[string]op{
-	"@": opName, "@.": opLast, "@*": opPath, `@"`: opText, "@,": opNames, "@~": opSpan, "@+": opRun, "0": opNumber, "(@)": opInside, "$:": opEnd, "$;": opEnd,
+	"@": opName, "@.": opLast, "@*": opPath, `@"`: opText, "@,": opNames, "@,=": opTargets, "(@,)": opTuple, "@~": opSpan, "@+": opRun, "0": opNumber, "(@)": opInside, "$:": opEnd, "$;": opEnd,
 	"()": opGroup, "[]": opGroup, "<>": opGroup, "{}": opGroup, "...": opSkip, ".": opAny, "^": opStart, "$": opEnd, "{": opBrace,
 }
 
@@ -232,6 +237,13 @@ func (m *matcher) matchElement(e *element, i int) int {
 		return m.matchText(t)
 	case opNames:
 		return m.matchList(i)
+	case opTargets:
+		return m.matchTargets(i)
+	case opTuple:
+		if !t.isGroup('(') || !m.matchTuple(t.start+1, t.end-1, 0) {
+			return -1
+		}
+		return 1
 	case opInside:
 		return m.matchInside(t)
 	case opNumber:
@@ -363,4 +375,96 @@ func (m *matcher) matchList(i int) int {
 	}
 	m.name = m.names[0]
 	return min(i, len(m.stmt)) - from
+}
+
+// matchTargets matches names separated by commas that a "=" follows.
+func (m *matcher) matchTargets(i int) int {
+	from := i
+	for i+1 < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {
+		if name := m.nameSpan(m.stmt[i]); name.end-name.start > 1 || m.src[name.start] != '_' {
+			m.names = append(m.names, name)
+		}
+		if i++; !m.stmt[i].isPunct(',') && !m.stmt[i].isPunct('=') && !m.stmt[i].isPunct(':') && !m.stmt[i].isPunct('<') {
+			return -1
+		}
+		for i < len(m.stmt) && !m.stmt[i].isPunct(',') && !m.stmt[i].isPunct('=') {
+			i++
+		}
+		if i >= len(m.stmt) {
+			return -1
+		}
+		if m.stmt[i].isPunct('=') {
+			return i - from
+		}
+		i++
+	}
+	return -1
+}
+
+// maxTuple bounds the nesting of tuples.
+const maxTuple = 8
+
+// matchTuple takes the names in the text of a tuple from start to end. It reports whether
+// the text consists of names with types, "_", and tuples of these.
+func (m *matcher) matchTuple(start, end int32, depth int) bool {
+	for i := start; ; i++ {
+		for i < end && isBlank(m.src[i]) {
+			i++
+		}
+		from := i
+		if i < end && m.src[i] == '(' {
+			for nested := 0; i < end && (nested > 0 || i == from); i++ {
+				nested += bracketStep(m.src[i])
+			}
+			if depth >= maxTuple || !m.matchTuple(from+1, i-1, depth+1) {
+				return false
+			}
+		} else {
+			i = m.wordEnd(i, end)
+			if i < end && m.src[i] == ' ' && m.wordEnd(i+1, end) > i+1 { // a type before the name
+				from = i + 1
+				i = m.wordEnd(from, end)
+			}
+			if i == from || len(m.names) >= maxNames {
+				return false
+			}
+			if i-from > 1 || m.src[from] != '_' {
+				m.names = append(m.names, span{from, i})
+			}
+		}
+		for i < end && isBlank(m.src[i]) {
+			i++
+		}
+		if i < end && m.src[i] == ':' {
+			for nested := 0; i < end && (m.src[i] != ',' || nested > 0); i++ {
+				nested += bracketStep(m.src[i])
+			}
+		}
+		if i >= end {
+			return len(m.names) > 0
+		}
+		if m.src[i] != ',' {
+			return false
+		}
+	}
+}
+
+// wordEnd returns the end of the word at start, or start if there is none.
+func (m *matcher) wordEnd(start, end int32) int32 {
+	i := start
+	for i < end && (isLetter(m.src[i]) || m.src[i] == '_' || m.src[i] >= 0x80 || i > start && m.src[i] >= '0' && m.src[i] <= '9') {
+		i++
+	}
+	return i
+}
+
+// bracketStep returns 1 for an opening bracket, -1 for a closing one, and 0 for others.
+func bracketStep(c byte) int {
+	switch c {
+	case '(', '[', '<':
+		return 1
+	case ')', ']', '>':
+		return -1
+	}
+	return 0
 }

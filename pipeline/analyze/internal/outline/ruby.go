@@ -435,9 +435,9 @@ func (p *rubyParser) isEndless() bool {
 
 // readLine records the constants and accessors that a line defines.
 func (p *rubyParser) readLine(t token) {
-	if c := p.src[t.start]; c >= 'A' && c <= 'Z' {
-		if next := p.next(); next.isPunct('=') && !next.newline && p.peekByte(0) != '=' && p.peekByte(0) != '~' && p.peekByte(0) != '>' {
-			p.defineName(t, "constant")
+	if isUpper(p.src[t.start]) {
+		if next := p.next(); !next.newline && (next.isPunct('=') || next.isPunct(',')) {
+			p.readConstants(t, next)
 		} else {
 			p.unreadToken(next)
 			p.prev = t

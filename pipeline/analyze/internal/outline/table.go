@@ -87,7 +87,8 @@ type rule struct {
 	match string
 	kind  code.SymbolKind
 	// in are the kinds of blocks in which the rule applies, separated by blanks: symbol
-	// kinds, "file" for the top level, "type" for all kinds with members; empty for all.
+	// kinds, "file" for the top level outside of flat brackets, "type" for all kinds with
+	// members; empty for all.
 	in   string
 	body body
 	// items is the kind of the names that the body lists.
@@ -110,6 +111,9 @@ type rule struct {
 	// fields are words before the names of properties in the group after the name: class
 	// Point(val x: Int).
 	fields string
+	// imports are words before the name of a module. A definition "NAME = VALUE" whose value
+	// begins with one of them, or is a name itself, imports what exists and is not recorded.
+	imports string
 	// level is the level of a section, which ends sections of its level and below. With
 	// levels, it is the number of equal bytes at the beginning of the statement.
 	level  int
@@ -163,10 +167,13 @@ func kindSet(words string) map[code.SymbolKind]bool {
 // compiledTable is a table in the form that the parser uses.
 type compiledTable struct {
 	*table
-	lex       *lexis
-	columns   bool // the columns of statements matter
-	byWord    [256][]*compiledRule
-	anchored  []*compiledRule
+	lex      *lexis
+	columns  bool // the columns of statements matter
+	byWord   [256][]*compiledRule
+	anchored []*compiledRule
+	// noAnchor marks the reserved words that begin no statement which an anchored rule
+	// matches.
+	noAnchor  [256]bool
 	closed    [256]word // the word whose block a closing word ends; wNone for any word
 	separator [256]bool
 	trail     [256]bool
@@ -184,7 +191,10 @@ type compiledRule struct {
 	pattern pattern
 	in      map[code.SymbolKind]bool
 	inFile  bool
+	holder  bool // definitions of its kind enclose others: see typeKinds, moduleKinds
+	value   bool // see valueKinds
 	fields  []word
+	imports []word
 }
 
 // compileTable compiles a table. It panics on an invalid table.
@@ -193,6 +203,7 @@ func compileTable(t *table) *compiledTable {
 	var words []string
 	for _, r := range t.rules {
 		words = append(append(words, patternWords(r.match)...), strings.Fields(r.fields)...)
+		words = append(words, strings.Fields(r.imports)...)
 	}
 	opens, closes, continues := strings.Fields(t.opens), strings.Fields(t.closes), strings.Fields(t.continues)
 	for _, w := range opens {
@@ -253,10 +264,14 @@ func compileTable(t *table) *compiledTable {
 	}
 	for i := range t.rules {
 		r := &compiledRule{rule: &t.rules[i], pattern: compilePattern(t.rules[i].match, table)}
+		r.holder, r.value = typeKinds[r.kind] || moduleKinds[r.kind], valueKinds[r.kind]
 		r.in, r.inFile = compileIn(r.rule.in)
 		c.columns = c.columns || r.column > 0
 		for _, w := range strings.Fields(r.rule.fields) {
 			r.fields = append(r.fields, table.lookupWord([]byte(w)))
+		}
+		for _, w := range strings.Fields(r.rule.imports) {
+			r.imports = append(r.imports, table.lookupWord([]byte(w)))
 		}
 		heads := r.pattern.headWords()
 		for _, w := range heads {
@@ -267,7 +282,34 @@ func compileTable(t *table) *compiledTable {
 			c.anchored = append(c.anchored, r)
 		}
 	}
+	c.markAnchors()
 	return c
+}
+
+// markAnchors sets noAnchor, unless an anchored rule may begin with any token.
+func (c *compiledTable) markAnchors() {
+	var begins [256]bool
+	for _, r := range c.anchored {
+		for _, e := range r.pattern {
+			switch e.op {
+			case opStart:
+				continue
+			case opWord, opSelf:
+				for _, w := range e.words {
+					begins[w] = true
+				}
+			case opName, opNames, opTargets, opLast, opPath, opText, opRun:
+			default:
+				return
+			}
+			if !e.optional {
+				break
+			}
+		}
+	}
+	for w, flag := range c.lex.words.flags {
+		c.noAnchor[w] = flag&wordReserved != 0 && !begins[w]
+	}
 }
 
 func markBytes(set *[256]bool, bytes, otherwise string) {

@@ -38,6 +38,10 @@ type tableParser struct {
 	lastKind code.SymbolKind
 	// column is the column of the first token of the statement.
 	column int32
+	// flatDepth is the number of open flat brackets, and flat means that there was one when
+	// the statement began.
+	flatDepth int
+	flat      bool
 }
 
 // maxStatement bounds the tokens of a statement. Later tokens are dropped or, if words
@@ -121,6 +125,10 @@ func (p *tableParser) addToken(t token) {
 		case c.separator[t.ch], t.ch == ',' && p.topFrame().items != "":
 			p.endStatement(t.ch)
 			return
+		case c.flatOpen[t.ch]:
+			p.flatDepth++
+		case p.flatDepth > 0 && (t.ch == ')' || t.ch == ']' || t.ch == '}'):
+			p.flatDepth--
 		}
 	}
 	if len(p.stmt) >= maxStatement {
@@ -138,6 +146,9 @@ func (p *tableParser) addToken(t token) {
 		if c.blocks == blockIndent {
 			p.closeIndented(p.column, int(t.start))
 		}
+	}
+	if len(p.stmt) == 0 {
+		p.flat = p.flatDepth > 0
 	}
 	p.stmt = append(p.stmt, t)
 	if t.word != wNone && p.lex.words.flags[t.word]&wordEnds != 0 {
@@ -233,14 +244,14 @@ func (p *tableParser) matchStatement(end byte) bool {
 			return true
 		}
 	}
-	return p.tryRules(c.anchored, 0) || p.matchImplicit(end)
+	return !c.noAnchor[p.stmt[0].word] && p.tryRules(c.anchored, 0) || p.matchImplicit(end)
 }
 
 // matchWordStatement does the same in languages in which words open and close blocks.
 func (p *tableParser) matchWordStatement() bool {
 	c, flags, attempts := p.table, &p.lex.words.flags, 0
 	p.plain = false
-	found := p.tryRules(c.anchored, 0)
+	found := !c.noAnchor[p.stmt[0].word] && p.tryRules(c.anchored, 0)
 	if found && p.plain {
 		return true
 	}
@@ -292,16 +303,19 @@ func (p *tableParser) afterCloser(i int) bool {
 
 func (p *tableParser) tryRules(rules []*compiledRule, i int) bool {
 	top := p.topFrame()
+	file := len(p.frames) == 1 && !p.flat
 	for _, r := range rules {
 		switch {
 		case p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth,
-			r.in != nil && !r.in[top.kind] && !(r.inFile && len(p.frames) == 1),
-			top.local && (!p.table.locals || valueKinds[r.kind]),
+			top.local && (!p.table.locals || r.value),
+			r.in != nil && !(r.inFile && file) && !r.in[top.kind],
 			r.column > 0 && p.column != r.column-1:
 			continue
 		}
 		if p.m.matchPattern(r.pattern, i) {
-			p.recordDefinition(r)
+			if r.imports == nil || !p.isImport(r) {
+				p.recordDefinition(r)
+			}
 			return true
 		}
 	}
