@@ -56,3 +56,78 @@ func componentsOf(decl []token, name int) (token, bool) {
 	}
 	return token{}, false
 }
+
+// headField is a word before the members in a header, or wNone for all parameters of the
+// first group that has any, and the kind of these members.
+type headField struct {
+	word word
+	kind code.SymbolKind
+}
+
+// headFields records the members that the groups after a name declare.
+func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
+	in, found := scope{name: p.m.name, kind: kind}, false
+	for i, t := range p.stmt {
+		switch {
+		case t.start < p.m.name.end:
+		case t.isGroup('('):
+			found = p.groupFields(r, t, in, !found) || found
+			if i+1 < len(p.stmt) && !p.stmt[i+1].isGroup('(') {
+				return
+			}
+		}
+	}
+}
+
+// groupFields records the members that the parameters in group declare: the last name of
+// each before its type or value. It reports whether there are parameters. Unless first is
+// set, only those after a word are members.
+func (p *tableParser) groupFields(r *compiledRule, group token, parent scope, first bool) bool {
+	in := p.scanner
+	in.src, in.pos = p.src[:group.end-1], int(group.start)+1
+	all := code.SymbolKind("")
+	if first && r.fields[len(r.fields)-1].word == wNone {
+		all = r.fields[len(r.fields)-1].kind
+	}
+	name, kind, value, found, last := token{}, all, false, false, group
+	for {
+		t := in.next()
+		begins := last.isPunct(',') || last.start == group.start // of a parameter
+		last = t
+		switch {
+		case t.kind == tokEOF, t.isPunct(','):
+			if name.kind != tokNone && kind != "" {
+				p.rec.add(p.m.nameSpan(name), kind, parent)
+			}
+			if t.kind == tokEOF {
+				return found
+			}
+			name, kind, value = token{}, all, false
+		case t.isPunct('('), (t.isPunct('[') || t.isPunct('{')) && !begins:
+			in.groupToken(t)
+		case t.isPunct('<'):
+			if end, ok := in.angleEnd(); ok && p.table.angles {
+				in.pos = end
+			}
+		case t.isPunct(':'), t.isPunct('='):
+			value = true
+		case t.isPunct('@'):
+			in.next()
+		case t.kind == tokWord && t.word != wNone && r.fieldKind(t.word) != "":
+			name, kind, value = token{}, r.fieldKind(t.word), false
+		case p.m.isName(t) && !value:
+			name, found = t, true
+		}
+	}
+}
+
+// fieldKind returns the kind of the members after a word in a header, or "" for other
+// words.
+func (r *compiledRule) fieldKind(w word) code.SymbolKind {
+	for _, f := range r.fields {
+		if f.word == w {
+			return f.kind
+		}
+	}
+	return ""
+}

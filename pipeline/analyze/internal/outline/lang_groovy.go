@@ -23,7 +23,7 @@ var groovy = table{
 		{match: "class @", kind: "class"},
 		{match: "interface @", kind: "interface"},
 		{match: "trait @", kind: "trait"},
-		{match: "record @ ()", kind: "class"},
+		{match: "record @ ()", kind: "class", fields: "*=field"},
 		{match: "def (@,) =", kind: "variable", in: "file"},
 		{match: "enum @", kind: "enum", body: bodyItems, items: "enumerator"},
 	},

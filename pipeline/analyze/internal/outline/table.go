@@ -108,8 +108,9 @@ type rule struct {
 	// until is the word at the beginning of the line that ends a text which is not
 	// source.
 	until string
-	// fields are words before the names of properties in the group after the name: class
-	// Point(val x: Int).
+	// fields are words before the names of members in the groups after the name: class
+	// Point(val x: Int). "val=constant" gives their kind, which is property otherwise, and
+	// "*=constant" at the end makes all parameters of the first group members.
 	fields string
 	// imports are words before the name of a module. A definition "NAME = VALUE" whose value
 	// begins with one of them, or is a name itself, imports what exists and is not recorded.
@@ -193,7 +194,7 @@ type compiledRule struct {
 	inFile  bool
 	holder  bool // definitions of its kind enclose others: see typeKinds, moduleKinds
 	value   bool // see valueKinds
-	fields  []word
+	fields  []headField
 	imports []word
 }
 
@@ -202,7 +203,12 @@ func compileTable(t *table) *compiledTable {
 	c := &compiledTable{table: t, columns: t.blocks == blockIndent}
 	var words []string
 	for _, r := range t.rules {
-		words = append(append(words, patternWords(r.match)...), strings.Fields(r.fields)...)
+		words = append(words, patternWords(r.match)...)
+		for _, f := range strings.Fields(r.fields) {
+			if name, _, _ := strings.Cut(f, "="); name != "*" {
+				words = append(words, name)
+			}
+		}
 		words = append(words, strings.Fields(r.imports)...)
 	}
 	opens, closes, continues := strings.Fields(t.opens), strings.Fields(t.closes), strings.Fields(t.continues)
@@ -267,8 +273,12 @@ func compileTable(t *table) *compiledTable {
 		r.holder, r.value = typeKinds[r.kind] || moduleKinds[r.kind], valueKinds[r.kind]
 		r.in, r.inFile = compileIn(r.rule.in)
 		c.columns = c.columns || r.column > 0
-		for _, w := range strings.Fields(r.rule.fields) {
-			r.fields = append(r.fields, table.lookupWord([]byte(w)))
+		for _, f := range strings.Fields(r.rule.fields) {
+			name, kind, ok := strings.Cut(f, "=")
+			if !ok {
+				kind = "property"
+			}
+			r.fields = append(r.fields, headField{table.lookupWord([]byte(name)), code.SymbolKind(kind)})
 		}
 		for _, w := range strings.Fields(r.rule.imports) {
 			r.imports = append(r.imports, table.lookupWord([]byte(w)))

@@ -2,7 +2,6 @@ package outline
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -211,7 +210,7 @@ func (p *tableParser) endStatement(end byte) {
 	} else {
 		p.matchStatement(end)
 	}
-	if waited {
+	if waited || end == ';' && p.table.blocks == blockBraces {
 		p.waiting = false // only the next statement may begin the block
 	}
 	p.stmt = p.stmt[:0]
@@ -383,35 +382,6 @@ func (p *tableParser) skipUntil(word string) {
 			p.skipLine()
 			return
 		}
-	}
-}
-
-// headFields records the properties in the group that follows a name.
-func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
-	for _, t := range p.stmt {
-		if !t.isGroup('(') || t.start < p.m.name.end {
-			continue
-		}
-		in := p.scanner
-		in.src, in.pos = p.src[:t.end], int(t.start)+1
-		property := false
-		for depth := 0; depth >= 0; {
-			t := in.next()
-			switch {
-			case t.kind == tokEOF:
-				return
-			case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
-				in.groupToken(t)
-			case t.isPunct(')'):
-				depth--
-			case t.kind == tokWord && slices.Contains(r.fields, t.word):
-				property = true
-			case property && p.m.isName(t):
-				p.rec.add(p.m.nameSpan(t), "property", scope{name: p.m.name, kind: kind})
-				property = false
-			}
-		}
-		return
 	}
 }
 
