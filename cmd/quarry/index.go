@@ -39,7 +39,7 @@ const (
 func (*indexCommand) Help() string {
 	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. If the server restarts, the command waits up to two minutes for it. If the command is interrupted, the server continues.
 
-A server reads only paths below its --git-root.
+A server reads only paths below its --git-root. A path without a git repository, and a URL whose host does not answer or has no repository there, are not registered.
 
 Examples:
 
@@ -74,6 +74,9 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 // newRegistration turns a target into a request.
 func (c *indexCommand) newRegistration(target string) (wire.RegisterRequest, error) {
 	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch, Tags: c.Tag}
+	if target == "" { // filepath.Abs would return the current directory
+		return r, errors.New("an empty argument is neither a path nor a clone URL; the current directory is .")
+	}
 	path, err := filepath.Abs(target)
 	if err != nil {
 		return r, err

@@ -108,7 +108,7 @@ func TestIndexFailures(t *testing.T) {
 	server := httptest.NewServer(r)
 	defer server.Close()
 	missing := filepath.Join(t.TempDir(), "nothing")
-	code, _, stderr := runQuarry(t.Context(), "index", "--server", server.URL, t.TempDir(), "https://example.com/a.git", "ftp://example.com/b", missing)
+	code, _, stderr := runQuarry(t.Context(), "index", "--server", server.URL, t.TempDir(), "https://example.com/a.git", "ftp://example.com/b", missing, "")
 	if code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
@@ -116,6 +116,7 @@ func TestIndexFailures(t *testing.T) {
 		"https://example.com/a.git: failed: the repository has vanished\n",
 		"ftp://example.com/b: failed: scheme ftp is not allowed\n",
 		"nothing: failed: " + missing + " does not exist and is not a clone URL",
+		": failed: an empty argument is neither a path nor a clone URL; the current directory is .\n",
 		"r1: 9 files",
 	} {
 		if !strings.Contains(stderr, want) {

@@ -42,10 +42,16 @@ func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repos
 	return nil
 }
 
-// handleRegistration stores the registration of a repository and indexes all of it.
+// handleRegistration stores the registration of a repository and indexes all of it. If
+// a person has given another clone URL, pushes use the former one until the new one has
+// been fetched once, because it may be wrong. One that a host lists is right.
 func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v indexRequest, job *job) error {
 	m := x.o.Mirrors.Mirror(r.ID)
-	if err := m.Save(r); err != nil {
+	stored := r
+	if former, err := m.Repository(); err == nil && r.Connection == "" && former.Connection == "" {
+		stored.CloneURL = former.CloneURL
+	}
+	if err := m.Save(stored); err != nil {
 		return err
 	}
 	if err := m.ForgetFamily(); err != nil { // its history may have been replaced
@@ -91,6 +97,11 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	l := repositoryOutcome{state.Default, map[code.Ref]refOutcome{}, state.LeavesOut}
 	if err != nil {
 		return l, err
+	}
+	if stored, err := m.Repository(); err == nil && stored.CloneURL != r.CloneURL {
+		if err := m.Save(r); err != nil {
+			return l, err
+		}
 	}
 	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
 	if err := x.noteSelection(m, r, &state.Selection); err != nil {

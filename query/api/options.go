@@ -140,9 +140,11 @@ type Options struct {
 	Numbers   Numbers
 	Registrar Registrar
 	Status    Status
-	// SelectRefs returns the refs that the globs of a repository select, as listed by the
-	// code host; empty if that fails. It is nil in a process without mirrors.
-	SelectRefs  func(ctx context.Context, r code.Repository) wire.RefSelection
+	// SelectRefs lists the refs of a repository at its code host, and returns those that
+	// its globs select; empty if it has none, or in a process without mirrors. The error
+	// wraps ErrRefused or ErrUnavailable if the policy does not allow the clone URL, and
+	// otherwise has a code of schemas/failure. It may be nil.
+	SelectRefs  func(ctx context.Context, r code.Repository) (wire.RefSelection, error)
 	Deliveries  Deliveries
 	DeadLetters DeadLetters
 	// Replays is nil in a process without replays: their routes return 503.

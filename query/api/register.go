@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
@@ -33,32 +34,60 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository, err = s.reconcileRegistration(r, repository, in.Name != "")
+	repository, knownURL, err := s.reconcileRegistration(r, repository, in.Name != "")
 	if err != nil {
 		return nil, err
 	}
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, repository.Name)
+	selection, err := s.selectRefs(r.Context(), repository)
+	if err = refuseRegistration(err, knownURL, repository.CloneURL); err != nil {
+		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
+	}
 	number, position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
 	out := newAccepted(number, &repository, position)
-	out.Selection = s.selectRefs(r.Context(), repository)
+	out.Selection = selection
 	return acceptedReply(out), nil
 }
 
 // selectTimeout bounds how long a response waits for a code host to list its refs.
-const selectTimeout = 5 * time.Second
+const selectTimeout = 10 * time.Second
 
 // selectRefs returns the refs that the globs of a repository select; empty if it has no
-// globs, or if the refs cannot be listed now.
-func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wire.RefSelection {
-	if s.o.SelectRefs == nil || len(repository.Branches)+len(repository.Tags) == 0 {
-		return wire.RefSelection{}
+// globs.
+func (s *Server) selectRefs(ctx context.Context, repository code.Repository) (wire.RefSelection, error) {
+	if s.o.SelectRefs == nil {
+		return wire.RefSelection{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, selectTimeout)
 	defer cancel()
 	return s.o.SelectRefs(ctx, repository)
+}
+
+// refuseRegistration returns the reason why a repository is not registered, or nil. err
+// is that of listing its refs. knownURL is the clone URL with which it is registered;
+// empty if it is not.
+//
+// A repository that is registered with this clone URL is not refused: its host may be
+// down for a moment. Another clone URL must have worked once before it replaces the known
+// one. Of a new repository, the failure must show that there is none at the clone URL, or
+// that its host does not answer; a slow host gets the benefit of the doubt.
+func refuseRegistration(err error, knownURL, cloneURL string) error {
+	switch {
+	case err == nil, errors.Is(err, ErrRefused), errors.Is(err, ErrUnavailable):
+		return err
+	case knownURL == cloneURL:
+		return nil
+	case knownURL != "":
+		return fmt.Errorf("%w: the clone URL stays %s, because the new one cannot be listed: %w", ErrRefused, knownURL, err)
+	}
+	switch failure.CodeOf(err) {
+	case failure.Refused, failure.Vanished, failure.Unauthorized, failure.Unreachable, failure.Git:
+		return fmt.Errorf("%w: the repository is not registered, because its refs cannot be listed: %w", ErrRefused, err)
+	}
+	return nil // the import reports it
 }
 
 // newRepository validates the request and fills in defaults.
@@ -149,9 +178,10 @@ func checkName(name string) error {
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 
 // reconcileRegistration preserves the ID and, unless the request sets them, the name and
-// the globs of a repository that is registered with the same clone URL. It refuses a name
-// that another repository has.
-func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
+// the globs of a repository that is registered with the same clone URL, and returns the
+// clone URL as it is registered; empty if it is not. It refuses a name that another
+// repository has.
+func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (_ code.Repository, knownURL string, err error) {
 	known, err := s.o.Catalog.Find(r.Context(), repository)
 	switch {
 	case err == nil:
@@ -168,16 +198,16 @@ func (s *Server) reconcileRegistration(r *http.Request, repository code.Reposito
 			repository.Name, repository.DisplayName = known.Name, known.DisplayName
 		}
 	case !errors.Is(err, code.ErrNotFound):
-		return repository, fmt.Errorf("find %s: %w", repository.Name, err)
+		return repository, "", fmt.Errorf("find %s: %w", repository.Name, err)
 	}
 	other, err := s.o.Catalog.Find(r.Context(), code.Repository{Name: repository.Name})
 	if err == nil && other.ID != repository.ID {
-		return repository, fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, repository.Name, other.CloneURL)
+		return repository, "", fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, repository.Name, other.CloneURL)
 	}
 	if err != nil && !errors.Is(err, code.ErrNotFound) {
-		return repository, fmt.Errorf("find %s: %w", repository.Name, err)
+		return repository, "", fmt.Errorf("find %s: %w", repository.Name, err)
 	}
-	return repository, nil
+	return repository, known.CloneURL, nil
 }
 
 func (s *Server) removeRepository(r *http.Request) (*reply, error) {
@@ -202,7 +232,9 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 		return nil, fmt.Errorf("refresh %s: %w", known.Name, err)
 	}
 	out := newAccepted(s.numberOf(known.ID), &known, position)
-	out.Selection = s.selectRefs(r.Context(), known)
+	if len(known.Branches)+len(known.Tags) > 0 {
+		out.Selection, _ = s.selectRefs(r.Context(), known) // the import reports the reason
+	}
 	return acceptedReply(out), nil
 }
 

@@ -899,7 +899,11 @@ func (c *Client) ListRepositoriesAll(ctx context.Context, params ListRepositorie
 //
 // Addition. Registers a repository by clone URL or by path on the server and starts its first import.
 // Registering the same clone URL again updates the repository and keeps its ID. If the request has
-// globs, the response reports how many branches and tags they select.
+// globs, the response reports how many branches and tags they select. The refs are listed first, for
+// at most ten seconds. If the host has no repository there, rejects the credentials, redirects or does
+// not answer, the response is 403 and nothing is registered. If a repository is registered again with
+// another form of its clone URL, the known one stays unless the new one can be listed. A repository
+// that is registered with this clone URL is accepted whatever the host answers.
 func (c *Client) RegisterRepository(ctx context.Context, body wire.RegisterRequest) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: "/api/repos", body: body})
 }

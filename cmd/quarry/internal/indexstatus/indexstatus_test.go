@@ -87,7 +87,7 @@ func TestUnknownRepositoryHasNoStatus(t *testing.T) {
 	if _, _, err := s.Skipped(t.Context(), 7, "", "", 0, 10); !errors.Is(err, code.ErrNotFound) || !strings.Contains(err.Error(), "no commits") {
 		t.Errorf("skipped files of an unknown repository: %v, want %v", err, code.ErrNotFound)
 	}
-	if got := NewSelector(s.pipeline).Select(t.Context(), code.Repository{ID: 7}); got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {
+	if got, err := NewSelector(s.pipeline, nil).Select(t.Context(), code.Repository{ID: 7}); err != nil || got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {
 		t.Errorf("selected refs without mirrors: %+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package indexstatus
 
 import (
 	"context"
+	"errors"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -9,41 +10,48 @@ import (
 )
 
 // maxSelecting bounds how many code hosts are asked for refs concurrently for
-// registrations and refreshes. Above it, the response omits the selection.
+// registrations and refreshes. Above it, a request waits.
 const maxSelecting = 4
 
 // Selector lists the refs of a repository at its code host and reports which of them its
 // globs select.
 type Selector struct {
 	pipeline func() *Pipeline
+	admit    func(context.Context, code.Repository) error
 	slots    chan struct{}
 }
 
-// NewSelector returns a Selector that lists refs through the mirrors of pipeline.
-// pipeline may return nil.
-func NewSelector(pipeline func() *Pipeline) *Selector {
-	return &Selector{pipeline: pipeline, slots: make(chan struct{}, maxSelecting)}
+// NewSelector returns a Selector that lists refs through the mirrors of pipeline, of
+// repositories that admit accepts. pipeline may return nil.
+func NewSelector(pipeline func() *Pipeline, admit func(context.Context, code.Repository) error) *Selector {
+	return &Selector{pipeline: pipeline, admit: admit, slots: make(chan struct{}, maxSelecting)}
 }
 
-// Select implements api.Options.SelectRefs. It returns the zero value in a process
-// without mirrors, while maxSelecting other calls list refs, and if the host does not
-// answer.
-func (x *Selector) Select(ctx context.Context, r code.Repository) wire.RefSelection {
+// Select implements api.Options.SelectRefs.
+func (x *Selector) Select(ctx context.Context, r code.Repository) (wire.RefSelection, error) {
 	p := x.pipeline()
 	if p == nil {
-		return wire.RefSelection{}
+		return wire.RefSelection{}, nil
+	}
+	if err := x.admit(ctx, r); err != nil {
+		return wire.RefSelection{}, err
 	}
 	select {
 	case x.slots <- struct{}{}:
 		defer func() { <-x.slots }()
-	default:
-		return wire.RefSelection{}
+	case <-ctx.Done():
+		return wire.RefSelection{}, ctx.Err()
 	}
 	state, err := p.Mirrors.List(ctx, r)
-	if err != nil || state.Default == "" {
-		return wire.RefSelection{} // the import reports the reason
+	switch {
+	case ctx.Err() != nil:
+		return wire.RefSelection{}, ctx.Err()
+	case err != nil:
+		return wire.RefSelection{}, errors.Unwrap(err) // without the ID of a mirror that may not exist
+	case state.Default == "" || len(r.Branches)+len(r.Tags) == 0:
+		return wire.RefSelection{}, nil
 	}
-	return wireSelection(&state.Selection)
+	return wireSelection(&state.Selection), nil
 }
 
 // refSelection returns which refs of a repository were selected at the last fetch of all

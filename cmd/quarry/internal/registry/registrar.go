@@ -45,10 +45,7 @@ func (r *Registrar) SetNumbers(n Numbers) { r.numbers = n }
 // Register implements api.Registrar. It assigns the number first, so that numbers follow
 // the order of registration and a repository that cannot get a number is not registered.
 func (r *Registrar) Register(ctx context.Context, repository code.Repository) (code.RepositoryNumber, event.Position, error) {
-	err := r.CheckPolicy(ctx, repository)
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return 0, event.Position{}, fmt.Errorf("%w: there is no host %q: check the clone URL", api.ErrRefused, dns.Name)
-	} else if err != nil {
+	if err := r.Admit(ctx, repository); err != nil {
 		return 0, event.Position{}, err
 	}
 	number, err := r.numbers.NumberRepository(ctx, repository)
@@ -57,6 +54,17 @@ func (r *Registrar) Register(ctx context.Context, repository code.Repository) (c
 	}
 	at, err := r.AppendEvent(ctx, &event.RepositoryRegistered{Repository: repository, At: boot.Now().UTC()})
 	return number, at, err
+}
+
+// Admit checks whether a repository that a person names may be registered. It is
+// CheckPolicy, except that a host that does not exist is refused: the person has mistyped
+// its name.
+func (r *Registrar) Admit(ctx context.Context, repository code.Repository) error {
+	err := r.CheckPolicy(ctx, repository)
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return fmt.Errorf("%w: there is no host %q: check the clone URL", api.ErrRefused, dns.Name)
+	}
+	return err
 }
 
 // CheckPolicy checks a repository against the policy on clone URLs.

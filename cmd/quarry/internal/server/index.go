@@ -156,7 +156,7 @@ func (s *Server) openAPI() error {
 		Catalog:        s.repositories,
 		Numbers:        s.accounts.Numbers,
 		Registrar:      s.registrar,
-		SelectRefs:     indexstatus.NewSelector(s.indexing).Select,
+		SelectRefs:     indexstatus.NewSelector(s.indexing, s.registrar.Admit).Select,
 		Status:         s.newStatusReader(),
 		Deliveries:     outcomes.NewDeliveries(s.versions, s.registrar, s.follower),
 		DeadLetters:    deadLetters,

@@ -129,10 +129,13 @@ func TestStatusOfAFailure(t *testing.T) {
 	t.Parallel()
 	empty := t.TempDir()
 	s := runServer(t, testConfig(t, "git.allowedRoots="+empty, "pipeline.maxAttempts=1"))
-	var r registration
-	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"nothing"}`, empty), &r); status != http.StatusAccepted {
-		t.Fatalf("register: %d %s", status, r.Message)
+	// Over the API, it would be refused.
+	number, at, err := s.registrar.Register(t.Context(), code.Repository{ID: code.NewRepositoryID("test", "nothing"), Kind: code.GenericGitHost, Name: "nothing", CloneURL: empty})
+	if err != nil {
+		t.Fatal(err)
 	}
+	r := registration{RepoID: uint64(number)}
+	r.Position.Offset = float64(at.Offset)
 	status := awaitStatus(t, s, r.RepoID, r.isApplied)
 	if status["state"] != "failed" || status["lastError"] == nil {
 		t.Errorf("status of a directory that is no repository = %v", status)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,14 +29,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// registerNamed registers an empty directory under a name through the API and returns its
-// number in the response.
-func registerNamed(t *testing.T, s *Server, root, name string) code.RepositoryNumber {
+// newEmptyRepository creates a repository without commits and returns its path.
+func newEmptyRepository(t *testing.T, root, name string) string {
 	t.Helper()
 	dir := filepath.Join(root, name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput(); err != nil {
+		t.Fatalf("git init %s: %v\n%s", dir, err, out)
 	}
+	return dir
+}
+
+// registerNamed registers an empty repository under a name through the API and returns
+// its number in the response.
+func registerNamed(t *testing.T, s *Server, root, name string) code.RepositoryNumber {
+	t.Helper()
+	dir := newEmptyRepository(t, root, name)
 	var r registration
 	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, name), &r); status != http.StatusAccepted {
 		t.Fatalf("register %s: %d %s", name, status, r.Message)
@@ -219,10 +227,7 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	run(t, s)
 	registerNamed(t, s, root, "a")
 	registerNamed(t, s, root, "b")
-	dir := filepath.Join(root, "c")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := newEmptyRepository(t, root, "c")
 	var refused registration
 	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, dir), &refused); status != http.StatusConflict || !strings.Contains(refused.Message, "all 16777215 numbers of repositories are in use") {
 		t.Errorf("beyond the last number: %d %s", status, refused.Message)
