@@ -85,6 +85,7 @@ func (p *tableParser) pushFrame(f frame) bool {
 	}
 	f.first = int32(len(p.rec.defs))
 	p.frames = append(p.frames, f)
+	p.openScopes = int32(len(p.frames) - 1)
 	return true
 }
 
@@ -93,6 +94,7 @@ func (p *tableParser) popFrame(end int) {
 		p.rec.close(p.topFrame().def, end)
 	}
 	p.frames = p.frames[:len(p.frames)-1]
+	p.openScopes = int32(len(p.frames) - 1)
 }
 
 // openBrace ends the statement at a "{" and enters or skips the block.

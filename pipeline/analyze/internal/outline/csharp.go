@@ -13,7 +13,7 @@ func csharpSpecial(s *scanner, c byte) token {
 		return s.slashComment()
 	case '#':
 		if s.firstOnLine(s.pos) {
-			s.skipLine()
+			s.scanConditional()
 			return token{}
 		}
 		return s.punctToken(1)

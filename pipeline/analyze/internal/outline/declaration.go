@@ -85,6 +85,9 @@ func (p *declParser) enterScope(s scope) {
 	}
 	s.first = int32(len(p.rec.defs))
 	p.scopes.pushScope(s)
+	if s.form != formTransparent {
+		p.openScopes++
+	}
 }
 
 // skipBody skips the body of definition def, whose "{" has just been read.
@@ -102,6 +105,9 @@ func (p *declParser) closeScope(t token) {
 	p.reset()
 	if !ok {
 		return
+	}
+	if s.form != formTransparent {
+		p.openScopes--
 	}
 	p.rec.close(s.def, int(t.end))
 	p.dialect.handleClose(p, s)

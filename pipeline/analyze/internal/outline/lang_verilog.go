@@ -5,7 +5,7 @@ var verilog = table{
 	lexicon: lexicon{
 		letters:  "$",
 		keywords: "always always_comb always_ff always_latch and assert assign assume automatic begin bit break buf case casex casez checker class clocking config const constraint continue cover covergroup coverpoint cross default defparam disable do else end endcase endchecker endclass endclocking endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty endsequence endspecify endtable endtask enum event export extends extern final for forever fork forkjoin function generate genvar if iff import initial inout input inside integer interface join=fork join_any=fork join_none=fork local localparam logic longint modport module negedge new not null or output package packed parameter posedge primitive priority program property protected pure rand randc real reg repeat return sequence signed specify static string struct super supply0 supply1 table task this timeprecision timeunit tri type typedef union unique unsigned var virtual void wait while wire with wor xor",
-		comments: []comment{slashSlash, slashStar, {open: "`", first: true}},
+		comments: []comment{slashSlash, slashStar, {open: "`", first: true, directive: true}},
 		strings:  []quote{doubleQuoted},
 	},
 	blocks:      blockWords,

@@ -48,6 +48,11 @@ type comment struct {
 	column int
 	// apart means that a blank, a bracket or a separator must precede the comment.
 	apart bool
+	// directive means that a comment with one of the words ifdef, ifndef, else, elsif and
+	// endif after open is a directive of a conditional.
+	directive bool
+	// ends means that the comment ends the statement before it, if it is at the top level.
+	ends bool
 }
 
 // quote is a form of literal.

@@ -16,6 +16,9 @@ func (s *scanner) scanOpener(o *openers, c byte) token {
 	for i := range o.by[c] {
 		in := &o.by[c][i]
 		if in.comment != nil {
+			if in.comment.ends && s.endsBefore(in.comment) {
+				return token{shape: shape{kind: tokPunct, ch: ';'}, start: int32(s.pos), end: int32(s.pos)}
+			}
 			if s.skipComment(in.comment) {
 				return token{}
 			}
@@ -82,6 +85,10 @@ func (s *scanner) skipComment(c *comment) bool {
 		c.apart && s.pos > 0 && (s.lex.class[s.src[s.pos-1]] >= classSpecial || s.src[s.pos-1] == '$'):
 		return false
 	}
+	if c.directive {
+		s.scanConditional()
+		return true
+	}
 	if c.close == "" {
 		s.skipLine()
 		return true
@@ -95,6 +102,16 @@ func (s *scanner) skipComment(c *comment) bool {
 	if s.skipSerial == 0 && !s.newline {
 		s.newline = containsNewline(s.src[at:s.pos])
 	}
+	return true
+}
+
+// endsBefore reports whether the comment at s.pos ends the statement before it. It does so
+// only once, because the comment is read after the end of the statement.
+func (s *scanner) endsBefore(c *comment) bool {
+	if s.holes || s.skipSerial != 0 || s.endedAt == s.pos || !s.hasPrefix(c.open) || !s.firstOnLine(s.pos) {
+		return false
+	}
+	s.endedAt = s.pos
 	return true
 }
 

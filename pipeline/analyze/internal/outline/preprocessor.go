@@ -2,12 +2,14 @@ package outline
 
 import "bytes"
 
-// conditional is an open #if of the C preprocessor. Its branches are alternatives, so
-// their brackets must not be added up: #else restores the depth of the #if, and #endif
-// restores the depth at the end of the first branch.
+// conditional is an open #if. Its branches are alternatives, so their brackets must not be
+// added up: #else restores the depth of the #if, and #endif restores the depth at the end
+// of the first branch. If the first branch opened or closed a scope or body, the others
+// are skipped.
 type conditional struct {
 	depth   int32 // depth of the skipped group at the #if
 	serial  int32 // number of the skipped group; 0 between declarations
+	scopes  int32 // number of open scopes at the #if
 	first   int32 // depth at the end of the first branch
 	hasElse bool
 }
@@ -33,13 +35,31 @@ func (s *scanner) scanDirective() token {
 	case "ifdef", "ifndef":
 		s.pushConditional()
 	case "else", "elif":
-		s.nextBranch()
+		s.nextBranch('#')
 		return token{}
 	case "endif":
 		s.closeConditional()
 	}
 	s.skipDirective()
 	return token{}
+}
+
+// scanConditional reads a line that begins with a mark and is a directive only if it
+// belongs to a conditional, without the continuation and the comments of C.
+func (s *scanner) scanConditional() {
+	mark := s.src[s.pos]
+	s.pos++
+	s.skipBlanks()
+	switch string(s.directiveName()) {
+	case "if", "ifdef", "ifndef":
+		s.pushConditional()
+	case "else", "elif", "elsif":
+		s.nextBranch(mark)
+		return
+	case "endif":
+		s.closeConditional()
+	}
+	s.skipLine()
 }
 
 func (s *scanner) skipBlanks() {
@@ -102,7 +122,7 @@ func (s *scanner) skipDirective() {
 
 func (s *scanner) pushConditional() {
 	if len(s.conditions) < maxConditionals {
-		s.conditions = append(s.conditions, conditional{depth: s.skipDepth, serial: s.skipSerial})
+		s.conditions = append(s.conditions, conditional{depth: s.skipDepth, serial: s.skipSerial, scopes: s.openScopes})
 	}
 }
 
@@ -110,25 +130,25 @@ func (s *scanner) pushConditional() {
 func (s *scanner) openConditional() {
 	s.skipBlanks()
 	never := s.hasPrefix("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
-	if never && s.skipBranches(true) {
+	if never && s.skipBranches('#', true) {
 		return
 	}
 	s.pushConditional()
 }
 
-// nextBranch handles #else and #elif.
-func (s *scanner) nextBranch() {
+// nextBranch handles #else and #elif. The mark begins directives.
+func (s *scanner) nextBranch(mark byte) {
 	n := len(s.conditions)
 	if n == 0 {
 		s.skipDirective()
 		return
 	}
 	c := &s.conditions[n-1]
-	if c.serial != s.skipSerial {
+	if c.serial != s.skipSerial || c.scopes != s.openScopes {
 		// An earlier branch began or ended a body: this branch repeats it.
 		s.conditions = s.conditions[:n-1]
 		s.skipDirective()
-		s.skipBranches(false)
+		s.skipBranches(mark, false)
 		return
 	}
 	if !c.hasElse {
@@ -152,8 +172,8 @@ func (s *scanner) closeConditional() {
 
 // skipBranches skips lines up to the #endif of the current conditional or, if toElse is
 // set, up to its #else, which then opens a new conditional. It reports whether it found
-// one.
-func (s *scanner) skipBranches(toElse bool) bool {
+// one. The mark begins directives.
+func (s *scanner) skipBranches(mark byte, toElse bool) bool {
 	for depth := 0; ; {
 		s.skipLine()
 		if s.pos >= len(s.src) {
@@ -161,7 +181,7 @@ func (s *scanner) skipBranches(toElse bool) bool {
 		}
 		s.pos++
 		s.skipBlanks()
-		if s.peekByte(0) != '#' {
+		if s.peekByte(0) != mark {
 			continue
 		}
 		s.pos++
@@ -175,7 +195,7 @@ func (s *scanner) skipBranches(toElse bool) bool {
 				return true
 			}
 			depth--
-		case "else", "elif":
+		case "else", "elif", "elsif":
 			if depth == 0 && toElse {
 				s.pushConditional()
 				s.skipDirective()

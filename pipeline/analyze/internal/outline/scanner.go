@@ -86,9 +86,11 @@ type scanner struct {
 	skipSerial   int32
 	skips        int32
 	conditions   []conditional
-	templateHole bool // a template literal stopped at "${"
-	noRegexpTil  int  // no regular expression ends before this offset
-	noAngleTil   int  // no type arguments end before this offset
+	openScopes   int32 // number of open scopes or blocks, except transparent ones
+	templateHole bool  // a template literal stopped at "${"
+	endedAt      int   // a comment at this offset has ended the statement before it
+	noRegexpTil  int   // no regular expression ends before this offset
+	noAngleTil   int   // no type arguments end before this offset
 
 	prev token // last token, for grammars that need it
 	// holes means that the scanner stops in literals at the expressions inside them and

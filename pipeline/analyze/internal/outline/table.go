@@ -37,6 +37,10 @@ type table struct {
 	// byte of trailing or the next line begins with a word or byte of continues.
 	newlines            bool
 	trailing, continues string
+	// joins is a byte of trailing or continues that is no part of the statement. continued
+	// is the 1-based column of the byte that begins a continuation line; 0 for none.
+	joins     string
+	continued int32
 	// separators are bytes that end a statement; ";" if empty.
 	separators string
 	// flat are brackets whose content is part of the statement, such as "([".

@@ -71,6 +71,9 @@ func (p *tableParser) parse() {
 		if t.kind == tokEOF {
 			break
 		}
+		if t.newline && c.continued > 0 && t.end-t.start == 1 && p.columnOf(t) == c.continued-1 {
+			continue
+		}
 		if t.newline && c.newlines && len(p.stmt) > 0 && !p.goesOn(t) {
 			last := p.stmt[len(p.stmt)-1]
 			p.endStatement('\n')
@@ -129,6 +132,9 @@ func (p *tableParser) addToken(t token) {
 		case p.flatDepth > 0 && (t.ch == ')' || t.ch == ']' || t.ch == '}'):
 			p.flatDepth--
 		}
+	}
+	if n := len(p.stmt); n > 0 && c.joins != "" && p.stmt[n-1].isPunct(c.joins[0]) {
+		p.stmt = p.stmt[:n-1]
 	}
 	if len(p.stmt) >= maxStatement {
 		if c.blocks != blockWords {
