@@ -54,6 +54,10 @@ type Options struct {
 	// Slots bounds the large segments that the process builds concurrently. Default: the
 	// number of processors.
 	Slots *segment.Slots
+	// Moved is called when the host of a repository redirects to another clone URL. Its
+	// registration should be changed, because each fetch first asks the former one.
+	// Optional.
+	Moved func(id code.RepositoryID)
 	// Now is the clock, for IndexedAt. Default time.Now.
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -78,6 +82,9 @@ func (o *Options) ensureDefaults() error {
 	}
 	if o.Slots == nil {
 		o.Slots = segment.NewSlots(runtime.GOMAXPROCS(0), nil)
+	}
+	if o.Moved == nil {
+		o.Moved = func(code.RepositoryID) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -136,7 +136,7 @@ func (x *Indexer) fetchPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 		refs[i] = of.ref
 	}
 	started := x.o.Now()
-	commits, err := m.FetchRefs(ctx, r, refs...)
+	commits, err := fetchMoved(x, r, func(r code.Repository) (map[code.Ref]code.CommitID, error) { return m.FetchRefs(ctx, r, refs...) })
 	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
 		return nil, errNeedsAllRefs
 	}

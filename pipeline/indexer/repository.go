@@ -93,7 +93,7 @@ type refOutcome struct {
 // repository.
 func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
 	started := x.o.Now()
-	state, err := m.Fetch(ctx, r)
+	state, err := fetchMoved(x, r, func(r code.Repository) (mirror.State, error) { return m.Fetch(ctx, r) })
 	l := repositoryOutcome{state.Default, map[code.Ref]refOutcome{}, state.LeavesOut}
 	if err != nil {
 		return l, err
@@ -153,6 +153,21 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 		}
 	}
 	return l, x.announceSubmodules(ctx, m, r, state.Default, v.cause(state.Default))
+}
+
+// fetchMoved calls fetch. If the host says that the repository has moved to another clone
+// URL, it calls fetch again with that one, so that no push waits for the new registration.
+func fetchMoved[T any](x *Indexer, r code.Repository, fetch func(code.Repository) (T, error)) (T, error) {
+	out, err := fetch(r)
+	moved, ok := errors.AsType[*mirror.MovedError](err)
+	if !ok {
+		return out, err
+	}
+	r.CloneURL = moved.CloneURL
+	if out, err = fetch(r); err == nil {
+		x.o.Moved(r.ID)
+	}
+	return out, err
 }
 
 // readLost reports whether the mirror has every announced ref of the repository, and its

@@ -57,6 +57,20 @@ type ObjectError struct {
 	err  error
 }
 
+// A MovedError is an ErrRefused that names the clone URL to which the host redirects: on
+// the same host, by the same scheme, and of a git repository. So the host says that the
+// repository was renamed or moved.
+type MovedError struct {
+	// CloneURL is the new address, without credentials.
+	CloneURL string
+	err      error
+}
+
+func (e *MovedError) Error() string { return e.err.Error() }
+
+// Unwrap implements the interface of errors.Unwrap.
+func (e *MovedError) Unwrap() error { return e.err }
+
 // newObjectError returns err as an ObjectError if name is the full name of an object.
 func newObjectError(name string, err error) error {
 	if _, invalid := ParseObjectID([]byte(name)); invalid != nil {

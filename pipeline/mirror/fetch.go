@@ -108,8 +108,12 @@ func (m *Mirror) explainRedirect(ctx context.Context, src source, err error) err
 	// URL.
 	target = base.ResolveReference(target)
 	target.User, target.RawQuery, target.Fragment = nil, "", ""
-	address := strings.TrimSuffix(target.String(), "/info/refs")
-	return fmt.Errorf("the host redirects to %s, and redirects are not followed: correct the clone URL: %w", failure.Quote(address, maxRedirectBytes), err)
+	address, ofRepository := strings.CutSuffix(target.String(), "/info/refs")
+	err = fmt.Errorf("the host redirects to %s, and redirects are not followed: correct the clone URL: %w", failure.Quote(address, maxRedirectBytes), err)
+	if ofRepository && target.Scheme == base.Scheme && strings.EqualFold(target.Host, base.Host) && target.Path != base.Path+"/info/refs" {
+		return &MovedError{CloneURL: address, err: err}
+	}
+	return err
 }
 
 // traceListing lists HEAD of the host and returns the end of git's trace, also of a run

@@ -65,3 +65,31 @@ func TestRedirectIsNamed(t *testing.T) {
 		t.Error("a redirect was followed")
 	}
 }
+
+// TestMovedRepository tells a redirect to another repository of the same host, which says
+// that the repository was renamed, from other redirects.
+func TestMovedRepository(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	location := ""
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", location)
+		w.WriteHeader(http.StatusMovedPermanently)
+	}))
+	defer host.Close()
+	for to, want := range map[string]string{
+		"/new/name.git/info/refs?service=git-upload-pack": host.URL + "/new/name.git",
+		host.URL + "/new.git/info/refs":                   host.URL + "/new.git",
+		"/sign-in":                                        "",
+		"/old.git/info/refs":                              "", // the same address
+		other.URL + "/new.git/info/refs":                  "",
+		"https" + strings.TrimPrefix(host.URL, "http") + "/new.git/info/refs": "",
+	} {
+		location = to
+		_, err := open(t, mirror.Options{}).Mirror(1).List(t.Context(), code.Repository{ID: 1, Name: "r", CloneURL: host.URL + "/old.git"})
+		moved, _ := errors.AsType[*mirror.MovedError](err)
+		if !errors.Is(err, mirror.ErrRefused) || (moved != nil) != (want != "") || moved != nil && moved.CloneURL != want {
+			t.Errorf("redirect to %s: %v, %+v, want a move to %q", to, err, moved, want)
+		}
+	}
+}

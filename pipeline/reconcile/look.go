@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -55,12 +56,21 @@ func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResu
 	is := k.Repository
 	r.mu.Unlock()
 	state, err := r.o.Remotes.List(ctx, is)
+	moved, ok := errors.AsType[*mirror.MovedError](err)
+	if ok {
+		at := is
+		at.CloneURL = moved.CloneURL
+		state, err = r.o.Remotes.List(ctx, at)
+	}
 	if err != nil {
 		return lookResult{}, err
 	}
 	committed, err := r.awaitLogRead(ctx, k)
 	if err != nil {
 		return lookResult{}, err
+	}
+	if ok {
+		return lookResult{result: ResultWaiting}, r.renameRepository(ctx, k, is.CloneURL, moved.CloneURL)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -70,6 +71,8 @@ type Options struct {
 	Concurrency int
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Audit records a change of a repository in the audit log; nil if there is none.
+	Audit func(ctx context.Context, r audit.Record)
 	// Logger defaults to none.
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -93,6 +96,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Audit == nil {
+		o.Audit = func(context.Context, audit.Record) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

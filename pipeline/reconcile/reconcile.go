@@ -249,6 +249,19 @@ func (r *Reconciler) Status(id code.RepositoryID) (s Status, ok bool) {
 	return k.status, true
 }
 
+// CheckSoon makes the check of a repository due, because its host redirects to another
+// clone URL. It does nothing if another process checks the repository.
+func (r *Reconciler) CheckSoon(id code.RepositoryID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.mu.byID[id]
+	if k == nil || !k.partition.hasCaughtUp() || k.index == unscheduled {
+		return
+	}
+	r.mu.schedule.removeRepository(k)
+	r.scheduleLocked(k, r.o.Now())
+}
+
 // longestOverdue returns for how long the check of the most overdue repository has been
 // due.
 func (r *Reconciler) longestOverdue() time.Duration {

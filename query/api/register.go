@@ -183,6 +183,12 @@ func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsContro
 // repository has.
 func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (_ code.Repository, knownURL string, err error) {
 	known, err := s.o.Catalog.Find(r.Context(), repository)
+	for err == nil && !isSameAddress(known.CloneURL, repository.CloneURL) {
+		// It had this clone URL before its host moved it, and another repository has it
+		// now.
+		repository.ID = code.NewRepositoryID(repository.ID.String(), repository.CloneURL)
+		known, err = s.o.Catalog.Find(r.Context(), repository)
+	}
 	switch {
 	case err == nil:
 		repository.ID, repository.Connection = known.ID, known.Connection
@@ -208,6 +214,12 @@ func (s *Server) reconcileRegistration(r *http.Request, repository code.Reposito
 		return repository, "", fmt.Errorf("find %s: %w", repository.Name, err)
 	}
 	return repository, known.CloneURL, nil
+}
+
+func isSameAddress(a, b string) bool {
+	x, err1 := code.ParseCloneURL(a)
+	y, err2 := code.ParseCloneURL(b)
+	return err1 == nil && err2 == nil && x.Same(y)
 }
 
 func (s *Server) removeRepository(r *http.Request) (*reply, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -58,9 +59,14 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		return fmt.Errorf("pipeline.ctags: %w", err)
 	}
 	p.indexer, err = indexer.New(indexer.Options{
-		Log:          s.log,
-		Mirrors:      mirrors,
-		Now:          boot.Now,
+		Log:     s.log,
+		Mirrors: mirrors,
+		Now:     boot.Now,
+		Moved: func(id code.RepositoryID) {
+			if p.reconciler != nil {
+				p.reconciler.CheckSoon(id)
+			}
+		},
 		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes), Ctags: p.ctags}),
 		Segments:     s.segments,
 		TempDir:      temporary,
@@ -161,7 +167,7 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 	return reconcile.New(reconcile.Options{
 		Log: s.log, Remotes: mirrors, Workers: worker.DefaultGroup, Now: boot.Now,
 		Interval: c.ReconcileInterval.Std(), Grace: c.ReconcileGrace.Std(), Concurrency: c.ReconcileConcurrency,
-		Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Audit: s.noteChange, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hosttest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+)
+
+// TestRenamedRepository renames a repository at its host, whose API does not answer, and
+// pushes to it. The host redirects the former clone URL, as GitHub, GitLab, Gitea and
+// Bitbucket do. The push is found, and the repository keeps its ID.
+func TestRenamedRepository(t *testing.T) {
+	for _, kind := range []code.HostKind{code.GitHub, code.GitLab, code.Gitea, code.BitbucketServer} {
+		for _, byHand := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s by hand %t", kind, byHand), func(t *testing.T) {
+				t.Parallel()
+				testRename(t, kind, byHand)
+			})
+		}
+	}
+}
+
+func testRename(t *testing.T, kind code.HostKind, byHand bool) {
+	below := map[code.HostKind]string{code.BitbucketServer: "scm"}[kind]
+	root := t.TempDir()
+	dir := func(name string) string { return filepath.Join(root, below, "acme", name+".git") }
+	g := gittest.New(t)
+	g.CommitFiles("a.txt", "vuvuzela\n")
+	if err := os.MkdirAll(filepath.Dir(dir("old")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.Git("clone", "--quiet", "--bare", g.Dir, dir("old"))
+	var renamed atomic.Bool
+	git := gittest.HTTPHandler(t, root)
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case renamed.Load() && strings.Contains(r.URL.Path, "/acme/old.git/"):
+			http.Redirect(w, r, strings.Replace(r.URL.RequestURI(), "/old.git/", "/new.git/", 1), http.StatusMovedPermanently)
+		case strings.Contains(r.URL.Path, ".git/"):
+			git.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(host.Close)
+	c := testConfig(t, "git.allowedProtocols=http", "git.allowedNetworks=127.0.0.0/8", "pipeline.maxAttempts=1", "pipeline.reconcileInterval=1s")
+	c.Connections = []config.Connection{{Name: "hub", Kind: kind, URL: host.URL, AutoRegister: !byHand, Secrets: []config.Secret{config.NewSecret("s3cret")}}}
+	s := runServer(t, c)
+	deliver := func(name string) int {
+		m := &hintModel{kind: kind, base: host.URL}
+		request, err := signModelDelivery(kind, "hub", "d-"+name, m.pushOf(hosttest.Repo{ID: 7, Owner: "acme", Name: name, Branch: "main"}), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := httptest.NewRecorder()
+		s.receiver.ServeHTTP(rec, request)
+		return rec.Code
+	}
+	finds := func(word string) bool {
+		_, body := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"`+word+`","matches":10}`, "reading")
+		return strings.Contains(body, "a.txt")
+	}
+	clone := strings.TrimSuffix(host.URL+"/"+below, "/") + "/acme/"
+	if byHand {
+		var r registration
+		if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"cloneUrl":%q}`, clone+"old.git"), &r); status != http.StatusAccepted {
+			t.Fatalf("register: %d %s", status, r.Message)
+		}
+	} else {
+		waitUntil(t, func() bool { return deliver("old") == http.StatusAccepted }) // 503 until the catalog has caught up
+	}
+	waitUntil(t, func() bool { return finds("vuvuzela") })
+	before := s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
+
+	if err := os.Rename(dir("old"), dir("new")); err != nil {
+		t.Fatal(err)
+	}
+	renamed.Store(true)
+	g.CommitFiles("a.txt", "ocarina\n")
+	g.Git("push", "--quiet", dir("new"), "HEAD:main")
+	if status := deliver("new"); status != http.StatusAccepted && !byHand { // by hand, it is not known under the new name
+		t.Errorf("the delivery of a push after the rename: %d", status)
+	}
+	eventuallyOr(t, func() bool { return finds("ocarina") }, func() string {
+		letters, _ := s.follower.List(ledger.DeadLetterQuery{})
+		return fmt.Sprintf("the push is not found; registered as %+v, dead letters %+v", s.versions.Live().Catalog.Snapshot().ByName()[0].Repository, letters)
+	})
+	var after code.Repository
+	eventuallyOr(t, func() bool {
+		after = s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
+		return after.CloneURL == clone+"new.git"
+	}, func() string { return fmt.Sprintf("the clone URL stays %s, want %snew.git", after.CloneURL, clone) })
+	if after.Name != strings.TrimSuffix(before.Name, "old")+"new" || after.ID != before.ID || after.Private != before.Private {
+		t.Errorf("registered as %+v, before the rename as %+v", after, before)
+	}
+	if n := s.versions.Live().Catalog.Snapshot().Len(); n != 1 {
+		t.Errorf("%d repositories are registered, want 1", n)
+	}
+	if byHand { // another repository takes the former clone URL
+		g.Git("clone", "--quiet", "--bare", g.Dir, dir("old"))
+		renamed.Store(false)
+		var r registration
+		if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"cloneUrl":%q}`, clone+"old.git"), &r); status != http.StatusAccepted || r.RepoID != 2 {
+			t.Errorf("register another repository at the former clone URL: %d as repository %d %s", status, r.RepoID, r.Message)
+		}
+		awaitStatus(t, s, r.RepoID, r.isApplied)
+		if known, _ := s.versions.Live().Catalog.Snapshot().ByID(before.ID); known == nil || known.CloneURL != after.CloneURL {
+			t.Errorf("the moved repository is registered as %+v, want it unchanged", known)
+		}
+	}
+	if letters, n := s.follower.List(ledger.DeadLetterQuery{}); n != 0 {
+		t.Errorf("%d dead letters: %+v", n, letters)
+	}
+}
