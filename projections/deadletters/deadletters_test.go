@@ -289,6 +289,81 @@ func header(rec event.Record, name string) string {
 	return ""
 }
 
+// TestSuperseded checks which later events resolve a dead letter of the workers.
+func TestSuperseded(t *testing.T) {
+	const ref code.Ref = "refs/heads/main"
+	commit := code.CommitID(strings.Repeat("1", 40))
+	indexed := func(ref, base code.Ref, cause event.Offset) *event.RevisionIndexed {
+		ev := &event.RevisionIndexed{Repository: repository, Ref: ref, Commit: commit, Cause: event.Position{Topic: event.TopicEvents, Offset: cause}, IndexedAt: now}
+		if base != "" {
+			ev.BaseRef, ev.BaseCommit = base, commit
+		}
+		return ev
+	}
+	handled := func(at event.Offset, outcome event.PushOutcome) *event.PushesHandled {
+		return &event.PushesHandled{Repository: repository, Pushes: []event.HandledPush{{Offset: at, Outcome: outcome}}, At: now}
+	}
+	pushOf := func(ref code.Ref) *event.Push {
+		p := push()
+		p.Ref = ref
+		if ref == "" {
+			p.Action = event.ActionRefresh
+		}
+		return p
+	}
+	// The event that was given up has offset 0, later ones 1, 2, ….
+	for _, tc := range []struct {
+		what   string
+		ev     event.Event
+		later  []event.Event
+		closed bool
+	}{
+		{"nothing", push(), nil, false},
+		{"a later push that is not handled", push(), []event.Event{pushOf(ref)}, false},
+		{"a later push indexed", push(), []event.Event{pushOf(ref), indexed(ref, ref, 1)}, true},
+		{"a later push indexed another ref", push(), []event.Event{pushOf("refs/heads/x"), indexed("refs/heads/x", ref, 1)}, false},
+		{"the same ref, by an earlier cause", push(), []event.Event{indexed(ref, ref, 0)}, false},
+		{"a sync that indexed the ref", push(), []event.Event{newChanged("anvil"), indexed(ref, ref, 1)}, true},
+		{"a later push that found it unchanged", push(), []event.Event{pushOf(ref), handled(1, event.PushUnchanged)}, true},
+		{"a later push that was given up, too, and dropped", push(), []event.Event{pushOf(ref), handled(1, event.PushDropped)}, false},
+		{"another push that found its ref unchanged", push(), []event.Event{pushOf("refs/heads/x"), handled(1, event.PushUnchanged)}, false},
+		{"a refresh", push(), []event.Event{pushOf(""), handled(1, event.PushRefreshed)}, true},
+		{"a removal", push(), []event.Event{&event.RepositoryRemoved{Repository: repository, At: now}}, true},
+		{"a removal of another repository", push(), []event.Event{&event.RepositoryRemoved{Repository: 8, At: now}}, false},
+		{"a registration, then a first index", newRegistered("anvil"), []event.Event{pushOf(ref), indexed(ref, "", 1)}, true},
+		{"a registration, then a push of an indexed ref", newRegistered("anvil"), []event.Event{pushOf(ref), indexed(ref, ref, 1)}, false},
+		{"a registration, then another that indexed", newRegistered("anvil"), []event.Event{newRegistered("anvil"), indexed(ref, ref, 1)}, true},
+		{"a change, then a push", newChanged("anvil"), []event.Event{pushOf(ref), indexed(ref, "", 1)}, false},
+		{"a change, then a refresh", newChanged("anvil"), []event.Event{pushOf(""), handled(1, event.PushRefreshed)}, true},
+		{"a refresh, then a push of one ref", pushOf(""), []event.Event{pushOf(ref), indexed(ref, ref, 1)}, false},
+		{"a refresh, then another that indexed", pushOf(""), []event.Event{pushOf(""), indexed(ref, ref, 1)}, true},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			r := newRig(t)
+			given := r.appendEvent(tc.ev)
+			letter := r.appendDeadLetter(given, "worker")
+			for _, ev := range tc.later {
+				r.appendEvent(ev)
+			}
+			must(t, r.replayer.ResolveSuperseded(t.Context()))
+			if _, open := r.follower.List(ledger.DeadLetterQuery{}); (open == 0) != tc.closed {
+				t.Errorf("%d dead letters are open, want it resolved: %t", open, tc.closed)
+			}
+			if !tc.closed {
+				return
+			}
+			// The log says how, and a second process reads the same.
+			reader, err := r.log.Tail(t.Context(), event.TopicDeadLetters, letter.Partition, letter.Offset+1)
+			must(t, err)
+			rec, err := reader.Next(t.Context())
+			must(t, errors.Join(err, reader.Close()))
+			if header(rec, event.HeaderResolution) != "superseded" || header(rec, event.HeaderResolvedReason) == "" || header(rec, event.HeaderResolvedBy) == "" {
+				t.Errorf("resolved by %+v", rec)
+			}
+		})
+	}
+}
+
 // TestReplayThatFailsHalfway makes the log fail between the replacement and the
 // resolution, as in a crash. The dead letter stays open, and replaying it again appends
 // the same events.
@@ -429,10 +504,11 @@ func TestList(t *testing.T) {
 quarry_deadletters_open{stage="other"} 1
 quarry_deadletters_open{stage="projections"} 1
 quarry_deadletters_open{stage="worker"} 0
-# HELP quarry_deadletters_resolved_total Dead letters that this process replayed or dropped.
+# HELP quarry_deadletters_resolved_total Dead letters that this process replayed, dropped, or found superseded by a later event.
 # TYPE quarry_deadletters_resolved_total counter
 quarry_deadletters_resolved_total{resolution="dropped"} 1
 quarry_deadletters_resolved_total{resolution="replayed"} 0
+quarry_deadletters_resolved_total{resolution="superseded"} 0
 `), "quarry_deadletters_open", "quarry_deadletters_resolved_total"))
 }
 

@@ -9,8 +9,20 @@
 //	                               ▲                  │
 //	                               └── resolution ── Replayer ──► quarry.events
 //
-// A dead letter is open until a record of the same topic resolves it as replayed or
-// dropped. docs/format/events.md describes both.
+// A dead letter is open until a record of the same topic resolves it as replayed, dropped
+// or superseded. docs/format/events.md describes all three.
+//
+// # What supersedes a dead letter
+//
+// Replayer.Run resolves a dead letter of the workers once a later event of its repository
+// did the work:
+//
+//	Push of a ref            a RevisionIndexed of the ref with a later cause, a later push
+//	                         of the ref that was handled, or a refresh of all refs
+//	Push of all refs,        a refresh of all refs, or a RevisionIndexed caused by one, by
+//	RepositoryRegistered,    a registration or by a change; for a registration also the
+//	RepositoryChanged        first full RevisionIndexed
+//	each of them             the removal of the repository
 //
 // # What a replay appends
 //
@@ -44,8 +56,9 @@
 //
 // # Concurrency
 //
-// All types are safe for concurrent use. Run starts a goroutine for each partition and
-// returns when all have ended. A Replayer processes one dead letter at a time.
+// All types are safe for concurrent use. Follower.Run starts a goroutine for each
+// partition and returns when all have ended. A Replayer processes one dead letter at a
+// time. Several processes may resolve the same dead letter, which is harmless.
 //
 // The check for later events and the append are separate steps: events that are appended
 // between them, within milliseconds, are missed.

@@ -47,10 +47,10 @@ func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
 		}, f.oldestAge),
 		resolved: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deadletters_resolved_total",
-			Help: "Dead letters that this process replayed or dropped.",
+			Help: "Dead letters that this process replayed, dropped, or found superseded by a later event.",
 		}, []string{"resolution"}),
 	}
-	for _, what := range []event.Resolution{event.LetterReplayed, event.LetterDropped} {
+	for _, what := range []event.Resolution{event.LetterReplayed, event.LetterDropped, event.LetterSuperseded} {
 		m.resolved.WithLabelValues(string(what))
 	}
 	if reg == nil {

@@ -151,8 +151,11 @@ func (r *Replayer) answerPush(ctx context.Context, letter, given event.Record, w
 		return nil
 	}
 	outcome := event.PushReplayed
-	if what == event.LetterDropped {
+	switch what {
+	case event.LetterDropped:
 		outcome = event.PushDropped
+	case event.LetterSuperseded:
+		outcome = event.PushRefreshed // does not count if a RevisionIndexed has answered the push
 	}
 	ev := &event.PushesHandled{Repository: id, Pushes: []event.HandledPush{{Offset: given.Position.Offset, Outcome: outcome}}, At: r.o.Now().UTC()}
 	rec, err := event.Encode(event.Envelope{ID: event.DerivedID(letter.Position, string(outcome)), Source: source, Time: ev.At}, ev)

@@ -38,6 +38,8 @@ type Resolution string
 const (
 	LetterReplayed Resolution = "replayed"
 	LetterDropped  Resolution = "dropped"
+	// LetterSuperseded means that a later event of the repository did the work.
+	LetterSuperseded Resolution = "superseded"
 )
 
 // Resolve returns a record that resolves the dead letter at a position. The caller must

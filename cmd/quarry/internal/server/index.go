@@ -101,8 +101,8 @@ func (s *Server) openDeadLetters() (*outcomes.DeadLetters, error) {
 		return nil, err
 	}
 	s.addCloser(closerFunc(s.follower.Close))
-	replayer, err := deadletters.NewReplayer(deadletters.ReplayerOptions{Follower: s.follower, Log: s.log, Appender: s.log, Catalog: s.versions})
-	return outcomes.NewDeadLetters(s.follower, replayer, s.versions), err
+	s.replayer, err = deadletters.NewReplayer(deadletters.ReplayerOptions{Follower: s.follower, Log: s.log, Appender: s.log, Catalog: s.versions})
+	return outcomes.NewDeadLetters(s.follower, s.replayer, s.versions), err
 }
 
 // failureReason returns the reason if the workers gave up an event.

@@ -113,6 +113,7 @@ type Server struct {
 	numbering    *numbering.Assigner
 	positions    *projections.PositionNoter
 	follower     *deadletters.Follower
+	replayer     *deadletters.Replayer
 	feed         *live.Feed
 	backups      *backuplease.Leases
 	repositories *registry.Catalog
@@ -303,6 +304,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("numbering", s.numbering.Run)
 		group.Add("positions", s.positions.Run)
 		group.Add("dead letters", s.follower.Run)
+		group.Add("superseded dead letters", s.replayer.Run)
 		group.Add("backups", s.backups.Run)
 		group.Add("events", s.feed.Run)
 		group.Add("precise indexes", s.precise.Run)
