@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	cLexis   = newLexis("$", `"'/#`, cWords, cSpecial)
-	cppLexis = newLexis("$", `"'/#`, cppWords, cppSpecial)
+	cLexis   = newLexis("$", `"'/#`, cWords, cSpecial).withNested(cNested, maxScopes)
+	cppLexis = newLexis("$", `"'/#`, cppWords, cppSpecial).withNested(cNested, maxScopes)
 
 	cWords = newWordTable(wAlignas, wAsm, wAttribute, wBool, wBreak, wCase, wChar, wConst, wDeclspec, wDefault, wDo,
 		wDouble, wElse, wEnum, wExtension, wExtern, wFloat, wFor, wIf, wInline, wInt, wLong, wReturn, wShort, wSigned,

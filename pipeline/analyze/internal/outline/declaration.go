@@ -36,12 +36,16 @@ func (p *declParser) run() {
 			p.closeAll()
 			return
 		}
-		if p.topScope().form == formEnum && !p.topScope().finished {
-			p.readEnumerator(t)
-			continue
-		}
-		p.acceptToken(t)
+		p.readToken(t)
 	}
+}
+
+func (p *declParser) readToken(t token) {
+	if p.topScope().form == formEnum && !p.topScope().finished {
+		p.readEnumerator(t)
+		return
+	}
+	p.acceptToken(t)
 }
 
 func (p *declParser) acceptToken(t token) {
@@ -92,13 +96,31 @@ func (p *declParser) enterScope(s scope) {
 
 // skipBody skips the body of definition def, whose "{" has just been read.
 func (p *declParser) skipBody(def int32) {
-	p.skipGroup('{')
+	first := len(p.nested)
+	p.skipNoting()
 	p.rec.close(def, p.pos)
+	if len(p.nested) > first {
+		p.readNested(first, def)
+	}
 	p.reset()
 }
 
 // skipInitializer skips a braced value and continues with the declaration.
-func (p *declParser) skipInitializer(open token) { p.pushToken(p.groupToken(open)) }
+func (p *declParser) skipInitializer(open token) {
+	first := len(p.nested)
+	if p.lex.nested != nil && p.nestedDepth < maxNested && len(p.decl) > 0 {
+		p.bodyBrace = int(p.decl[0].start) - 1
+		if from := p.lex.nested(&p.scanner, int(open.start)); from >= 0 {
+			p.nested = append(p.nested, nestedBrace{int32(from), open.start})
+		}
+	}
+	p.skipNoting()
+	open.kind, open.end = tokGroup, int32(p.pos)
+	if len(p.nested) > first {
+		p.readNested(first, -1)
+	}
+	p.pushToken(open)
+}
 
 func (p *declParser) closeScope(t token) {
 	s, ok := p.popScope()

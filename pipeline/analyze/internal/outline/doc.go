@@ -26,6 +26,7 @@
 //	          end, and rules
 //	pattern   the beginning of a definition in a rule: "class @", "fun ... @ ()"
 //	rule      what a statement that matches a pattern defines: kind, parent, block
+//	nested    definitions inside bodies: noted while a body is skipped, read afterwards
 //	parser    tableParser collects the tokens of a statement, matches the rules when
 //	          it ends, and tracks the open blocks
 //	recorder  definitions found so far → []code.Symbol

@@ -4,7 +4,7 @@ import "github.com/quarrysearch/quarry/schemas/code"
 
 var javaLexis = newLexis("$", `"'/`, newWordTable(wAbstract, wBool, wChar, wClass, wDefault, wDouble, wEnum, wExtends, wFinal, wFloat,
 	wImplements, wImport, wInt, wInterface, wLong, wNew, wPackage, wPrivate, wProtected, wPublic, wRecord, wReturn, wShort,
-	wStatic, wThis, wThrows, wVoid, wVolatile), javaSpecial)
+	wStatic, wThis, wThrows, wVoid, wVolatile), javaSpecial).withNested(javaNested, maxScopes)
 
 func javaSpecial(s *scanner, c byte) token {
 	switch c {
@@ -62,6 +62,8 @@ func (d javaDialect) handleBody(p *declParser, open token) {
 	fn := methodName(p.decl)
 	typ := typeKeyword(p.decl)
 	switch {
+	case len(p.decl) > 0 && p.decl[0].word == wNew:
+		d.enterAnonymous(p)
 	case typ >= 0 && (fn < 0 || typ < fn):
 		d.enterType(p, typ)
 	case indexPunct(p.decl, '=') >= 0:
@@ -121,6 +123,24 @@ func (d javaDialect) enterType(p *declParser, keyword int) {
 		p.defineComponents(s, group, "field", false)
 	}
 	p.enterScope(s)
+}
+
+// enterAnonymous enters the body of "new T(…) {". Its members have the parent T.
+func (javaDialect) enterAnonymous(p *declParser) {
+	last := len(p.decl) - 1
+	at := last - 1
+	if at > 0 && p.decl[at].isGroup('<') {
+		at--
+	}
+	name := at
+	for at > 1 && p.decl[at].isName() && p.decl[at-1].isPunct('.') {
+		at -= 2
+	}
+	if !p.decl[last].isGroup('(') || at < 1 || !p.decl[name].isName() || p.decl[at-1].word != wNew {
+		p.skipBody(-1)
+		return
+	}
+	p.enterScope(scope{form: formType, name: p.decl[name].toSpan(), kind: "class", def: -1})
 }
 
 func (d javaDialect) handleStatement(p *declParser) {

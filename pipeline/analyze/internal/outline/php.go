@@ -8,7 +8,7 @@ import (
 
 var phpLexis = newLexis(`$\`, "\"'/#?<`", newWordTable(wAbstract, wCase, wClass, wConst, wDefine, wDo, wElse, wElseif, wEnum, wExtends,
 	wFinal, wFn, wFor, wForeach, wFunction, wIf, wImplements, wInterface, wNamespace, wNew, wPrivate, wProtected,
-	wPublic, wReadonly, wReturn, wStatic, wSwitch, wTrait, wTry, wUse, wVar, wWhile), phpSpecial)
+	wPublic, wReadonly, wReturn, wStatic, wSwitch, wTrait, wTry, wUse, wVar, wWhile), phpSpecial).withNested(phpNested, maxScopes)
 
 func phpSpecial(s *scanner, c byte) token {
 	switch c {
@@ -107,6 +107,8 @@ func (phpDialect) handleToken(*declParser, token) bool { return false }
 func (d phpDialect) handleBody(p *declParser, open token) {
 	fn, typ := phpFunction(p.decl), typeKeyword(p.decl)
 	switch {
+	case len(p.decl) > 0 && p.decl[0].word == wNew && indexWord(p.decl, wClass) > 0:
+		d.enterAnonymous(p)
 	case indexPunct(p.decl, '=') >= 0 || indexWord(p.decl, wReturn) >= 0:
 		p.skipInitializer(open)
 	case len(p.decl) > 0 && p.decl[0].word == wNamespace:
@@ -126,6 +128,19 @@ func (d phpDialect) handleBody(p *declParser, open token) {
 	default:
 		p.enterScope(p.inheritScope(formTransparent)) // if (…) { … }
 	}
+}
+
+// enterAnonymous enters the body of "new class(…) extends T {". Its members have the parent
+// T, or the first interface, or none.
+func (phpDialect) enterAnonymous(p *declParser) {
+	s := scope{form: formType, def: -1}
+	if i := indexWord(p.decl, wExtends, wImplements) + 1; i > 0 && i < len(p.decl) && p.decl[i].isName() {
+		s.name, s.kind = p.decl[i].toSpan(), "class"
+		if slash := bytes.LastIndexByte(p.tokenText(p.decl[i]), '\\'); slash >= 0 {
+			s.name.start += int32(slash) + 1
+		}
+	}
+	p.enterScope(s)
 }
 
 func (phpDialect) functionKind(p *declParser) code.SymbolKind {

@@ -87,6 +87,10 @@ func (s *scanner) defineMacro() {
 	for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
 		s.pos++
 	}
+	if s.deaf {
+		s.skipDirective()
+		return
+	}
 	def := s.rec.add(span{int32(start), int32(s.pos)}, "macro", scope{})
 	s.skipDirective()
 	s.rec.close(def, s.pos)

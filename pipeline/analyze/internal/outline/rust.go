@@ -8,7 +8,7 @@ import (
 )
 
 var rustLexis = newLexis("", "\"'/#", newWordTable(wConst, wEnum, wExtern, wFn, wFor, wImpl, wMacroRules, wMod, wMut, wPub, wStatic,
-	wStruct, wTrait, wType, wUnion, wUnsafe, wUse, wWhere), rustSpecial)
+	wStruct, wTrait, wType, wUnion, wUnsafe, wUse, wWhere), rustSpecial).withNested(rustNested, 1)
 
 func rustSpecial(s *scanner, c byte) token {
 	switch c {
@@ -182,9 +182,26 @@ func (p *rustParser) readFunction() {
 		kind = "method"
 	}
 	def := p.defineName(name, kind)
-	if p.skipHeader().isPunct('{') {
-		p.skipGroup('{')
-		p.rec.close(def, p.pos)
+	if !p.skipHeader().isPunct('{') {
+		return
+	}
+	first := len(p.nested)
+	p.skipNoting()
+	p.rec.close(def, p.pos)
+	if len(p.nested) > first && !p.isFull() {
+		in := scope{form: formNamespace, name: name.toSpan(), kind: kind, def: -1}
+		p.scanner.readNested(first, func(n nestedBrace) {
+			p.pushScope(in)
+			for depth := len(p.stack); p.pos <= int(n.brace) || len(p.stack) > depth; {
+				t := p.next()
+				if t.kind == tokEOF {
+					p.stack = p.stack[:depth]
+					break
+				}
+				p.readItem(t)
+			}
+			p.popScope()
+		})
 	}
 }
 

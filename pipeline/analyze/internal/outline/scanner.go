@@ -29,6 +29,13 @@ type lexis struct {
 	// It returns tokNone for trivia.
 	special func(s *scanner, c byte) token
 
+	// nested returns where the definition may begin whose body begins with the "{" at
+	// offset brace of a skipped body, or -1 if none does; nil if bodies have no definitions
+	// that are read.
+	nested func(s *scanner, brace int) int
+	// nestedDepth is the depth in the body down to which there may be such a definition.
+	nestedDepth int32
+
 	// openers are the comments and literals of a table; nil for a hand-written lexis.
 	openers    *openers
 	quoteWords map[string]bool
@@ -86,6 +93,11 @@ type scanner struct {
 	skipSerial   int32
 	skips        int32
 	conditions   []conditional
+	nested       []nestedBrace
+	nestedDepth  int   // number of noted definitions around the text that is read
+	noteDepth    int32 // definitions inside the skipped body are noted down to this depth; 0 for none
+	deaf         bool  // macros are recorded already
+	bodyBrace    int   // offset of the "{" of the skipped body, or before the declaration of a value
 	openScopes   int32 // number of open scopes or blocks, except transparent ones
 	templateHole bool  // a template literal stopped at "${"
 	endedAt      int   // a comment at this offset has ended the statement before it
@@ -298,6 +310,11 @@ func (s *scanner) skipWithin(stop *[256]bool, open, closing byte) {
 		}
 		switch c := src[pos]; {
 		case c == open:
+			if s.skipDepth <= s.noteDepth {
+				if from := s.lex.nested(s, pos); from >= 0 {
+					s.nested = append(s.nested, nestedBrace{int32(from), int32(pos)})
+				}
+			}
 			s.skipDepth++
 			s.pos++
 		case c == closing:

@@ -1,0 +1,222 @@
+package outline
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// A body that is skipped may contain definitions with members: anonymous classes, items of
+// Rust, structs of C. While the scanner skips the body, it notes the "{" before which a
+// lexis finds the beginning of such a definition, and the grammar reads these afterwards.
+
+// nestedBrace is a "{" inside a skipped body that may begin the body of a definition.
+type nestedBrace struct {
+	from  int32 // where the definition may begin
+	brace int32
+}
+
+// maxNested bounds how often a text is read again: once for each noted definition around
+// it.
+const maxNested = 4
+
+// maxLine bounds how far before a "{" the beginning of a definition is sought, in bytes.
+const maxLine = 256
+
+// withNested sets nested and nestedDepth.
+func (l *lexis) withNested(nested func(s *scanner, brace int) int, depth int32) *lexis {
+	l.nested, l.nestedDepth = nested, depth
+	return l
+}
+
+// lineBefore returns the offset of the first byte that is not blank on the line of offset
+// pos.
+func (s *scanner) lineBefore(pos int) int {
+	limit := max(0, pos-maxLine)
+	for pos-8 >= limit {
+		// A byte of x is zero where the text has a line break, and the highest bit of a byte
+		// of breaks is set there.
+		x := binary.LittleEndian.Uint64(s.src[pos-8:]) ^ 0x0a0a0a0a0a0a0a0a
+		breaks := ^((x&0x7f7f7f7f7f7f7f7f + 0x7f7f7f7f7f7f7f7f) | x | 0x7f7f7f7f7f7f7f7f)
+		if breaks != 0 {
+			pos -= bits.LeadingZeros64(breaks) / 8
+			limit = pos
+			break
+		}
+		pos -= 8
+	}
+	for pos > limit && s.src[pos-1] != '\n' {
+		pos--
+	}
+	for s.src[pos] == ' ' || s.src[pos] == '\t' {
+		pos++
+	}
+	return pos
+}
+
+// anonymousClass returns where an expression "new T(…) {" whose brace is at offset brace
+// may begin: at the first occurrence of word on the line and in the body, or -1.
+func anonymousClass(s *scanner, brace int, word []byte) int {
+	line := max(s.lineBefore(brace), s.bodyBrace+1)
+	switch s.src[line] {
+	case '}':
+		return -1 // } else if (…) {
+	case 'c', 'f', 'i', 's', 't', 'w':
+		end := line
+		for end < brace && s.lex.class[s.src[end]] >= classWord {
+			end++
+		}
+		switch string(s.src[line:end]) {
+		case "catch", "for", "foreach", "if", "switch", "try", "while":
+			return -1
+		}
+	}
+	if i := bytes.Index(s.src[line:brace], word); i >= 0 {
+		return line + i
+	}
+	return -1
+}
+
+// javaNested finds anonymous classes.
+func javaNested(s *scanner, brace int) int {
+	if brace < 2 || s.src[brace-1] != ')' && s.src[brace-2] != ')' {
+		return -1
+	}
+	return anonymousClass(s, brace, newWord)
+}
+
+// phpNested finds anonymous classes, except those whose header ends with arguments: most
+// parentheses before a "{" are those of a condition or function.
+func phpNested(s *scanner, brace int) int {
+	if brace < 2 || s.lex.class[s.src[brace-1]] < classWord && (s.src[brace-1] != ' ' || s.lex.class[s.src[brace-2]] < classWord) &&
+		!bytes.HasSuffix(s.src[:brace], emptyArguments) {
+		return -1
+	}
+	return anonymousClass(s, brace, newClass)
+}
+
+var emptyArguments = []byte("class() ")
+
+var newWord, newClass = []byte("new "), []byte("new class")
+
+// cNested finds structs, unions and enums with a name.
+func cNested(s *scanner, brace int) int {
+	end := brace
+	for end > 0 && isBlank(s.src[end-1]) && brace-end < maxLine {
+		end--
+	}
+	name := s.wordStart(end)
+	if name == end {
+		return -1
+	}
+	end = name
+	for end > 0 && (s.src[end-1] == ' ' || s.src[end-1] == '\t') {
+		end--
+	}
+	start := s.wordStart(end)
+	switch string(s.src[start:end]) {
+	case "struct", "union", "enum":
+		return start
+	}
+	return -1
+}
+
+// wordStart returns the start of the word that ends at offset end, at most maxLine bytes
+// before it.
+func (s *scanner) wordStart(end int) int {
+	start := end
+	for start > 0 && end-start < maxLine && s.lex.class[s.src[start-1]] >= classWord {
+		start--
+	}
+	return start
+}
+
+// rustNested finds items directly inside the body of a function: they are indented by one
+// level, unlike those in the text of a macro.
+func rustNested(s *scanner, brace int) int {
+	line := s.lineBefore(brace)
+	word := line
+	for word < brace && s.lex.class[s.src[word]] >= classWord {
+		word++
+	}
+	switch string(s.src[line:word]) {
+	case "async", "enum", "fn", "impl", "pub", "struct", "trait", "unsafe":
+		if indent := s.indentOf(line) - s.indentOf(s.lineBefore(s.bodyBrace)); indent > 0 && indent <= maxIndent {
+			return line
+		}
+	}
+	return -1
+}
+
+// maxIndent is the largest indentation of a level, in bytes.
+const maxIndent = 4
+
+// indentOf returns the number of blanks before offset pos, at most maxLine.
+func (s *scanner) indentOf(pos int) int {
+	start := pos
+	for start > 0 && pos-start < maxLine && (s.src[start-1] == ' ' || s.src[start-1] == '\t') {
+		start--
+	}
+	return pos - start
+}
+
+// skipNoting skips the body whose "{" has just been read, and notes the definitions inside
+// from index len(s.nested) on.
+func (s *scanner) skipNoting() {
+	if s.lex.nested == nil || s.nestedDepth >= maxNested {
+		s.skipGroup('{')
+		return
+	}
+	s.bodyBrace, s.noteDepth = s.pos-1, s.lex.nestedDepth
+	s.skipGroup('{')
+	s.noteDepth = 0
+}
+
+// readNested reads the definitions noted from index first on with read, which reads one
+// of them, and returns to the end of the body.
+func (s *scanner) readNested(first int, read func(nestedBrace)) {
+	last := len(s.nested)
+	pos, prev, newline, noAngleTil := s.pos, s.prev, s.newline, s.noAngleTil
+	conditions, deaf := s.conditions, s.deaf
+	s.nestedDepth, s.deaf = s.nestedDepth+1, true
+	end := 0
+	for _, n := range s.nested[first:last] {
+		if int(n.from) < end {
+			continue // inside the previous one
+		}
+		s.pos, s.noAngleTil, s.conditions = int(n.from), 0, nil
+		read(n)
+		end = s.pos
+	}
+	s.nestedDepth--
+	s.nested = s.nested[:first]
+	s.pos, s.prev, s.newline, s.noAngleTil = pos, prev, newline, noAngleTil
+	s.conditions, s.deaf = conditions, deaf
+}
+
+// readNested reads the definitions inside the body of definition def that were noted from
+// index first on.
+func (p *declParser) readNested(first int, def int32) {
+	in := p.inheritScope(formNamespace)
+	if def >= 0 {
+		in.name, in.kind = p.rec.defs[def].name, p.rec.defs[def].kind
+	}
+	decl := p.decl
+	p.scanner.readNested(first, func(n nestedBrace) {
+		if p.isFull() {
+			return
+		}
+		p.decl = decl[len(decl):] // the free part of the same array
+		p.pushScope(in)
+		for depth := len(p.stack); p.pos <= int(n.brace) || len(p.stack) > depth; {
+			t := p.next()
+			if t.kind == tokEOF {
+				p.stack = p.stack[:depth]
+				break
+			}
+			p.readToken(t)
+		}
+		p.popScope()
+	})
+	p.decl = decl
+}
