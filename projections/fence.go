@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -31,11 +32,16 @@ type Fence struct {
 
 	mu struct {
 		sync.Mutex
-		partitions map[int32]*partitionFence
+		partitions   map[int32]*partitionFence
+		repositories map[code.RepositoryID]*partitionFence
 	}
 }
 
-// partitionFence is the state of one partition.
+// maxRepositoryFences bounds the fences of single repositories. Beyond it, they are
+// dropped; each is set again when it is needed.
+const maxRepositoryFences = 1000
+
+// partitionFence is the state of one partition, or of one repository in it.
 type partitionFence struct {
 	done event.Offset // events below it have taken effect
 	// committed and end are the pending fence. If there is none, committed is not above
@@ -47,8 +53,34 @@ type partitionFence struct {
 // state of each partition that searches see, or nil before the start.
 func NewFence(log GroupOffsets, group string, checkpoints func() []Checkpoint) *Fence {
 	f := &Fence{log: log, group: group, checkpoints: checkpoints}
-	f.mu.partitions = map[int32]*partitionFence{}
+	f.mu.partitions, f.mu.repositories = map[int32]*partitionFence{}, map[code.RepositoryID]*partitionFence{}
 	return f
+}
+
+// AppliedOffsetOf returns the offset below which the events of one repository have taken
+// effect. done is the offset in its partition below which a worker has handled them, read
+// before the call. Events of other repositories do not delay it.
+func (f *Fence) AppliedOffsetOf(ctx context.Context, partition int32, id code.RepositoryID, done event.Offset) (event.Offset, error) {
+	all, err := f.AppliedOffset(ctx, partition)
+	if err != nil || done <= all {
+		return all, err
+	}
+	ends, err := f.log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return 0, fmt.Errorf("read the high-water mark of the log: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.mu.repositories[id]
+	if p == nil {
+		if len(f.mu.repositories) >= maxRepositoryFences {
+			clear(f.mu.repositories)
+		}
+		p = new(partitionFence)
+		f.mu.repositories[id] = p
+	}
+	p.advanceTo(done, ends[partition], publishedOffset(f.checkpoints(), partition))
+	return max(all, p.done), nil
 }
 
 // AppliedOffset returns the offset below which the events of a partition have taken

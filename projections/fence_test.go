@@ -1,8 +1,10 @@
 package projections
 
 import (
+	"context"
 	"testing"
 
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -23,5 +25,43 @@ func TestFence(t *testing.T) {
 		if f.done != step.want {
 			t.Fatalf("step %d: done = %d, want %d", i, f.done, step.want)
 		}
+	}
+}
+
+// fenceOffsets is a log with one partition.
+type fenceOffsets struct{ committed, end event.Offset }
+
+func (o *fenceOffsets) HighWater(context.Context, event.Topic) ([]event.Offset, error) {
+	return []event.Offset{o.end}, nil
+}
+
+func (o *fenceOffsets) Committed(context.Context, string, event.Topic) ([]event.Offset, error) {
+	return []event.Offset{o.committed}, nil
+}
+
+// TestFenceOfARepository checks that the events of a repository take effect while the
+// workers are held up by an earlier event of another one.
+func TestFenceOfARepository(t *testing.T) {
+	log, published := &fenceOffsets{committed: 2, end: 4}, event.Offset(4)
+	f := NewFence(log, "workers", func() []Checkpoint { return []Checkpoint{{Next: published}} })
+	check := func(what string, id code.RepositoryID, done, want event.Offset) {
+		t.Helper()
+		if got, err := f.AppliedOffsetOf(t.Context(), 0, id, done); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", what, got, err, want)
+		}
+	}
+	check("the worker of the repository is not known", 7, 0, 2)
+	check("handled and published", 7, 4, 4)
+	log.end = 9
+	check("handled, but its effect is not published", 7, 8, 4)
+	published = 9
+	check("published", 7, 8, 8)
+	check("another repository", 8, 3, 3)
+	check("the workers are read late", 7, 3, 8)
+	for id := range code.RepositoryID(maxRepositoryFences + 1) {
+		check("many repositories", 100+id, 8, 8)
+	}
+	if n := len(f.mu.repositories); n > maxRepositoryFences {
+		t.Errorf("%d fences of repositories, want at most %d", n, maxRepositoryFences)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A host that renames or moves a repository redirects the former clone URL to the new
-// one. Nobody but the host can say so, so it is a confirmation, unlike the name in a
+// one. Only the host can do so, so it is a confirmation, unlike the name in a
 // webhook (docs/adr/0035-webhooks-are-hints.md).
 
 // renameRepository appends the new clone URL of a repository, to which its host

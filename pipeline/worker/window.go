@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -241,6 +242,21 @@ func (w *window) lowWater() (event.Offset, *event.Record) {
 		return w.mu.oldest.rec.Position.Offset, w.mu.passed
 	}
 	return w.mu.next, w.mu.passed
+}
+
+// doneBelow returns the offset below which all records of a key are done.
+func (w *window) doneBelow(key []byte) event.Offset {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.lanes[string(key)] == nil {
+		return w.mu.next
+	}
+	for e := w.mu.oldest; e != nil; e = e.next {
+		if bytes.Equal(e.rec.Key, key) {
+			return e.rec.Position.Offset
+		}
+	}
+	return w.mu.next
 }
 
 // windowFill is the fill level of a window.

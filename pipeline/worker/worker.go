@@ -165,6 +165,19 @@ func (w *Worker) Run(ctx context.Context) error {
 	return eventlog.Rejoin(ctx, w.o.Log, w.o.Group, w.o.Topic, backoff, w.o.Logger, w.consumePartition)
 }
 
+// DoneBelow returns the offset below which all records of a key in a partition are done:
+// handled, durable among the dead letters, or not wanted. Unlike the committed offset, it
+// does not wait for other keys. ok is false if another process holds the partition.
+func (w *Worker) DoneBelow(partition int32, key []byte) (next event.Offset, ok bool) {
+	w.mu.Lock()
+	p := w.mu.held[partition]
+	w.mu.Unlock()
+	if p == nil {
+		return 0, false
+	}
+	return p.window.doneBelow(key), true
+}
+
 func (w *Worker) addPartition(p *partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -84,15 +84,21 @@ func newStatus(r *catalog.Repository) indexing.Status {
 	return indexing.Status{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt, State: indexing.Registered}
 }
 
-// appliedPosition returns the position of the first event in the repository's partition
-// that has not taken effect.
+// appliedPosition returns a position in the repository's partition below which its events
+// have taken effect. If the worker of the partition runs in this process, the events of
+// other repositories, whose hosts may be down, do not delay it.
 func (s *Reader) appliedPosition(ctx context.Context, i *versions.Version, id code.RepositoryID) (event.Position, error) {
 	n, err := s.log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
 		return event.Position{}, err
 	}
-	partition := eventlog.PartitionOf(event.RecordKey(id), n)
-	before, err := i.Fence.AppliedOffset(ctx, partition)
+	key := event.RecordKey(id)
+	partition := eventlog.PartitionOf(key, n)
+	var done event.Offset
+	if p := s.pipeline(); p != nil && p.Worker != nil {
+		done, _ = p.Worker.DoneBelow(partition, key)
+	}
+	before, err := i.Fence.AppliedOffsetOf(ctx, partition, id, done)
 	return event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before}, err
 }
 

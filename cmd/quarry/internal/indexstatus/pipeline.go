@@ -6,6 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/indexing"
@@ -15,6 +16,7 @@ import (
 type Pipeline struct {
 	Mirrors *mirror.Mirrors
 	Indexer *indexer.Indexer
+	Worker  *worker.Worker
 	// Reconciler is nil if this process does not reconcile.
 	Reconciler *reconcile.Reconciler
 }

@@ -218,7 +218,7 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 	if s.pipeline == nil {
 		return nil
 	}
-	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Reconciler: s.pipeline.reconciler}
+	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Worker: s.pipeline.worker, Reconciler: s.pipeline.reconciler}
 }
 
 // checkReady returns nil once projections and accounts have applied what the log held at
