@@ -45,8 +45,9 @@ type connection struct {
 	state State
 	// held are the repositories in the last complete listing, or nil before it.
 	held map[code.RepositoryID]struct{}
-	// absent are the connection's repositories that the last complete listing lacked.
-	absent map[code.RepositoryID]struct{}
+	// absent are the connection's repositories that the last complete listing lacked, with
+	// the end of the first of the listings in a row that did.
+	absent map[code.RepositoryID]time.Time
 	// retargeted means that the settings that select repositories have changed since the
 	// last removal, so the protection against mass removal does not apply.
 	retargeted bool

@@ -60,7 +60,7 @@ func (s *Syncer) syncConnection(ctx context.Context, c *connection) {
 	}
 	absent := 0
 	if !r.listing.incomplete {
-		absent = r.removeAbsent(ctx)
+		absent = r.removeAbsent(ctx, started)
 	}
 	r.noteResult(started, absent, errors.Is(ctx.Err(), context.Canceled))
 	s.removeOrphans(ctx)
@@ -180,11 +180,13 @@ func (r *syncRun) appendRecords(ctx context.Context) error {
 	return nil
 }
 
-// removeAbsent removes repositories that this listing and the previous one lacked, or
-// moves them to another connection that holds them. It returns how many must wait for the
-// next listing.
-func (r *syncRun) removeAbsent(ctx context.Context) (waiting int) {
-	mine, absent := 0, map[code.RepositoryID]struct{}{}
+// removeAbsent removes repositories that this listing, which started at a time, and an
+// earlier one lacked, or moves them to another connection that holds them. The earlier one
+// must have ended Options.Grace before, also if a person requested this one, because a
+// host may lack a repository for a moment. It returns how many must wait for the next
+// listing.
+func (r *syncRun) removeAbsent(ctx context.Context, started time.Time) (waiting int) {
+	mine, now, absent := 0, r.s.o.Now(), map[code.RepositoryID]time.Time{}
 	var due []code.Repository
 	for known := range r.snapshot.All() {
 		if known.Connection != r.c.Name {
@@ -194,8 +196,12 @@ func (r *syncRun) removeAbsent(ctx context.Context) (waiting int) {
 		if _, seen := r.listing.seen[known.ID]; seen {
 			continue
 		}
-		absent[known.ID] = struct{}{}
-		if _, before := r.c.absent[known.ID]; before {
+		since, before := r.c.absent[known.ID]
+		if !before {
+			since = now
+		}
+		absent[known.ID] = since
+		if before && started.Sub(since) >= r.s.o.Grace {
 			due = append(due, known)
 		}
 	}

@@ -268,6 +268,38 @@ func TestRemovalTakesTwoWholeListings(t *testing.T) {
 	})
 }
 
+// TestSyncsByHandDoNotHurryARemoval requests syncs one after another. A repository that
+// the host lacks for a moment stays until two listings Grace apart lack it, and a listing
+// that has it in between starts over.
+func TestSyncsByHandDoNotHurryARemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.setHost("a", nil, found(1, "o/one"), found(2, "o/two"))
+		w.setConnections(Connection{Name: "a"})
+		w.run(func() {
+			w.wait(time.Second, "registered host/o/one by a", "registered host/o/two by a")
+			w.setHost("a", nil, found(1, "o/one"))
+			sync := func(pause time.Duration, want ...string) {
+				w.syncer.RequestSync("a", false)
+				w.wait(pause, want...)
+			}
+			for range 3 {
+				sync(650 * time.Millisecond)
+			}
+			if st := w.state("a"); st.Absent != 1 {
+				t.Errorf("%d repositories are absent, want 1", st.Absent)
+			}
+			sync(DefaultGrace - 10*time.Second)
+			w.setHost("a", nil, found(1, "o/one"), found(2, "o/two")) // it is back
+			sync(time.Minute)
+			w.setHost("a", nil, found(1, "o/one"))
+			sync(time.Second)
+			sync(DefaultGrace - time.Second)
+			sync(2*time.Second, "removed host/o/two")
+		})
+	})
+}
+
 func TestAnOutageRemovesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
