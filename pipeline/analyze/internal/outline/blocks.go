@@ -115,6 +115,10 @@ func (p *tableParser) openBrace() {
 		p.skipGroup('{') // the body of an item
 		return
 	}
+	begin := p.pos - 1
+	if len(p.stmt) > 0 {
+		begin = int(p.stmt[0].start)
+	}
 	p.stmt = p.stmt[:0]
 	f := p.pending
 	switch {
@@ -126,11 +130,11 @@ func (p *tableParser) openBrace() {
 		}
 	case found && p.waiting:
 		p.waiting = false
-		p.skipGroup('{')
+		p.skipBlock(begin)
 		p.rec.close(f.def, p.pos)
 	case p.table.descend && p.pushFrame(frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local}):
 	default:
-		p.skipGroup('{')
+		p.skipBlock(begin)
 	}
 }
 

@@ -14,7 +14,7 @@ var kotlin = table{
 		},
 	},
 	newlines: true, trailing: ",.=+-*/|&:?<", continues: ". ? : = where",
-	angles: true, quotes: "`",
+	angles: true, quotes: "`", nested: kotlinNested,
 	rules: []rule{
 		{match: "package @*", kind: "package", in: "file"},
 		{match: "annotation class @", kind: "annotation", fields: "val var"},
@@ -22,6 +22,7 @@ var kotlin = table{
 		{match: "interface @", kind: "interface"},
 		{match: "class @", kind: "class", fields: "val var"},
 		{match: "companion object {", kind: "object"},
+		{match: "companion object : ... {", kind: "object"},
 		{match: "object @", kind: "object"},
 		{match: "typealias @", kind: "alias"},
 		{match: "fun ... @ ()", kind: "function"},

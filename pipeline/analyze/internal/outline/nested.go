@@ -32,6 +32,16 @@ func (l *lexis) withNested(nested func(s *scanner, brace int) int, depth int32) 
 // lineBefore returns the offset of the first byte that is not blank on the line of offset
 // pos.
 func (s *scanner) lineBefore(pos int) int {
+	pos = s.lineStart(pos)
+	for s.src[pos] == ' ' || s.src[pos] == '\t' {
+		pos++
+	}
+	return pos
+}
+
+// lineStart returns the offset at which the line of offset pos starts, at most maxLine bytes
+// before it.
+func (s *scanner) lineStart(pos int) int {
 	limit := max(0, pos-maxLine)
 	for pos-8 >= limit {
 		// A byte of x is zero where the text has a line break, and the highest bit of a byte
@@ -47,9 +57,6 @@ func (s *scanner) lineBefore(pos int) int {
 	}
 	for pos > limit && s.src[pos-1] != '\n' {
 		pos--
-	}
-	for s.src[pos] == ' ' || s.src[pos] == '\t' {
-		pos++
 	}
 	return pos
 }
@@ -120,6 +127,27 @@ func cNested(s *scanner, brace int) int {
 	}
 	return -1
 }
+
+// kotlinNested finds object expressions with a supertype.
+func kotlinNested(s *scanner, brace int) int {
+	begin := max(s.lineStart(brace), s.bodyBrace+1)
+	for pos := begin; ; pos++ {
+		colon := bytes.IndexByte(s.src[pos:brace], ':')
+		if colon < 0 {
+			return -1
+		}
+		pos += colon
+		end := pos
+		if end > begin && s.src[end-1] == ' ' {
+			end--
+		}
+		if start := end - len(objectWord); start >= begin && bytes.Equal(s.src[start:end], objectWord) {
+			return start
+		}
+	}
+}
+
+var objectWord = []byte("object")
 
 // wordStart returns the start of the word that ends at offset end, at most maxLine bytes
 // before it.
@@ -219,4 +247,50 @@ func (p *declParser) readNested(first int, def int32) {
 		p.popScope()
 	})
 	p.decl = decl
+}
+
+// skipBlock skips the block whose "{" has just been read, and reads the definitions inside
+// and the one that it may begin itself. The statement before it begins at offset begin.
+func (p *tableParser) skipBlock(begin int) {
+	first := len(p.nested)
+	if p.lex.nested != nil && p.nestedDepth < maxNested {
+		brace := p.pos - 1
+		p.bodyBrace = begin - 1
+		if from := p.lex.nested(&p.scanner, brace); from >= 0 {
+			p.nested = append(p.nested, nestedBrace{int32(from), int32(brace)})
+		}
+	}
+	p.skipNoting()
+	if len(p.nested) == first {
+		return
+	}
+	stmt, pending, waiting, last := p.stmt, p.pending, p.waiting, p.last
+	p.scanner.readNested(first, p.readObject)
+	p.stmt, p.pending, p.waiting, p.last = stmt, pending, waiting, last
+}
+
+// readObject reads the members of "object : T {". Their parent is T.
+func (p *tableParser) readObject(n nestedBrace) {
+	p.next()
+	p.next()
+	name := p.next()
+	for p.peekByte(0) == '.' {
+		p.next()
+		name = p.next()
+	}
+	p.pos, p.stmt, p.waiting = int(n.brace)+1, p.stmt[:0], false
+	if name.kind != tokWord || !p.pushFrame(frame{scope: scope{name: name.toSpan(), kind: "class", def: -1}}) {
+		return
+	}
+	for depth := len(p.frames); len(p.frames) >= depth; {
+		t := p.next()
+		if t.kind == tokEOF {
+			p.endStatement(0)
+			for len(p.frames) >= depth {
+				p.popFrame(len(p.src))
+			}
+			return
+		}
+		p.readToken(t)
+	}
 }

@@ -79,6 +79,9 @@ type table struct {
 	// maxDepth bounds the depth to which blocks are entered; 0 means maxScopes.
 	maxDepth int
 
+	// nested finds definitions inside bodies that are skipped: see lexis.
+	nested func(s *scanner, brace int) int
+
 	// read finds the definitions of a statement that rules cannot express. end is the
 	// byte that ended the statement.
 	read func(p *tableParser, end byte)
@@ -231,7 +234,7 @@ func compileTable(t *table) *compiledTable {
 		}
 	}
 	words = append(append(words, strings.Fields(t.terminators)...), strings.Fields(t.attributes)...)
-	c.lex = t.compileLexis(words)
+	c.lex = t.compileLexis(words).withNested(t.nested, maxScopes)
 	table := c.lex.words
 	for _, w := range opens {
 		flag := wordOpens

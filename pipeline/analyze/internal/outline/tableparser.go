@@ -71,25 +71,31 @@ func (p *tableParser) parse() {
 		if t.kind == tokEOF {
 			break
 		}
-		if t.newline && c.continued > 0 && t.end-t.start == 1 && p.columnOf(t) == c.continued-1 {
-			continue
-		}
-		if t.newline && c.newlines && len(p.stmt) > 0 && !p.goesOn(t) {
-			last := p.stmt[len(p.stmt)-1]
-			p.endStatement('\n')
-			if last.kind == tokPunct && c.textMark[last.ch] && p.skipText(t) || c.lineStart != "" && p.skipToLine(t) {
-				continue
-			}
-		}
-		if t.newline && t.kind == tokPunct && c.start[t.ch] {
-			p.endStatement('\n')
-		}
-		p.addToken(t)
+		p.readToken(t)
 	}
 	p.endStatement(0)
 	for len(p.frames) > 1 {
 		p.popFrame(len(p.src))
 	}
+}
+
+// readToken ends the statement before t if t begins a line, and adds t to the next one.
+func (p *tableParser) readToken(t token) {
+	c := p.table
+	if t.newline && c.continued > 0 && t.end-t.start == 1 && p.columnOf(t) == c.continued-1 {
+		return
+	}
+	if t.newline && c.newlines && len(p.stmt) > 0 && !p.goesOn(t) {
+		last := p.stmt[len(p.stmt)-1]
+		p.endStatement('\n')
+		if last.kind == tokPunct && c.textMark[last.ch] && p.skipText(t) || c.lineStart != "" && p.skipToLine(t) {
+			return
+		}
+	}
+	if t.newline && t.kind == tokPunct && c.start[t.ch] {
+		p.endStatement('\n')
+	}
+	p.addToken(t)
 }
 
 // addToken adds a token to the statement, or ends the statement.
