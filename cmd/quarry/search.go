@@ -197,7 +197,7 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 // relatedReasons describes why a file is related to the query.
 var relatedReasons = map[wire.RelatedReason]string{
 	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
-	wire.RelatedReasonFileName: "files named so",
+	wire.RelatedReasonWords: "files with most of the words", wire.RelatedReasonFileName: "files named so",
 }
 
 // printRelated prints files that are related to the query but do not match it. On a

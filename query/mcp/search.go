@@ -61,7 +61,7 @@ func (c *call) rankedSearch(ctx context.Context) error {
 
 // relatedReasons explain why files may be meant.
 var relatedReasons = map[search.RelatedReason]string{
-	search.RelatedSpelling: "another spelling", search.RelatedStyle: "another style", search.RelatedAccents: "other accents", search.RelatedFileName: "named so",
+	search.RelatedSpelling: "another spelling", search.RelatedStyle: "another style", search.RelatedAccents: "other accents", search.RelatedWords: "most of the words", search.RelatedFileName: "named so",
 }
 
 // writeRelated writes the groups of files that may be meant besides the matching ones,

@@ -19,6 +19,9 @@
 //	         text. Words splits it into runs of constant words, and BestTemplate finds the
 //	         string literal of a line that may have been its format
 //
+// ReadProse recognizes plain words: a question, or the subject of a commit. It returns the
+// words that have a meaning without the others, and what their forms have in common.
+//
 // Invariants:
 //  1. A query is never recognized if all of its terms are quoted, if it has a term with a
 //     keyword (content:, regex:, literal:), sym:, kind:, line:, case:, type: or select:, or

@@ -27,6 +27,9 @@ type resultBuilder struct {
 	repositoryHits []hit           // set if the answer lists repositories
 	allHits        []hit           // all hits, if only those of the best files are shown
 	facets         *facets         // nil if not requested
+	near           proximity       // best of the hits
+	inCode         bool            // some file is not prose
+	rendered       int             // files shown
 	// explained holds the scores of the files shown.
 	explained []FileExplain
 }
@@ -70,7 +73,9 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	if err != nil {
 		return err
 	}
-	a.result.definesMatch, a.result.memory = a.renderer.definesMatch, held
+	a.result.rendered = a.rendered
+	a.result.ranked, a.result.inCode = a.run.request.ranked != nil, a.inCode
+	a.result.definesMatch, a.result.near, a.result.memory = a.renderer.definesMatch, a.near, held
 	if emit == nil && held.UsesPool() {
 		runtime.AddCleanup(a.result, (*memory.Budget).ReleaseAll, held) // for callers that forget Release
 	}
@@ -142,6 +147,7 @@ func (a *resultBuilder) takeHits(to int) []hit {
 				break
 			}
 			a.matchesTaken += h.count
+			a.near = max(a.near, h.near)
 			if stats.Matches <= a.run.request.Matches {
 				stats.Matches += h.count
 				stats.Files++
@@ -217,6 +223,8 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	a.result.Stats.Displayed += max(len(h.matches), 1)
 	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
+	a.rendered++
+	a.inCode = a.inCode || !isProse(f.Language, f.Path)
 	if a.facets != nil && a.run.request.Query.Type == syntax.TypeSymbol {
 		a.facets.addFile(&f)
 	}

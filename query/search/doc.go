@@ -26,7 +26,9 @@
 //	readings   pasted text runs as each of its readings, one query after
 //	           another, until one has a match (reread.go), and an expression
 //	           between slashes as such if its text has none (expressions.go). A
-//	           qualified name also means definitions (qualified.go)
+//	           qualified name also means definitions (qualified.go). If the
+//	           words of a sentence are nowhere close together, the answer has the files
+//	           with most of them (prose.go, rank.go)
 //	notices    if nothing was found, notices name filters that select nothing, with
 //	           the nearest existing names (notices.go), or terms without a match,
 //	           with the names near them (advice.go, nearnames.go)

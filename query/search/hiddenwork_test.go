@@ -81,6 +81,7 @@ func TestHiddenTextCausesNoWork(t *testing.T) {
 		"case:yes PASSWORD", "sym:" + word, "sym:hunter2", "sym:/^DB_PASSWORD/", "DB_PASSWORD", "DB PASSWORD", "file:hunter2", "file:hunter2 common", "common -file:hunter2", "file:hunter2 or common",
 		"hunter2 rev:*", "common hunter2 rev:*", "type:file hunter2", "type:file file:hunter2", "type:repo hunter2", "type:symbol hunter2", "select:repo hunter2", "hunter2 lang:c", "hunter2 visibility:private",
 		"is:test hunter2", "hunter3swordfish", "DB_PASSWORE", "common\nint " + word, "filler",
+		"how is the password of hunter2 used", "password or hunter2 or common", "common.hunter2", "DB::" + word,
 	}
 	for _, text := range queries {
 		parsed, err := syntax.Parse(text, syntax.Options{})

@@ -100,8 +100,10 @@ type schedule struct {
 // segmentState is the state that a search keeps about a segment between its tasks.
 type segmentState struct {
 	mu sync.Mutex
-	// first are the documents of tierFirst, sorted.
+	// first are the documents of tierFirst, sorted. terms are those of each block, for a
+	// ranked search: see markTerms.
 	first []segment.DocID
+	terms []termSet
 	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside;
 	// namedDocs is the set of all of them.
 	named     [namedTiers][]segment.DocID
@@ -348,6 +350,7 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	}
 	switch {
 	case t == tierFirst:
+		v.maxDocuments = len(o.first) + 1
 		return v.visitNamed(number, o, o.first, a)
 	case t >= tierJoined && t <= tierAside && len(a.requiredAtoms) == 0:
 		return v.visitNamed(number, o, o.named[t-tierJoined], a)
@@ -418,50 +421,6 @@ func (o *segmentState) hasCandidates() bool {
 	return o.candidates != nil
 }
 
-// visitNamed returns the hits among documents that have the name of a term.
-func (v *segmentSearcher) visitNamed(number int, o *segmentState, docs []segment.DocID, a *schedule) (hits []hit, count int, err error) {
-	if len(docs) == 0 {
-		return nil, 0, nil
-	}
-	if v.segmentCandidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
-		if err := v.lookUpCandidates(o); err != nil || !v.possible {
-			return nil, 0, err
-		}
-	}
-	defer v.startMatching()()
-	for _, d := range docs {
-		if v.nextDocument(v.s.c.root, int(d)) != int(d) {
-			continue
-		}
-		if v.shouldStop() || v.foundAll() {
-			break
-		}
-		if !v.mayCount(int(d)) {
-			continue
-		}
-		found, n, err := v.searchDocument(number, d)
-		if err != nil {
-			return nil, 0, err
-		}
-		var enough bool
-		if hits, count, enough = v.keepHits(hits, found, count+n); enough {
-			break
-		}
-	}
-	return hits, count, nil
-}
-
-// pathDepth returns the number of directories in a path.
-func pathDepth(path []byte) int {
-	n := 0
-	for _, c := range path {
-		if c == '/' {
-			n++
-		}
-	}
-	return n
-}
-
 // surveySegment counts the candidates of a segment. Once there are enough for the order
 // to matter, the remaining segments are searched only when they are visited.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
@@ -469,21 +428,28 @@ func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	p, candidates, err := v.surveyCandidates(n.segments[i])
 	if err == nil && !p.unfinished {
 		n.schedule.segmentStates[i].candidates = p
+		if n.ranked != nil && p.possible {
+			err = v.markTerms(&n.schedule.segmentStates[i], n.ranked)
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(i, err)
 	n.explainLocked(v, i, &before, 0, time.Since(started))
-	if n.mu.candidates += candidates; n.mu.candidates > n.schedule.orderThreshold {
+	if n.mu.candidates += candidates; n.mu.candidates > n.schedule.orderThreshold && n.ranked == nil {
 		n.mu.end = n.mu.next
 	}
 }
 
 // finishSurvey sets the tasks according to the survey.
-func (n *searchRun) finishSurvey() {
+func (n *searchRun) finishSurvey(v *segmentSearcher) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.schedule.applySurvey(n.scope, n.mu.candidates)
+	if n.ranked != nil {
+		n.chooseDocuments(v)
+	} else {
+		n.schedule.applySurvey(n.scope, n.mu.candidates)
+	}
 	n.setTasks()
 }
 

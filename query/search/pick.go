@@ -295,3 +295,14 @@ func (a *resultBuilder) refindMatches(h *hit) error {
 	a.result.Stats.ContentBytes += v.stats.ContentBytes
 	return errors.Join(err, v.close())
 }
+
+// pathDepth returns the number of directories in a path.
+func pathDepth(path []byte) int {
+	n := 0
+	for _, c := range path {
+		if c == '/' {
+			n++
+		}
+	}
+	return n
+}

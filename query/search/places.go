@@ -19,6 +19,8 @@ type scope struct {
 	restricted bool
 	// rarity is the weight of each atom; nil if all weigh the same.
 	rarity []float64
+	// ranker orders the documents of a ranked search; nil for any other.
+	ranker *documentRanker
 	// repoHas[p][r] is true if repository r satisfies predicate p, for predicates on
 	// repositories. It is computed once for all segments.
 	repoHas [][]bool

@@ -18,8 +18,14 @@ type searchPlan struct {
 	// display is the number of matches to show. limit is the number of matches to check,
 	// which exceeds a small requested number so that the search can choose the best.
 	display, limit int
-	schedule       *schedule
-	needsSurvey    bool // the index must be surveyed before the first task, to order the tasks
+	// enough is the number of matches after which the search ends; limit, unless documents
+	// are ranked before.
+	enough int
+	// ranked are the words by which documents are ranked before any is read, in lower
+	// case; nil if they are not. See rank.go.
+	ranked      []string
+	schedule    *schedule
+	needsSurvey bool // the index must be surveyed before the first task, to order the tasks
 }
 
 // planSearch compiles the query of a request and opens the places of the view that it
@@ -50,8 +56,16 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.anyMatch {
 		p.limit = max(p.limit, minLooked)
 	}
-	p.scope.rarity = rarityWeights(p.scope, p.segments)
+	p.enough = p.limit
+	if p.ranked = p.rankedWords(); p.ranked != nil {
+		p.limit = max(p.limit, maxOrderedMatches) // the documents are the bound
+	} else {
+		p.scope.rarity = rarityWeights(p.scope, p.segments)
+	}
 	p.schedule, p.needsSurvey = newSchedule(p.scope, p.segments, &p.request)
+	if p.ranked != nil && !p.needsSurvey {
+		p.schedule.segmentStates, p.needsSurvey = make([]segmentState, len(p.segments)), true
+	}
 }
 
 // listsRegistered reports whether the answer lists repositories that are determined by

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -37,6 +38,8 @@ const (
 	RelatedStyle RelatedReason = "style"
 	// RelatedAccents: a word is written with accents, or without.
 	RelatedAccents RelatedReason = "accents"
+	// RelatedWords: the file has most of the words.
+	RelatedWords RelatedReason = "words"
 	// RelatedFileName: the words are in the name of the file.
 	RelatedFileName RelatedReason = "fileName"
 )
@@ -243,6 +246,26 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 		}
 	}
 	return names
+}
+
+// addWords adds the files with most of the words of a query that are not in its answer, if
+// the answer has only a few files, and the words are far apart in them or they are prose.
+func (s *Searcher) addWords(ctx context.Context, view View, r Request, result *Result, p *reading.Prose) {
+	if result.rendered > maxPoorFiles || result.near >= nearLines3 && result.inCode {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.MaxDuration/relatedShare)
+	defer cancel()
+	l := &relatedFinder{s: s, view: view, request: r, result: result}
+	r = r.withAnyWord(p)
+	r.Matches, r.Display, r.firstOfFile = minLooked, maxRelatedMatches*minRelatedMatches, minRelatedMatches
+	found := l.runSearch(ctx, r)
+	if found == nil {
+		return
+	}
+	answered := l.answeredFiles()
+	files := slices.DeleteFunc(found.Files, func(f FileMatch) bool { return answered[keyOf(&f)] })
+	l.addGroup(Related{RelatedWords, r.Query.String(), files[:min(len(files), maxRelatedMatches)]})
 }
 
 // addNamedFiles adds the files whose names contain the terms and that are not in the

@@ -49,6 +49,10 @@ const (
 
 // setRelevance sets the relevance of a hit from the matches in the current document.
 func (v *documentMatcher) setRelevance(h *hit) error {
+	if v.s.ranker != nil {
+		v.setRankedPoints(h)
+		return nil
+	}
 	lo, hi := v.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
 	sum, all := 0.0, 0.0

@@ -55,6 +55,9 @@ type Request struct {
 	leafPoints map[string]float32
 	// documents are visited before all others.
 	documents []documentID
+	// ranked are the words of the terms of a ranked search, in lower case; nil for any
+	// other search. The query is an or of the terms, with filters. See rank.go.
+	ranked []string
 	// firstOfFile is the number of matches to show for each file before any file gets
 	// more; 0 means firstShare.
 	firstOfFile int
@@ -141,7 +144,11 @@ type Result struct {
 	// all matches if the result is complete.
 	looked         int
 	complete       bool
-	definesMatch   bool // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
+	near           proximity // best of the files, of several terms
+	rendered       int       // files shown, in a stream too
+	inCode         bool      // some file is not prose
+	ranked         bool      // it has the files with most of the words of the query
+	definesMatch   bool      // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
 	memory         *memory.Budget
 	relatedResults []*Result // results that own the files of Related
 }

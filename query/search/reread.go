@@ -59,9 +59,13 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	if r.Explain {
 		r.probes = &probes
 	}
-	result, err := s.chooseReading(ctx, view, r, emit)
+	prose := readProse(&r)
+	result, err := s.chooseReading(ctx, view, r, prose, emit)
 	if err != nil {
 		return nil, err
+	}
+	if r.Related && prose != nil && !result.ranked {
+		s.addWords(ctx, view, r, result, prose)
 	}
 	took := time.Since(started)
 	if result.CostsHidden {
@@ -75,55 +79,77 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 }
 
 // chooseReading returns the answer for the reading of a query that has matches.
-func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, prose *reading.Prose, emit Emit) (*Result, error) {
 	if n := readQualified(&r); n != nil {
 		if result, err := s.tryQualified(ctx, view, r, n, emit); err != nil || result != nil {
 			return result, err
 		}
 	}
-	paste := reading.Recognize(r.Query)
-	slashed := slashedQuery(&r)
-	if paste == nil && slashed == nil {
+	paste, slashed := reading.Recognize(r.Query), slashedQuery(&r)
+	if prose != nil && prose.Question {
+		paste = nil
+	}
+	if paste == nil && slashed == nil && prose == nil {
 		return s.admitSearch(ctx, view, r, emit)
 	}
-	var literal *Result
-	duration := s.options.MaxDuration / probeShare
-	switch {
-	case paste != nil && paste.Sure:
-	case paste != nil && paste.Long && slashed == nil:
-		duration = s.options.MaxDuration / doubtShare
-	default:
-		first := r
-		first.isReading = true
-		var err error
-		if literal, err = s.admitSearch(ctx, view, first, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
-			return literal, err
-		}
-		if slashed == nil {
-			break
-		}
-		if result, err := s.trySlashed(ctx, view, r, slashed, emit); err != nil || result != nil {
-			literal.Release()
+	readFirst := paste != nil && (paste.Sure || paste.Long && slashed == nil)
+	if readFirst {
+		if result, err := s.tryPaste(ctx, view, r, paste, emit); err != nil || result != nil {
 			return result, err
 		}
-		if paste == nil {
-			s.addAdvice(ctx, view, r, literal)
-			return literal, nil
+	}
+	first, held := r, &heldParts{emit: emit, sends: prose == nil || !prose.Sentence}
+	first.isReading = true
+	var emitFirst Emit
+	if emit != nil {
+		emitFirst = held.add
+	}
+	literal, err := s.admitSearch(ctx, view, first, emitFirst)
+	if err != nil {
+		return nil, err
+	}
+	var result *Result
+	if literal.Stats.Matches == 0 && literal.Stopped == StopNone {
+		if slashed != nil {
+			result, err = s.trySlashed(ctx, view, r, slashed, emit)
 		}
+		if err == nil && result == nil && paste != nil && !readFirst {
+			result, err = s.tryPaste(ctx, view, r, paste, emit)
+		}
+	}
+	poor := prose != nil && isPoor(literal, prose)
+	if err == nil && result == nil && poor && !prose.Sentence {
+		s.addAdvice(ctx, view, r, literal)
+		if slices.ContainsFunc(literal.Notices, func(n syntax.Notice) bool { return n.Code == syntax.TermFindsNothing && len(n.Suggestions) > 0 }) {
+			return literal, nil // one of a few terms is misspelled
+		}
+	}
+	if err == nil && result == nil && poor {
+		result, err = s.tryProse(ctx, view, r, prose, emit)
+	}
+	if err != nil || result != nil {
+		literal.Release()
+		return result, err
+	}
+	if err := held.send(); err != nil {
+		literal.Release()
+		return nil, err
+	}
+	if !poor || prose.Sentence {
+		s.addAdvice(ctx, view, r, literal)
+	}
+	return literal, nil
+}
+
+// tryPaste returns the answer of the first reading of pasted text with a match, or nil if
+// none has one.
+func (s *Searcher) tryPaste(ctx context.Context, view View, r Request, paste *reading.Paste, emit Emit) (*Result, error) {
+	duration := s.options.MaxDuration / probeShare
+	if paste.Long && !paste.Sure {
+		duration = s.options.MaxDuration / doubtShare
 	}
 	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}
-	result, err := p.tryReadings(ctx)
-	if literal != nil {
-		if err == nil && result == nil {
-			s.addAdvice(ctx, view, r, literal)
-			return literal, nil
-		}
-		literal.Release()
-	}
-	if err == nil && result == nil {
-		result, err = s.admitSearch(ctx, view, r, emit)
-	}
-	return result, err
+	return p.tryReadings(ctx)
 }
 
 // tryReadings returns the answer of the first reading with a match, or nil if none has

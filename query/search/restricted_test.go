@@ -152,7 +152,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 	m.build(t, 1)
 	s := newSearcher(Options{})
 	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
-	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common"} {
+	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common", "how is %s common", "%s or common or filler", "common.%s"} {
 		for _, explain := range []bool{false, true} {
 			var facts [2]string
 			for i, word := range []string{"hiddenword", "nobodyword"} {
@@ -349,7 +349,7 @@ func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 			h := newHiding(t, rng, m)
 			s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
 			hidden, rest := screen.Hide(h.whole, 1, h.visible), screen.Hide(h.rest, 2, allowAll)
-			for _, text := range []string{"return", "r", "regex:return.*struct", "kmalloc or kfree or return", "file:src", "e rev:*", "return select:file", "e select:repo", "sym:k rev:*"} {
+			for _, text := range []string{"return", "r", "regex:return.*struct", "kmalloc or kfree or return", "file:src", "e rev:*", "return select:file", "e select:repo", "sym:k rev:*", "how does struct kmalloc return what kfree had", "kmalloc.kfree"} {
 				for _, r := range []Request{{Matches: 1}, {Matches: 20}, {Matches: 1100}, {Matches: 1500, Display: 7}, {Matches: 3000, ContextLines: 1}} {
 					r.Query = parse(t, text)
 					got, err := s.Search(t.Context(), hidden, r)

@@ -91,7 +91,11 @@ func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	r.scoreMatches(s, h)
 	s.add(scoreFrequency*float64(h.frequency), "frequency relative to length")
 	s.add(nearScores[h.near], nearReasons[h.near])
-	s.add(float64(h.points), "explains the message")
+	if r.run.scope.ranker != nil {
+		s.add(float64(h.points), "words in the text and the path")
+	} else {
+		s.add(float64(h.points), "explains the message")
+	}
 	r.scoreName(s)
 	r.scorePlace(s, flags)
 	r.scoreRepository(s)
@@ -252,7 +256,7 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 			s.add(p.points, p.reason)
 		}
 	}
-	if proseLanguages[s.f.Language] || inProse(s.f.Path) {
+	if isProse(s.f.Language, s.f.Path) {
 		s.add(scoreProse, "prose")
 	}
 }
@@ -266,7 +270,11 @@ var proseLanguages = map[code.Language]bool{
 // proseFolders contain prose, in any language.
 var proseFolders = []string{"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale", "examples", "samples"}
 
-func inProse(path string) bool {
+// isProse reports whether a file is prose, by its language or its folders.
+func isProse(language code.Language, path string) bool {
+	if proseLanguages[language] {
+		return true
+	}
 	for folder := range strings.SplitSeq(path[:strings.LastIndexByte(path, '/')+1], "/") {
 		for _, p := range proseFolders {
 			if strings.EqualFold(folder, p) {

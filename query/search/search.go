@@ -272,7 +272,7 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	}
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.countNew(&n.mu.done[n.mu.prefix], n.mu.seen)
-		if ended := n.mu.done[n.mu.prefix].ended; ended || n.mu.count > n.limit {
+		if ended := n.mu.done[n.mu.prefix].ended; (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {
 			n.mu.ended = n.mu.ended || ended
 			last := n.mu.prefix
 			if n.ordersByFile() {
@@ -338,6 +338,8 @@ func (n *searchRun) setStopReason(r *Result) {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
 		r.Stopped = StopMatchLimit
+	case n.request.ranked != nil:
+		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
 		r.Stopped = StopMemoryLimit
 	case n.scanExceeded.Load():
@@ -349,7 +351,7 @@ func (n *searchRun) setStopReason(r *Result) {
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	r.looked = n.mu.count
-	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.limit && !n.mu.ended
+	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.enough && !n.mu.ended
 	n.countSegments(&r.Stats)
 }
 

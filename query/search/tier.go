@@ -109,6 +109,15 @@ func documentsBySegment(segments []Segment, documents []documentID) [][]segment.
 	return bySegment
 }
 
+// lastRanked returns the last task of tierFirst, whose documents all count before a search
+// has enough, or 0 if there is none.
+func (a *schedule) lastRanked() int {
+	if a.documents == nil || a.tiers[0] != tierFirst {
+		return 0
+	}
+	return a.segments*a.bands - 1
+}
+
 // isFirst reports whether a document is in tierFirst.
 func (o *segmentState) isFirst(d segment.DocID) bool {
 	_, found := slices.BinarySearch(o.first, d)
@@ -171,4 +180,37 @@ func (v *candidateFinder) isAside(d segment.DocID) bool {
 		flags |= v.seg.Places.Flags[first]
 	}
 	return flags&asideFlags != 0 || hi-lo >= largeBytes
+}
+
+// visitNamed returns the hits among documents that have the name of a term.
+func (v *segmentSearcher) visitNamed(number int, o *segmentState, docs []segment.DocID, a *schedule) (hits []hit, count int, err error) {
+	if len(docs) == 0 {
+		return nil, 0, nil
+	}
+	if v.segmentCandidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
+		if err := v.lookUpCandidates(o); err != nil || !v.possible {
+			return nil, 0, err
+		}
+	}
+	defer v.startMatching()()
+	for _, d := range docs {
+		if v.nextDocument(v.s.c.root, int(d)) != int(d) {
+			continue
+		}
+		if v.shouldStop() || v.foundAll() {
+			break
+		}
+		if !v.mayCount(int(d)) {
+			continue
+		}
+		found, n, err := v.searchDocument(number, d)
+		if err != nil {
+			return nil, 0, err
+		}
+		var enough bool
+		if hits, count, enough = v.keepHits(hits, found, count+n); enough {
+			break
+		}
+	}
+	return hits, count, nil
 }

@@ -61,7 +61,7 @@ func (s *workerPool) runPhases() {
 	defer first.endWorker()
 	if n.needsSurvey {
 		s.runParallel(first, len(n.segments), n.surveySegment)
-		n.finishSurvey()
+		n.finishSurvey(first.searcher)
 	}
 	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
 }

@@ -352,6 +352,7 @@ const (
 	RelatedReasonFileName RelatedReason = "fileName"
 	RelatedReasonSpelling RelatedReason = "spelling"
 	RelatedReasonStyle    RelatedReason = "style"
+	RelatedReasonWords    RelatedReason = "words"
 )
 
 // Defines values for ReplayState.
@@ -2038,8 +2039,8 @@ type RelatedFiles struct {
 }
 
 // RelatedReason spelling: a term has no match, but a similar name has. style: an identifier is written in another style, such as
-// max_size for MaxSize. accents: a word is written with or without accents. fileName: the words are in the file
-// name.
+// max_size for MaxSize. accents: a word is written with or without accents. words: the file has most of the words
+// of the query. fileName: the words are in the file name.
 type RelatedReason string
 
 // Removed defines model for Removed.

@@ -1,0 +1,120 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// proseModel returns a corpus with prose that has all words of some sentences far apart,
+// and code that has most of them close together.
+func proseModel(t *testing.T) *model {
+	t.Helper()
+	m := &model{}
+	far := strings.Repeat(`\n`, 40)
+	m.rankingSegment(t, strings.Join([]string{
+		`host/web CHANGELOG.md - Markdown the worker is new` + far + `it can retry` + far + `does connect` + far + `how a broker was lost` + far + `when to`,
+		`host/web src/connection.go - Go func reconnect() {\n// retries to connect to the broker of the worker\n}\n`,
+		`host/web src/worker.go - Go func worker() { connect() }\n`,
+		`host/web src/connection_test.go test Go // retries to connect to the broker of the worker\n`,
+		`host/web src/limits.go - Go var rate = 1 // rate\n`,
+	}, "\n"))
+	m.rankingSegment(t, strings.Join([]string{
+		`host/db src/broker.go - Go struct broker {} // lost\n`,
+		`host/db src/alpha.go - Go alpha\n`,
+		`host/db src/all.go - Go alpha beta gamma\n`,
+		`host/db src/beta.go - Go beta` + strings.Repeat(` beta beta`, 200) + `\n`,
+	}, "\n"))
+	return m
+}
+
+// TestProse checks the answers to sentences, and to an or of several terms.
+func TestProse(t *testing.T) {
+	m := proseModel(t)
+	const retries = "how does the worker retry to connect when the broker is lost"
+	for _, tc := range []struct {
+		text  string
+		paths []string // the first files
+		reads bool     // as words of which most are in a file
+	}{
+		{retries, []string{"src/connection.go", "src/connection_test.go"}, true},
+		{"lang:go " + retries + "?", []string{"src/connection.go"}, true},
+		{"repo:db " + retries, []string{"src/broker.go"}, true},
+		{"where is the rate limited", []string{"src/limits.go"}, true},
+		{"worker broker zeppelin", []string{"src/worker.go", "src/connection.go"}, true},
+		{"gamma or alpha or beta", []string{"src/all.go"}, false},
+		{"alpha beta gamma", []string{"src/all.go"}, false},
+		{"worker wrker broker", nil, false}, // a misspelled term has advice instead
+		{"zeppelin zebra zirconium", nil, false},
+		{`"worker" "broker" "zeppelin"`, nil, false},
+	} {
+		for _, matches := range []int{1, 20, 5000} {
+			r := Request{Query: parse(t, tc.text), Matches: matches, Display: 20, Related: true}
+			s := newSearcher(Options{})
+			got, err := s.Search(t.Context(), m, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := len(got.Notices) > 0 && got.Notices[0].Code == syntax.PastedText
+			var paths []string
+			for _, f := range got.Files {
+				paths = append(paths, f.Path)
+			}
+			if reads != tc.reads || len(paths) < min(len(tc.paths), matches) || !slices.Equal(paths[:min(len(tc.paths), len(paths))], tc.paths[:min(len(tc.paths), len(paths))]) || tc.paths == nil && paths != nil {
+				t.Errorf("%s, %d matches: %v, %v, %s", tc.text, matches, paths, got.Notices, got.Stopped)
+			}
+			if reads {
+				literal := parse(t, got.Notices[0].Suggestions[0])
+				if !syntax.Equal(literal.Root, r.Query.Root) || readProse(&Request{Query: literal}) != nil {
+					t.Errorf("%s: the literal query is %s", tc.text, literal.Text)
+				}
+			}
+			if reads && got.Exhaustive {
+				t.Errorf("%s: an answer of the best files is not exhaustive", tc.text)
+			}
+			streamed, _ := collect(t, s, m, r)
+			if a, b := inOrder(t, streamed), inOrder(t, got); !slices.Equal(a, b) || fmt.Sprint(streamed.Notices) != fmt.Sprint(got.Notices) || len(streamed.Related) != len(got.Related) {
+				t.Errorf("%s, %d matches: %d files streamed, %d at once", tc.text, matches, len(a), len(b))
+			}
+			got.Release()
+		}
+	}
+}
+
+// TestProseIsRelated checks that files with most of the words follow an answer that is
+// only prose.
+func TestProseIsRelated(t *testing.T) {
+	m := proseModel(t)
+	m.rankingSegment(t, `host/web docs/history.md - Markdown the worker retries to connect to the broker now`)
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "the worker retries to connect to the broker now"), Matches: 20, Related: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Files) != 1 || r.Files[0].Path != "docs/history.md" || len(r.Related) != 1 || r.Related[0].Reason != RelatedWords || r.Related[0].Files[0].Path != "src/connection.go" {
+		t.Errorf("%+v, related %+v", r.Files, r.Related)
+	}
+}
+
+// TestRankedReadsFewDocuments checks that a ranked search reads a bounded number of
+// documents, the best ones wherever they are.
+func TestRankedReadsFewDocuments(t *testing.T) {
+	m := &model{}
+	var lines []string
+	for i := range 600 {
+		lines = append(lines, fmt.Sprintf(`host/a src/%d.go - Go the alpha %d of a beta\n%s\n`, i, i, strings.Repeat("filler ", 700)))
+	}
+	for i := range 3 {
+		m.rankingSegment(t, strings.Join(lines[i*200:i*200+200], "\n"))
+	}
+	m.rankingSegment(t, `host/a src/best.go - Go alpha gamma beta\n`)
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "where is the alpha of gamma with beta delta"), Matches: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Files[0].Path != "src/best.go" || r.Stats.Files > maxRanked {
+		t.Errorf("%s of %d files", r.Files[0].Path, r.Stats.Files)
+	}
+}

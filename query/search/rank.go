@@ -1,0 +1,347 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// A ranked search reads only the documents that are likely to be the best for several
+// terms, of which none must match. The index shows which blocks may contain which terms;
+// with the rarity of the terms, the paths and the flags of the files, this orders the
+// documents before any text is read.
+
+const (
+	// maxRanked bounds the documents that a ranked search reads.
+	maxRanked = 100
+	// rankTogether is the weight of the terms in the best block of a document, relative to
+	// those in all of it; rankStem, rankName and rankFolder those of the terms that are
+	// the name of the file, are in it, and in its folders.
+	rankTogether = 1
+	rankStem     = 1.2
+	rankName     = 0.7
+	rankFolder   = 0.35
+	// rankAside is the factor for test code, vendored and generated files, prose and
+	// large files.
+	rankAside = 0.9
+	// minRankedShare is the minimum share of the terms, by weight, in a document whose
+	// path is looked at.
+	minRankedShare = 0.2
+	// minExactShare is the minimum share of the terms of a document that callers who may
+	// not see everything find.
+	minExactShare = 0.5
+	// maxFormEnding is the maximum length of the ending that a stem lacks.
+	maxFormEnding = 3
+)
+
+// rankedDocument is a document with its estimated worth.
+type rankedDocument struct {
+	segment int
+	place   int
+	doc     segment.DocID
+	worth   float64
+}
+
+// A termSet has bit i set for the term with number i.
+type termSet uint16
+
+// markTerms sets the terms that each block of the current segment may contain. Which
+// documents share a block depends on hidden ones, so for callers who may not see
+// everything it sets the terms of each document instead.
+func (v *segmentSearcher) markTerms(o *segmentState, words []string) error {
+	terms := make([]termSet, v.seg.Reader.Blocks())
+	for i := range v.s.c.atoms {
+		f := &v.atomCandidates[i]
+		for b := f.blocks.Next(0); b >= 0; b = f.blocks.Next(b + 1) {
+			terms[b] |= 1 << i
+		}
+	}
+	if v.s.restricted {
+		return v.findTerms(o, terms, newDocumentRanker(words, lengthWeights(words)))
+	}
+	o.terms = terms
+	return nil
+}
+
+// findTerms sets the terms of each document that has at least minExactShare of them by
+// weight, from its text. blocks are the terms that its blocks may contain.
+func (v *segmentSearcher) findTerms(o *segmentState, blocks []termSet, r *documentRanker) error {
+	o.terms = make([]termSet, v.seg.Reader.Documents())
+	defer v.startMatching()()
+	for d := v.nextAllowed(0); d >= 0 && !v.shouldStop(); d = v.nextAllowed(d + 1) {
+		doc := segment.DocID(d)
+		lo, hi := v.seg.Reader.TextRange(doc)
+		if may, _ := r.termsBetween(blocks, lo, hi); !v.seg.NoIndex && r.worth[may] < minExactShare*r.sum {
+			continue
+		}
+		var found termSet
+		for i, a := range v.s.c.atoms {
+			s, err := v.searchAtom(a, doc)
+			if err != nil {
+				return err
+			}
+			if s.count > 0 {
+				found |= 1 << i
+			}
+		}
+		if r.worth[found] >= minExactShare*r.sum {
+			o.terms[d] = found
+		}
+	}
+	return nil
+}
+
+// termsBetween returns the terms of the blocks between two offsets, and those of the best
+// of these blocks.
+func (r *documentRanker) termsBetween(blocks []termSet, lo, hi int) (all, best termSet) {
+	for b := lo / postings.BlockBytes; b*postings.BlockBytes < hi; b++ {
+		all |= blocks[b]
+		if r.worth[blocks[b]] > r.worth[best] {
+			best = blocks[b]
+		}
+	}
+	return all, best
+}
+
+// documentRanker orders documents by their terms.
+type documentRanker struct {
+	words   [][]byte  // by term, in lower case
+	weights []float64 // by term
+	worth   []float64 // by termSet, the sum of its weights
+	sum     float64
+}
+
+func newDocumentRanker(words []string, weights []float64) *documentRanker {
+	r := &documentRanker{weights: weights, worth: make([]float64, 1<<len(words))}
+	for k, word := range words {
+		r.words = append(r.words, []byte(word))
+		for set := range r.worth {
+			if set>>k&1 != 0 {
+				r.worth[set] += weights[k]
+			}
+		}
+	}
+	r.sum = r.worth[len(r.worth)-1]
+	return r
+}
+
+// lengthWeights weighs words by their length: long words are rare.
+func lengthWeights(words []string) (weights []float64) {
+	for _, word := range words {
+		weights = append(weights, float64(min(len(word), 12)))
+	}
+	return weights
+}
+
+// rarityInBlocks weighs the terms of a ranked search by the share of all blocks that may
+// contain them.
+func (n *searchRun) rarityInBlocks() []float64 {
+	found, blocks := make([]int, len(n.ranked)), 1
+	for i := range n.segments {
+		blocks += n.segments[i].Reader.Blocks()
+		if c := n.schedule.segmentStates[i].candidates; c != nil {
+			for k := range c.atomCandidates {
+				found[k] += c.atomCandidates[k].blocks.Len()
+			}
+		}
+	}
+	weights := make([]float64, len(n.ranked))
+	for k := range weights {
+		if found[k] > 0 {
+			weights[k] = math.Log2(float64(blocks) / float64(found[k]))
+		}
+	}
+	return weights
+}
+
+// pathWorth returns the worth of the terms in a path.
+func (r *documentRanker) pathWorth(path []byte) float64 {
+	var buffer [256]byte
+	lower := append(buffer[:0], path...)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	name := bytes.LastIndexByte(lower, '/') + 1
+	end := len(lower)
+	if dot := bytes.IndexByte(lower[name:], '.'); dot > 0 {
+		end = name + dot
+	}
+	worth := 0.0
+	for k, word := range r.words {
+		if len(word) < minFileWord {
+			continue
+		}
+		switch at := bytes.LastIndex(lower, word); {
+		case at == name && end-name <= len(word)+maxFormEnding:
+			worth += rankStem * r.weights[k]
+		case at >= name:
+			worth += rankName * r.weights[k]
+		case at >= 0:
+			worth += rankFolder * r.weights[k]
+		}
+	}
+	return worth
+}
+
+// chooseDocuments sets the documents that a ranked search visits: the best maxRanked of all
+// segments.
+func (n *searchRun) chooseDocuments(v *segmentSearcher) {
+	weights := lengthWeights(n.ranked)
+	if !n.scope.restricted {
+		weights = n.rarityInBlocks()
+	}
+	r := newDocumentRanker(n.ranked, weights)
+	n.scope.ranker, n.scope.rarity = r, r.weights
+	var best []rankedDocument
+	floor := 0.0
+	for i := range n.segments {
+		o := &n.schedule.segmentStates[i]
+		if o.candidates == nil || !o.candidates.possible || o.terms == nil {
+			continue
+		}
+		v.openSegment(n.segments[i])
+		v.segmentCandidates = o.candidates
+		for d := v.nextAllowed(0); d >= 0 && !v.shouldStop(); d = v.nextAllowed(d + 1) {
+			doc := segment.DocID(d)
+			var all, together termSet
+			if n.scope.restricted {
+				all = o.terms[d]
+			} else {
+				lo, hi := v.seg.Reader.TextRange(doc)
+				all, together = r.termsBetween(o.terms, lo, hi)
+			}
+			worth := r.worth[all] + rankTogether*r.worth[together]
+			if all == 0 || worth < minRankedShare*r.sum || worth+rankStem*r.sum < floor {
+				continue
+			}
+			place := v.seg.firstPlace(doc)
+			worth += r.pathWorth(v.seg.Places.Path(place))
+			if v.isAside(doc) || proseLanguages[v.seg.Reader.Language(doc)] {
+				worth *= rankAside
+			}
+			if worth <= floor {
+				continue
+			}
+			if best = append(best, rankedDocument{i, place, doc, worth}); len(best) == 2*maxRanked {
+				best = n.keepBest(best)
+				floor = best[len(best)-1].worth
+			}
+		}
+	}
+	best = n.keepBest(best)
+	a := n.schedule
+	a.documents = make([][]segment.DocID, len(n.segments))
+	for _, d := range best {
+		a.documents[d.segment] = append(a.documents[d.segment], d.doc)
+	}
+	for i := range a.documents {
+		slices.Sort(a.documents[i])
+	}
+	if n.request.ranked != nil {
+		a.names = nil
+		a.setOrder(n.scope.c)
+	} else {
+		a.setOrder(n.scope.c, tierMain, tierRest)
+	}
+}
+
+// minRankedTerms and maxRankedTerms are the minimum and maximum numbers of terms of an or by
+// which documents are ranked.
+const minRankedTerms, maxRankedTerms = 3, 12
+
+// rankedWords returns the words by which documents are ranked: those of the request, or the
+// terms of a query that is an or of several literals, with filters. A caller who may not
+// see everything gets no ranked or, because it would read most documents with a term.
+func (p *searchPlan) rankedWords() (words []string) {
+	c, r := p.scope.c, &p.request
+	if r.ranked != nil || p.scope.restricted || r.anyMatch || r.Matches > maxOrderedMatches || c.entriesOnly() || len(c.atoms) < minRankedTerms || len(c.atoms) > maxRankedTerms {
+		return r.ranked
+	}
+	for _, n := range conjunctsOf(c.root) {
+		either, ok := n.(*orNode)
+		if !ok || words != nil {
+			continue
+		}
+		for _, k := range either.children {
+			if a, ok := k.(*atomNode); ok && a.literal != "" && !a.symbols && !a.isConditional() && isAtomIndexed(a.atom) {
+				words = append(words, strings.ToLower(a.literal))
+			}
+		}
+	}
+	if len(words) < len(c.atoms) {
+		return nil
+	}
+	return words
+}
+
+// keepBest sorts documents, best first and equal ones by position, and keeps the first
+// maxRanked.
+func (n *searchRun) keepBest(best []rankedDocument) []rankedDocument {
+	position := func(d rankedDocument) filePosition { return n.scope.positionOf(&n.segments[d.segment], d.place) }
+	slices.SortFunc(best, func(a, b rankedDocument) int {
+		return cmp.Or(cmp.Compare(b.worth, a.worth), comparePositions(position(a), position(b)))
+	})
+	return best[:min(len(best), maxRanked)]
+}
+
+// Points of a file in a ranked search: for how often the terms appear, relative to the
+// length of the file; for the terms within rankedWindow bytes; and for those in its path.
+const (
+	rankedFrequency = 1000
+	rankedDense     = 1000
+	rankedPath      = 600
+	rankedWindow    = 500
+	rankedProse     = 0.5 // factor for prose
+)
+
+// setRankedPoints sets the points of a hit of a ranked search.
+func (v *documentMatcher) setRankedPoints(h *hit) {
+	r := v.s.ranker
+	lo, hi := v.seg.Reader.TextRange(h.doc)
+	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
+	frequency := 0.0
+	v.termMatches = v.termMatches[:0]
+	for k := range v.s.c.atoms {
+		s := &v.atomStates[k]
+		if !s.known || s.doc != h.doc || s.count == 0 {
+			continue
+		}
+		frequency += r.weights[k] * float64(s.count) / (float64(s.count) + saturation*length)
+		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
+			v.termMatches = append(v.termMatches, termMatch{m, k})
+		}
+	}
+	slices.SortFunc(v.termMatches, func(a, b termMatch) int { return cmp.Compare(a.start, b.start) })
+	dense, first := 0.0, 0
+	counts := make([]int, len(r.weights))
+	var set termSet
+	for _, m := range v.termMatches {
+		for ; m.start-v.termMatches[first].start > rankedWindow; first++ {
+			k := v.termMatches[first].atom
+			if counts[k]--; counts[k] == 0 {
+				set &^= 1 << k
+			}
+		}
+		counts[m.atom]++
+		set |= 1 << m.atom
+		dense = max(dense, r.worth[set])
+	}
+	path := r.pathWorth(v.seg.Places.Path(h.place))
+	if r.sum == 0 {
+		return
+	}
+	points := (rankedFrequency*frequency + rankedDense*dense + rankedPath*path) / r.sum
+	if isProse(v.seg.Reader.Language(h.doc), string(v.seg.Places.Path(h.place))) {
+		points *= rankedProse
+	} else if v.isAside(h.doc) {
+		points *= rankAside
+	}
+	h.points = float32(points)
+}
