@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // ErrByHand means that the host has no API for the webhook of a target.
@@ -38,6 +39,7 @@ type Result struct {
 // Registrar registers the webhooks of one connection.
 type Registrar struct {
 	api     hostapi.JSON
+	host    code.HostKind
 	kind    dialect
 	targets []target
 	// address is the URL of the webhooks, and secret signs deliveries.
@@ -95,7 +97,7 @@ func Open(c discovery.Connection, client *http.Client, address, secret string) (
 	if secret == "" {
 		return nil, fmt.Errorf("connection %s: set secrets: unsigned deliveries are refused", c.Name)
 	}
-	r := &Registrar{address: address, secret: secret}
+	r := &Registrar{host: c.Kind, address: address, secret: secret}
 	return r, r.openKind(c, client)
 }
 
@@ -159,13 +161,34 @@ func (r *Registrar) eachTarget(ctx context.Context, do func(t target, ours []hoo
 			continue
 		}
 		ours, err := r.listOurs(ctx, &t)
-		if err != nil {
-			out[i].Err = err
-			continue
+		if err == nil {
+			out[i].State, err = do(t, ours)
 		}
-		out[i].State, out[i].Err = do(t, ours)
+		out[i].Err = r.nameScope(err)
 	}
 	return out
+}
+
+// scopes are what the token needs to register webhooks, as in docs/connections.md.
+var scopes = map[code.HostKind]string{
+	code.GitHub:          "the permission Webhooks: write, or, for a classic token, the scope admin:repo_hook, and admin:org_hook for an organization",
+	code.GitLab:          "the scope api, and its user the role Maintainer of the project or Owner of the group",
+	code.Gitea:           "the scope write:repository, and write:organization for an organization",
+	code.BitbucketServer: "the permission Project admin",
+	code.BitbucketCloud:  "the scopes read:webhook:bitbucket and write:webhook:bitbucket, and delete:webhook:bitbucket to remove webhooks",
+	code.AzureDevOps:     "the permissions View subscriptions and Edit subscriptions, and Code (read)",
+}
+
+// nameScope adds what the token needs to the error of a host that does not let it read or
+// change webhooks. Some hosts answer 404 then.
+func (r *Registrar) nameScope(err error) error {
+	switch needs := scopes[r.host]; hostapi.CodeOf(err) {
+	case hostapi.Forbidden:
+		return fmt.Errorf("%w; the token needs %s", err, needs)
+	case hostapi.NotFound:
+		return fmt.Errorf("%w; if the target exists, the token needs %s", err, needs)
+	}
+	return err
 }
 
 // listOurs returns our webhooks of a target.
