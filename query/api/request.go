@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, s.bodyError(err)
 	}
-	return b, nil
+	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // a byte order mark, which some editors and shells write
 }
 
 // bodyError returns the error for a body that cannot be read.

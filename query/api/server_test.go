@@ -203,6 +203,21 @@ func TestBodyMustBeText(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark checks that a body may begin with a byte order mark, over the API and
+// in messages of agents.
+func TestByteOrderMark(t *testing.T) {
+	s := newServer(t, newWorld().serverOptions())
+	for path, body := range map[string]string{"/api/search": `{"query":"x","matches":1}`, "/api/mcp": `{"jsonrpc":"2.0","id":1,"method":"ping"}`} {
+		plain, marked := postRequest(s, path, body), postRequest(s, path, "\ufeff"+body)
+		if plain.Code != http.StatusOK || marked.Code != plain.Code {
+			t.Errorf("POST %s: %d %s with a byte order mark, %d without", path, marked.Code, marked.Body, plain.Code)
+		}
+		if twice := postRequest(s, path, "\ufeff\ufeff"+body); twice.Code != http.StatusBadRequest {
+			t.Errorf("POST %s with two marks: %d, want %d", path, twice.Code, http.StatusBadRequest)
+		}
+	}
+}
+
 // TestSearchRequest checks that the options of a request reach the search, within the
 // limits.
 func TestSearchRequest(t *testing.T) {

@@ -134,7 +134,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBody, err)
 	}
-	return body, nil
+	return bytes.TrimPrefix(body, []byte("\ufeff")), nil // a byte order mark, which some editors and shells write
 }
 
 // requestInfo is the information about a request that is needed before it is handled.
