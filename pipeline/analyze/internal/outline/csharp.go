@@ -136,6 +136,8 @@ func (d csharpDialect) handleBody(p *declParser, open token) {
 		p.skipBody(-1)
 	case p.decl[0].word == wNamespace:
 		d.enterNamespace(p)
+	case fn == 0 && p.topScope().form == formType && string(p.tokenText(p.decl[0])) == "extension":
+		p.enterScope(p.inheritScope(formType)) // its members belong to the static class
 	case typ >= 0 && (fn < 0 || typ < fn):
 		d.enterType(p, typ)
 	case indexPunct(p.decl, '=') >= 0 && indexWord(p.decl, wOperator) < 0:

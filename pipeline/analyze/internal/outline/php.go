@@ -109,6 +109,9 @@ func (d phpDialect) handleBody(p *declParser, open token) {
 	switch {
 	case len(p.decl) > 0 && p.decl[0].word == wNew && indexWord(p.decl, wClass) > 0:
 		d.enterAnonymous(p)
+	case d.isHooked(p):
+		d.defineProperties(p, p.decl)
+		p.skipBody(-1)
 	case indexPunct(p.decl, '=') >= 0 || indexWord(p.decl, wReturn) >= 0:
 		p.skipInitializer(open)
 	case len(p.decl) > 0 && p.decl[0].word == wNamespace:
@@ -128,6 +131,20 @@ func (d phpDialect) handleBody(p *declParser, open token) {
 	default:
 		p.enterScope(p.inheritScope(formTransparent)) // if (…) { … }
 	}
+}
+
+// isHooked reports whether the declaration is a property, whose hooks follow: its default
+// value has no braces.
+func (phpDialect) isHooked(p *declParser) bool {
+	if p.topScope().form != formType || indexWord(p.decl, wFunction, wFn, wNew, wClass, wEnum, wTrait, wInterface) >= 0 {
+		return false
+	}
+	for _, t := range p.decl {
+		if t.kind == tokWord && p.src[t.start] == '$' {
+			return true
+		}
+	}
+	return false
 }
 
 // enterAnonymous enters the body of "new class(…) extends T {". Its members have the parent
