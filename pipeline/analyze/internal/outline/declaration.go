@@ -157,6 +157,8 @@ func (p *declParser) readEnumerator(t token) {
 		p.reset()
 	case t.isPunct(','):
 		p.reset()
+	case t.isPunct('{') && len(p.decl) > 0 && p.lex == javaLexis: // members of the constant alone
+		p.enterScope(scope{form: formType, name: p.decl[0].toSpan(), kind: "enumerator", def: -1})
 	case t.isPunct('(') || t.isPunct('[') || t.isPunct('{'):
 		p.groupToken(t)
 	case t.isPunct('@'):

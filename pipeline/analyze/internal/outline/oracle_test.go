@@ -229,7 +229,7 @@ func membersOfAnonymous(language code.Language, symbols []code.Symbol) map[int]b
 		for len(open) > 0 && open[len(open)-1].EndLine < s.Line {
 			open = open[:len(open)-1]
 		}
-		if s.ParentKind == "class" && !slices.ContainsFunc(open, func(o code.Symbol) bool { return o.Name == s.Parent }) {
+		if (s.ParentKind == "class" || s.ParentKind == "enumerator") && !slices.ContainsFunc(open, func(o code.Symbol) bool { return o.Name == s.Parent }) {
 			found[i] = true
 		}
 		if s.EndLine != 0 {
