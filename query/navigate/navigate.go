@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/precise"
+	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -182,7 +183,9 @@ func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (
 	return n.definitionsAt(ctx, v, r)
 }
 
-// findDefinitions returns all definitions of the name.
+// findDefinitions returns all definitions of the name. A qualified name without a symbol
+// finds those with its last name in its parent or, if there are none, in files, folders
+// and repositories called like the parent.
 func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Request) (*Result, error) {
 	pattern := wholeWord(r.Symbol)
 	if r.Prefix {
@@ -192,7 +195,20 @@ func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Reques
 	if r.Kind != "" {
 		symbol.Kinds = []syntax.Kinds{{Words: []string{strings.ToLower(r.Kind)}}}
 	}
-	return n.findSymbol(ctx, v, r, symbol)
+	found, err := n.findSymbol(ctx, v, r, symbol)
+	name, qualified := reading.ReadQualified(r.Symbol)
+	if err != nil || found.Matches > 0 || r.Prefix || !qualified {
+		return found, err
+	}
+	member, placed := name.Symbol(syntax.CaseYes), name.Symbol(syntax.CaseYes)
+	member.Parent, member.Kinds, placed.Kinds = name.Parent, symbol.Kinds, symbol.Kinds
+	r.Symbol = name.Name
+	for _, q := range []syntax.Query{member, &syntax.And{Children: []syntax.Query{name.Place(), placed}}} {
+		if other, err := n.findSymbol(ctx, v, r, q); err != nil || other.Matches > 0 {
+			return other, err
+		}
+	}
+	return found, nil
 }
 
 // References returns the occurrences of r.Symbol as a whole identifier, including

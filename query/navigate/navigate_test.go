@@ -43,6 +43,35 @@ func (v refs) Revisions(_ context.Context, match func(*search.Repository, code.R
 	return nil, out, nil
 }
 
+// TestQualifiedNames checks the further searches for a qualified name that is not the name
+// of a symbol.
+func TestQualifiedNames(t *testing.T) {
+	for name, want := range map[string][]string{
+		"Engine":       {`case:yes sym:\bEngine\b`},
+		"Engine.Serve": {`case:yes sym:\bEngine\.Serve\b`, `case:yes (parent:"Engine" sym:^Serve$)`, `(file:(^|/)Engine[/.] or repo:(^|/)Engine(/v[0-9]+)?$) (case:yes sym:^Serve$)`},
+		"this.Serve":   {`case:yes sym:\bthis\.Serve\b`},
+	} {
+		var s recorder
+		var asked []string
+		n := navigate.New(searcherFunc(func(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+			asked = append(asked, r.Query.Root.String())
+			return s.Search(ctx, v, r)
+		}), nil)
+		if _, err := n.Definitions(t.Context(), nil, navigate.Request{Symbol: name}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Join(asked, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: asked\n%s\nnot\n%s", name, strings.Join(asked, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+type searcherFunc func(context.Context, search.View, search.Request) (*search.Result, error)
+
+func (f searcherFunc) Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+	return f(ctx, v, r)
+}
+
 func TestQueries(t *testing.T) {
 	for _, tc := range []struct {
 		request                 navigate.Request

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -10,7 +11,7 @@ import (
 
 // Frame is a line of a stack trace: a place in a file, a symbol, or both.
 type Frame struct {
-	Language string // Go, Java, Python, JavaScript, Rust, C++ or C#; empty if the shape is ambiguous
+	Language string // as in frameShapes; empty if the shape is ambiguous
 	// Path is the path in the trace, with slashes, without host, drive and module
 	// versions; empty if there is none.
 	Path string
@@ -18,6 +19,8 @@ type Frame struct {
 	// Package is the path or the dotted name of a package or namespace, and Type the type
 	// or class that contains Function.
 	Package, Type, Function string
+	// Revision is the branch, tag or commit of a link; empty if there is none.
+	Revision string
 	// Text is the line that the frame was read from.
 	Text string
 	// sure is set if only traces contain such lines.
@@ -34,7 +37,10 @@ func (p *Paste) isTrace() bool {
 	}
 	sure := 0
 	for _, line := range strings.Split(p.Text, "\n") {
-		f, ok := parseFrame(strings.TrimSpace(line))
+		f, ok := parseLink(strings.TrimSpace(line))
+		if !ok {
+			f, ok = parseFrame(strings.TrimSpace(line))
+		}
 		if !ok {
 			continue
 		}
@@ -61,6 +67,67 @@ func (p *Paste) isTrace() bool {
 	return true
 }
 
+// linkPaths match the paths of links to a file at the code hosts, and in other code
+// searches: the repository, the revision and the path of the file.
+var linkPaths = []*regexp.Regexp{
+	regexp.MustCompile(`^/projects/(?P<project>[^/]+)/repos/(?P<repo>[^/]+)/(?:browse|raw)/(?P<path>.+)$`),             // Bitbucket Server
+	regexp.MustCompile(`^/(?:.+/)?(?P<repo>[^/]+/_git/[^/]+)$`),                                                        // Azure DevOps
+	regexp.MustCompile(`^/plugins/gitiles/(?P<repo>.+?)/\+/(?:refs/(?:heads|tags)/)?(?P<rev>[^/]+)/(?P<path>.+)$`),     // Gerrit
+	regexp.MustCompile(`^/(?:browse/)?(?P<repo>[^@]+?)@(?P<rev>[^@]+?)/-/(?:blob|tree)/(?P<path>.+)$`),                 // Quarry and others
+	regexp.MustCompile(`^/(?P<repo>.+?)/-?/?(?:blob|blame|raw)/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`), // GitHub, GitLab
+	regexp.MustCompile(`^/(?P<repo>[^/]+/[^/]+)/src/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`),            // Gitea, Bitbucket Cloud
+}
+
+// lineOfLink matches the line in a fragment or query of a link.
+var lineOfLink = regexp.MustCompile(`^(?:L|l|lines-|line-)?(\d+)`)
+
+// azureVersion matches the kind of a version in a link of Azure DevOps.
+var azureVersion = regexp.MustCompile(`^G[BTC]`)
+
+// parseLink reads a link to a line of a file at a code host: a frame whose path begins with
+// the repository.
+func parseLink(line string) (f Frame, ok bool) {
+	if len(line) > maxFrameBytes || !strings.HasPrefix(line, "https://") && !strings.HasPrefix(line, "http://") || strings.ContainsAny(line, " \t") {
+		return f, false
+	}
+	u, err := url.Parse(line)
+	if err != nil {
+		return f, false
+	}
+	for _, expression := range linkPaths {
+		m := expression.FindStringSubmatch(u.Path)
+		if m == nil {
+			continue
+		}
+		part := func(name string) string {
+			if i := expression.SubexpIndex(name); i >= 0 {
+				return m[i]
+			}
+			return ""
+		}
+		repository, file := part("repo"), part("path")
+		if _, name, azure := strings.Cut(repository, "/_git/"); azure {
+			repository, file = name, u.Query().Get("path")
+		}
+		if project := part("project"); project != "" {
+			repository = strings.ToLower(project) + "/" + repository
+		}
+		if file = strings.Trim(file, "/"); file == "" {
+			continue
+		}
+		f = Frame{Path: cleanPath(repository + "/" + file), Text: line, Line: 1, sure: true}
+		f.Revision = cmp.Or(part("rev"), u.Query().Get("at"), azureVersion.ReplaceAllString(u.Query().Get("version"), ""))
+		for _, written := range []string{u.Fragment, u.Query().Get("line"), u.RawQuery} {
+			if m := lineOfLink.FindStringSubmatch(written); m != nil {
+				f.Line, _ = strconv.Atoi(m[1])
+				break
+			}
+		}
+		return f, f.Line > 0
+	}
+	return f, false
+}
+
 // addPlace adds the place in the line after a symbol, as Go and Rust print it.
 func (f *Frame) addPlace(next *Frame) bool {
 	if f.Path != "" || next.Path == "" || next.HasSymbol() || f.Language != "Go" && f.Language != "Rust" {
@@ -84,6 +151,13 @@ var frameShapes = []frameShape{
 	{"Java", regexp.MustCompile(`^(?:at )?(?:[\w.@-]*/)*(?P<package>(?:\w+\.)*?)(?P<type>[A-Z\p{Lu}][\w$]*)\.(?P<function>[\w$<>]+)\((?:(?P<path>\w+\.(?:java|kt|scala|groovy))(?::(?P<line>\d+))?|Native Method|Unknown Source)\)`), true},
 	{"C#", regexp.MustCompile(`^at (?P<symbol>[\w.<>` + "`" + `+|\[\],]+)\([^()]*\) in (?:[A-Za-z]:)?(?P<path>.+?):line (?P<line>\d+)`), true},
 	{"C#", regexp.MustCompile(`^at (?P<symbol>(?:\w+\.)+[\w<>` + "`" + `+|\[\]]+)\((?:\w[\w.\[\]&` + "`" + `]* \w+(?:, )?)*\)$`), true},
+	{"PHP", regexp.MustCompile(`^#\d+ (?P<path>[^()]+\.\w+)\((?P<line>\d+)\)(?:: (?P<symbol>[\w\\]+(?:(?:->|::)\w+)?)\()?`), true},
+	{"PHP", regexp.MustCompile(`^(?:PHP )?[A-Z][\w ]+: .* in (?P<path>\S+\.php)(?: on line |:)(?P<line>\d+)`), true},
+	{"Dart", regexp.MustCompile(`^#\d+\s+(?P<symbol>\S+) \((?:package:|file://)(?P<path>[^():]+\.dart):(?P<line>\d+)(?::\d+)?\)`), true},
+	{"Ruby", regexp.MustCompile(`^(?:from )?(?:(?P<gem>[\w-]+) \(\d[\w.-]*\) )?(?P<path>[^\s:]+\.(?:rb|erb|rake|ru)):(?P<line>\d+):in ` + "[`']" + `(?:(?:block|rescue|ensure)(?: \(\d+ levels\))? in )*(?P<symbol>[^'` + "`" + `]+)'`), true},
+	{"Elixir", regexp.MustCompile(`^\((?P<gem>\w+) \d[\w.-]*\) (?P<path>\S+\.exs?):(?P<line>\d+)(?:: |$)`), true},
+	{"Swift", regexp.MustCompile(`: file (?P<path>\S+\.swift), line (?P<line>\d+)`), true},
+	{"Perl", regexp.MustCompile(`\bat (?P<path>\S+\.(?:pl|pm|t)) line (?P<line>\d+)`), true},
 	{"C++", regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(?P<symbol>[^()]+?) ?\(.*?\)(?: at (?P<path>[^\s:]+):(?P<line>\d+)| from \S+)?`), true},
 	{"JavaScript", regexp.MustCompile(`^at (?:async )?(?:new )?(?P<symbol>[^()\s]+)(?: \[as [^\]]+\])? \((?P<path>[^()]+?):(?P<line>\d+):\d+\)$`), true},
 	{"", regexp.MustCompile(`^at (?:async )?(?P<path>[^()\s]+?\.\w+):(?P<line>\d+)(?::\d+)?$`), true},
@@ -129,6 +203,8 @@ func (f *Frame) setField(name, value string) {
 		f.Path = cleanPath(value)
 	case "line":
 		f.Line, _ = strconv.Atoi(value)
+	case "gem": // the package, as a folder
+		f.Package = value
 	case "package":
 		f.Package = strings.TrimSuffix(value, ".")
 	case "type":
@@ -182,7 +258,9 @@ func (f *Frame) setSymbol(symbol string) {
 	for i := 0; i < 4 && typeArguments.MatchString(symbol) && !strings.HasPrefix(symbol, "<"); i++ {
 		symbol = typeArguments.ReplaceAllString(symbol, "")
 	}
-	separated := strings.FieldsFunc(symbol, func(c rune) bool { return strings.ContainsRune(".:/+", c) })
+	separated := strings.FieldsFunc(symbol, func(c rune) bool {
+		return strings.ContainsRune(".:/+#\\", c) || c == '-' || c == '>' && f.Language == "PHP"
+	})
 	if len(separated) == 0 {
 		return
 	}
@@ -222,6 +300,9 @@ func (f *Frame) normalizeNames() bool {
 		if f.Package != "" {
 			f.Path = strings.ReplaceAll(f.Package, ".", "/") + "/" + f.Path
 		}
+	}
+	if f.Package != "" && (f.Language == "Ruby" || f.Language == "Elixir") {
+		f.Path, f.Package = f.Package+"/"+f.Path, ""
 	}
 	if !plainName.MatchString(f.Function) {
 		f.Function = ""

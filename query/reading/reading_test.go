@@ -78,6 +78,9 @@ func describeReading(t *testing.T, text string) string {
 		case Trace:
 			for _, f := range p.Frames {
 				fmt.Fprintf(&b, "    frame%s: %s path=%q line=%d package=%q type=%q function=%q\n", doubt, f.Language, f.Path, f.Line, f.Package, f.Type, f.Function)
+				if f.Revision != "" {
+					fmt.Fprintf(&b, "        revision %s\n", f.Revision)
+				}
 			}
 		}
 	}

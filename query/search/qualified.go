@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -26,14 +27,6 @@ const (
 	// is in a place with that name.
 	memberPoints, besidePoints, placedPoints = 1000, 400, 500
 )
-
-// qualifiedNames match a name after the names of what contains it: a receiver, type,
-// module, package or import path.
-var qualifiedNames = regexp.MustCompile(`^[\\/]?(?:[\pL_$][\pL\pN_$.-]*/)*(?:[\pL_$][\pL\pN_$-]*(?:\.|::|#|->|\\|/))*` +
-	`(?:\(\*?([\pL_$][\pL\pN_$]*)\)|([\pL_$][\pL\pN_$]*))(?:\.|::|#|->|\\|/)~?([\pL_$][\pL\pN_$]*[!?]?)(?:\(\))?$`)
-
-// withoutParent are qualifiers that do not name what contains a name.
-var withoutParent = map[string]bool{"self": true, "this": true, "super": true, "cls": true, "it": true, "www": true, "e": true, "i": true}
 
 // qualifiedQuery is a query whose only term is a qualified name.
 type qualifiedQuery struct {
@@ -70,21 +63,15 @@ func readQualified(r *Request) *qualifiedQuery {
 		}
 		written, letters = strings.ReplaceAll(term.Pattern, `\.`, "."), term.Case
 	}
-	m := qualifiedNames.FindStringSubmatch(written)
-	if m == nil || withoutParent[m[1]+m[2]] {
+	name, ok := reading.ReadQualified(written)
+	if !ok {
 		return nil
 	}
-	parent, name := m[1]+m[2], m[3]
-	symbol := "^" + regexp.QuoteMeta(name) + "$"
-	member := &syntax.Symbol{Pattern: symbol, Case: letters, Parent: parent}
-	beside := &syntax.Symbol{Pattern: symbol, Case: letters, Lines: []syntax.Line{{Pattern: `\b` + regexp.QuoteMeta(parent) + `\b`, Case: letters}}}
-	placed := &syntax.Symbol{Pattern: symbol, Case: letters}
-	place := &syntax.Or{Children: []syntax.Query{
-		&syntax.File{Pattern: "(^|/)" + regexp.QuoteMeta(parent) + "[/.]", Case: syntax.CaseNo},
-		&syntax.Repo{Pattern: "(^|/)" + regexp.QuoteMeta(parent) + "(/v[0-9]+)?$", Case: syntax.CaseNo},
-	}}
-	definitions := &syntax.Or{Children: []syntax.Query{member, &syntax.And{Children: []syntax.Query{place, placed}}}}
-	if parent != name { // each line with the name would have both
+	member, beside, placed := name.Symbol(letters), name.Symbol(letters), name.Symbol(letters)
+	member.Parent = name.Parent
+	beside.Lines = []syntax.Line{{Pattern: `\b` + regexp.QuoteMeta(name.Parent) + `\b`, Case: letters}}
+	definitions := &syntax.Or{Children: []syntax.Query{member, &syntax.And{Children: []syntax.Query{name.Place(), placed}}}}
+	if name.Parent != name.Name { // each line with the name would have both
 		definitions.Children = append(definitions.Children, beside)
 	}
 	return &qualifiedQuery{

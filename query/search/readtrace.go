@@ -71,6 +71,13 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *frameL
 		if f.Line == 0 {
 			a = &readingAttempt{root: &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, description: "the function in the stack frame " + cutFilter(f.Text)}
 		}
+		if f.Revision != "" {
+			at := *a
+			at.root = &syntax.And{Children: []syntax.Query{&syntax.Revision{Pattern: f.Revision}, a.root}}
+			if result, err := p.runAttempt(ctx, &at); err != nil || result != nil {
+				return result, err
+			}
+		}
 		return p.runAttempt(ctx, a)
 	}
 	if !f.HasSymbol() || strict != (f.Path == "") || f.Path != "" && several {

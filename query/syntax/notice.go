@@ -85,6 +85,10 @@ func (p *parser) noticeKeyword(i, end int) {
 	if keywords[key] != nil && blank {
 		p.noticeAmbiguous(at, fmt.Sprintf("%s: is read as text because no value follows it; to filter, write %s:value without a blank.", key, key))
 	}
+	if key == "select" && !blank {
+		word := p.wordEnd(i, end)
+		p.noticeForeignValue(key, Span{i, word}, p.text[colon+1:word])
+	}
 	if keywords[key] != nil || blank || p.text[colon+1] == ':' || p.text[colon+1] == '/' {
 		return
 	}

@@ -385,6 +385,9 @@ func (p *parser) parseFilter(f *filter, i, v, end int) (Query, int, *Error) {
 	if f == filterRepo && !quoted {
 		p.noticeRepoRevision(at, p.text[raw.Start:raw.End])
 	}
+	if !quoted {
+		p.noticeForeignValue(f.name, at, p.text[raw.Start:raw.End])
+	}
 	q := f.newLeaf(pattern, at)
 	if q == nil {
 		return nil, 0, p.newError(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")

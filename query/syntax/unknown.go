@@ -15,27 +15,43 @@ var unknownFilters = map[string]string{
 	"ref": "rev:%", "tag": "rev:%",
 	"class": "kind:class %", "def": "kind:function %", "func": "kind:function %", "function": "kind:function %",
 	"interface": "kind:interface %", "method": "kind:method %", "struct": "kind:struct %",
+	"license":    "file:LICENSE %",
 	"definition": "sym:%", "name": "file:%", "regexp": "regex:%", "pattern": "regex:%", "grep": "regex:%",
 }
 
 // notOfQuery maps words about a request or about history to where they can be set.
 var notOfQuery = map[string]string{
-	"count":  "the number of matches is not part of a query: use matches in the API or -n on the command line",
-	"limit":  "the number of matches is not part of a query: use matches in the API or -n on the command line",
-	"max":    "the number of matches is not part of a query: use matches in the API or -n on the command line",
-	"author": "a query cannot select authors: use quarry log or GET /api/commits",
-	"since":  "a query cannot select dates: use quarry log or GET /api/commits",
-	"until":  "a query cannot select dates: use quarry log or GET /api/commits",
+	"count":       "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"limit":       "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"max":         "the number of matches is not part of a query: use matches in the API or -n on the command line",
+	"author":      "a query cannot select authors: use quarry log or GET /api/commits",
+	"message":     "a query cannot select commits: use quarry log or GET /api/commits",
+	"patterntype": "the kind of the terms is not part of a query: write regex: or literal: before a term, or use -e on the command line and isRegexEnabled in the API",
+	"sort":        "the best results come first, and a query cannot order them otherwise",
+	"order":       "the best results come first, and a query cannot order them otherwise",
+	"timeout":     "the time of a search is not part of a query: query.timeout in the configuration bounds it",
+	"refs":        "a query finds text: use quarry defs --references or find_references of the API for the uses of a symbol",
+	"near":        "terms that are close together come first anyway",
+	"size":        "a query cannot select files by their size",
+	"since":       dateAdvice, "until": dateAdvice, "after": dateAdvice, "before": dateAdvice,
 }
+
+const dateAdvice = "a query cannot select dates: use quarry log or GET /api/commits"
+
+// dateKeys are words that are frequent in text. They are filters only before a digit.
+var dateKeys = map[string]bool{"since": true, "until": true, "after": true, "before": true, "near": true}
 
 // noticeUnknown adds a notice for a word that is a filter elsewhere and text here. It
 // reports whether key is one.
 func (p *parser) noticeUnknown(key string, i, end int) bool {
 	at, value := Span{i, end}, p.text[i+len(key)+1:end]
-	if !isPlainValue(value) {
+	key = strings.ToLower(key)
+	if key == "size" {
+		value = strings.TrimLeft(value, "<>=")
+	}
+	if !isPlainValue(value) || dateKeys[key] && !isDigit(value[0]) {
 		return false
 	}
-	key = strings.ToLower(key)
 	message, instead := "", ""
 	if template := unknownFilters[key]; template != "" {
 		if strings.HasPrefix(template, "file:*.") {
@@ -54,6 +70,42 @@ func (p *parser) noticeUnknown(key string, i, end int) bool {
 	}
 	p.addNotice(n)
 	return true
+}
+
+// foreignValues are values of filters that other search tools have, with what to write
+// here. ${1} is a group of the expression.
+var foreignValues = []struct {
+	key        string
+	expression *regexp.Regexp
+	instead    string
+	message    string
+}{
+	{"repo", regexp.MustCompile(`^(?:has|contains)\.(?:file|path)\((?:path:)?([^()]+)\)$`), "select:repo file:${1}", "lists the repositories with such a file"},
+	{"file", regexp.MustCompile(`^(?:has|contains)\.content\(([^()\s]+)\)$`), "content:${1}", "finds the files that contain it together with the other terms"},
+	{"file", regexp.MustCompile(`^has\.(?:owner|contributor)\(([^()\s]*)\)$`), "", "owners are not indexed: search for them with file:CODEOWNERS"},
+	{"select", regexp.MustCompile(`^symbol\.(\w+)$`), "select:symbol kind:${1}", "shows the symbols of this kind"},
+	{"select", regexp.MustCompile(`^file\.(?:owners|directory|path)$|^commit\.`), "select:file", "lists the files"},
+	{"file", regexp.MustCompile(`^([\w./+-]+\.\w+:\d+)(?::\d+)?$`), "${1}", "shows the line of the file"},
+}
+
+// noticeForeignValue adds a notice for a value of a filter that another search tool has.
+func (p *parser) noticeForeignValue(key string, at Span, value string) {
+	for _, v := range foreignValues {
+		m := v.expression.FindStringSubmatchIndex(value)
+		if m == nil || v.key != key {
+			continue
+		}
+		n := Notice{Code: AmbiguousQuery, At: at, Message: fmt.Sprintf("%s is not understood here; %s.", p.showSpan(at), v.message)}
+		if v.instead != "" {
+			instead := string(v.expression.ExpandString(nil, v.instead, value, m))
+			n.Message = fmt.Sprintf("%s is not understood here; %s %s.", p.showSpan(at), showOnLine(instead), v.message)
+			if corrected := p.replaceSpan(at, instead); corrected != "" && (at.Start == 0 || p.text[at.Start-1] != '-') {
+				n.Suggestions = []string{corrected}
+			}
+		}
+		p.addNotice(n)
+		return
+	}
 }
 
 // isPlainValue reports whether a value looks like a filter value rather than code.
