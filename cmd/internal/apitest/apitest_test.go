@@ -51,18 +51,25 @@ func TestSchemathesis(t *testing.T) {
 		only = append(only, "--include-operation-id="+operation)
 		without = append(without, "--exclude-operation-id="+operation)
 	}
-	for _, tc := range []struct {
-		name, key string
-		args      []string
-	}{
-		{"anonymous", "", nil},
-		{"member", w.memberKey, without},
-		{"owner", w.ownerKey, without},
-		{"operator", w.operator, without},
-		{"owner, undoing", w.ownerKey, append(only, "--phases=examples,coverage,fuzzing")},
-	} {
-		t.Run(tc.name, func(t *testing.T) { w.runSchemathesis(t, path, document, tc.key, tc.args) })
-	}
+	t.Run("callers", func(t *testing.T) {
+		for _, tc := range []struct {
+			name, key string
+			args      []string
+		}{
+			{"anonymous", "", nil},
+			{"member", w.memberKey, without},
+			{"owner", w.ownerKey, without},
+			{"operator", w.operator, without},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				t.Parallel()
+				w.runSchemathesis(t, path, document, tc.key, tc.args)
+			})
+		}
+	})
+	t.Run("owner, undoing", func(t *testing.T) {
+		w.runSchemathesis(t, path, document, w.ownerKey, append(only, "--phases=examples,coverage,fuzzing"))
+	})
 }
 
 // writeDocument writes the server's document with examples that exist, a repository and a
