@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,8 @@ type Directory struct {
 	holds deletionHolds
 	// quarantined is called for each object that was moved to the quarantine.
 	quarantined func(name, path string, cause error)
+	// identity is the identity that the store must have; nil or empty requires none.
+	identity atomic.Pointer[string]
 }
 
 var _ Store = (*Directory)(nil)
@@ -86,6 +89,9 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := d.checkIdentity(ctx); err != nil {
+		return err
+	}
 	if fileExists(target) {
 		return os.Remove(path)
 	}
@@ -135,6 +141,9 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 		err = ctx.Err()
 	}
 	if err == nil {
+		err = d.checkIdentity(ctx)
+	}
+	if err == nil {
 		err = d.ensureDirectory()
 	}
 	if err == nil && !fileExists(target) {
@@ -167,7 +176,7 @@ func (d *Directory) write(target string, r io.Reader) (err error) {
 // Fetch implements Store. Within one file system, it creates a hard link.
 func (d *Directory) Fetch(ctx context.Context, name, path string) error {
 	if err := d.fetchFile(ctx, name, path); err != nil {
-		return fmt.Errorf("segment store: fetch %s: %w", name, notFound(err))
+		return fmt.Errorf("segment store: fetch %s: %w", name, d.confirmMissing(ctx, err))
 	}
 	return nil
 }
@@ -206,14 +215,14 @@ func copyFile(source, path string) error {
 
 // GetBytes implements Store.
 func (d *Directory) GetBytes(ctx context.Context, name string, max int64) ([]byte, error) {
-	b, err := d.getBytes(ctx, name, max)
+	b, err := d.readObject(ctx, name, max)
 	if err != nil {
-		return nil, fmt.Errorf("segment store: get %s: %w", name, notFound(err))
+		return nil, fmt.Errorf("segment store: get %s: %w", name, d.confirmMissing(ctx, err))
 	}
 	return b, nil
 }
 
-func (d *Directory) getBytes(ctx context.Context, name string, max int64) ([]byte, error) {
+func (d *Directory) readObject(ctx context.Context, name string, max int64) ([]byte, error) {
 	path, err := d.objectPath(name)
 	if err != nil {
 		return nil, err
@@ -245,6 +254,9 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 		err = ctx.Err()
 	}
 	if err == nil {
+		err = d.checkIdentity(ctx)
+	}
+	if err == nil {
 		err = d.holds.unlessHeld(func() error { return errors.Join(d.emptyQuarantine(name), os.Remove(path)) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -253,8 +265,21 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// List implements Store.
+// List implements Store. It fails at the end if this is not the required store.
 func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		for info, err := range d.list(ctx) {
+			if !yield(info, err) || err != nil {
+				return
+			}
+		}
+		if err := d.checkIdentity(ctx); err != nil {
+			yield(Info{}, fmt.Errorf("segment store: list: %w", err))
+		}
+	}
+}
+
+func (d *Directory) list(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		entries, err := os.ReadDir(d.dir)                  // sorted
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // if the directory was removed, there are no objects

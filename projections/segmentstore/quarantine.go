@@ -44,7 +44,7 @@ func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) e
 		err = checkObject(ctx, name, path, p)
 	}
 	if err != nil {
-		return fmt.Errorf("segment store: check %s: %w", name, notFound(err))
+		return fmt.Errorf("segment store: check %s: %w", name, d.confirmMissing(ctx, err))
 	}
 	return nil
 }

@@ -72,6 +72,7 @@ func fullAccountEvents() []Event {
 		&HostAccessRead{ID: 3141592653589793, Connection: "hub", Users: []string{"1042", "77"}, Emails: []string{"zoë@example.com"}, At: now},
 		&HostAccessConfirmed{Connection: "hub", Repositories: []code.RepositoryID{271828182845904, 3141592653589793}, At: now},
 		&HostAccessDoubted{Connection: "hub", ID: 3141592653589793, Removed: "1042", At: now},
+		&StoreIdentified{Store: hash[:32], Replaces: strings.Repeat("0f", 16), At: now},
 	}
 }
 
@@ -102,6 +103,7 @@ func minimalAccountEvents() []Event {
 		&HostAccessRead{ID: 1, Connection: "x", At: now},
 		&HostAccessConfirmed{Connection: "x", Repositories: []code.RepositoryID{1}, At: now},
 		&HostAccessDoubted{Connection: "x", At: now},
+		&StoreIdentified{Store: hash[:32], At: now},
 	}
 }
 
@@ -261,6 +263,12 @@ func TestInvalidAccounts(t *testing.T) {
 	numbers("no connection to number", "connections", func(e *NumbersAssigned) { e.Connections = []string{""} })
 	numbers("long connection", "connections", func(e *NumbersAssigned) { e.Connections = []string{strings.Repeat("x", MaxConnectionBytes+1)} })
 	numbers("numbered at no time", "at", func(e *NumbersAssigned) { e.At = time.Time{} })
+	identity := strings.Repeat("0f", 16)
+	add("no identity", "store", &StoreIdentified{At: time.Unix(1, 0)})
+	add("identity in capitals", "store", &StoreIdentified{Store: strings.ToUpper(identity), At: time.Unix(1, 0)})
+	add("identity that replaces itself", "replaces", &StoreIdentified{Store: identity, Replaces: identity, At: time.Unix(1, 0)})
+	add("short replaced identity", "replaces", &StoreIdentified{Store: identity, Replaces: "0f", At: time.Unix(1, 0)})
+	add("identified at no time", "at", &StoreIdentified{Store: identity})
 	saved := func(name, want string, change func(*SavedSearchChanged)) {
 		e := *full[16].(*SavedSearchChanged)
 		change(&e)

@@ -46,6 +46,7 @@ var definitions = map[Type]definition{
 	TypeActivityNoted:        define((*checker).checkActivityNoted, func(_ *ActivityNoted) string { return "activity" }),
 	TypeSavedSearchChanged:   define((*checker).checkSavedSearchChanged, func(e *SavedSearchChanged) string { return "user/" + string(e.User) }),
 	TypeNumbersAssigned:      define((*checker).checkNumbersAssigned, func(_ *NumbersAssigned) string { return "numbers" }),
+	TypeStoreIdentified:      define((*checker).checkStoreIdentified, func(_ *StoreIdentified) string { return "store" }),
 	TypeAuditRecorded:        define((*checker).checkAuditRecorded, func(_ *AuditRecorded) string { return "audit" }),
 	TypeAuditSealed:          define((*checker).checkAuditSealed, func(_ *AuditSealed) string { return "audit" }),
 }

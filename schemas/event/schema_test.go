@@ -72,6 +72,7 @@ func TestSchemasRefuse(t *testing.T) {
 		{TypeUserRemoved, `{"user":"a","by":{"kind":"root"},"at":"2026-11-21T10:00:00Z"}`},
 		{TypeActivityNoted, `{"users":{"u":"yesterday"},"at":"2026-11-21T10:00:00Z"}`},
 		{TypeNumbersAssigned, `{"repositories":[0],"at":"2026-11-21T10:00:00Z"}`},
+		{TypeStoreIdentified, `{"store":"0f","at":"2026-11-21T10:00:00Z"}`},
 		{TypeSegmentsMerged, `{"partition":0,"inputs":["xyz"],"at":"2026-11-21T10:00:00Z"}`},
 	} {
 		if compileSchema(t, test.typ).Validate(mustUnmarshal(t, []byte(test.value))) == nil {

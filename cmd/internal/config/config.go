@@ -71,11 +71,14 @@ type KafkaSASL struct {
 
 // Storage moves directories out of Data. A directory that is not set is below Data.
 type Storage struct {
-	Log         string `yaml:"log" doc:"Directory of the embedded log. Empty: log in the data directory."`
-	Segments    string `yaml:"segments" doc:"Directory of the segment store. Empty: segments in the data directory."`
-	Projections string `yaml:"projections" doc:"Directory of the projections. Empty: projections in the data directory."`
-	Accounts    string `yaml:"accounts" doc:"Directory of the accounts and the audit log. Empty: accounts in the data directory."`
-	Mirrors     string `yaml:"mirrors" doc:"Directory of the git mirrors, a cache. Empty: mirrors in the data directory."`
+	Log      string `yaml:"log" doc:"Directory of the embedded log. Empty: log in the data directory."`
+	Segments string `yaml:"segments" doc:"Directory of the segment store. Empty: segments in the data directory."`
+	// ReplacesIdentity names the store that is given up, so a setting that is left behind
+	// has no effect on the next one.
+	ReplacesIdentity string `yaml:"replacesIdentity" doc:"Identity of the segment store that the operator gives up: the directory in storage.segments takes its place. none: accept an empty directory although the log names segments and no identity. Error messages tell when to set it."`
+	Projections      string `yaml:"projections" doc:"Directory of the projections. Empty: projections in the data directory."`
+	Accounts         string `yaml:"accounts" doc:"Directory of the accounts and the audit log. Empty: accounts in the data directory."`
+	Mirrors          string `yaml:"mirrors" doc:"Directory of the git mirrors, a cache. Empty: mirrors in the data directory."`
 	// MinFreeBytes is checked against the file system of each directory.
 	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Minimum free disk space. Below it, Quarry is read-only: webhooks and changes are answered with 503 and indexing stops, but searches continue."`
 	// ScrubBytesPerSecond bounds the search for damaged files.

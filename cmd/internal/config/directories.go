@@ -8,6 +8,14 @@ func (c *Config) LogDir() string { return c.storagePath(c.Storage.Log, "log") }
 // SegmentsDir returns the directory of the segment store.
 func (c *Config) SegmentsDir() string { return c.storagePath(c.Storage.Segments, "segments") }
 
+// NoIdentity, as Storage.ReplacesIdentity, accepts an empty segment store before the log
+// records an identity.
+const NoIdentity = "none"
+
+// SharesSegments reports whether other processes may use the segment store, or its
+// directory may be unmounted: the log is on brokers, or the directory was chosen.
+func (c *Config) SharesSegments() bool { return c.Log.Driver == "kafka" || c.Storage.Segments != "" }
+
 // ProjectionsDir returns the directory of the projections.
 func (c *Config) ProjectionsDir() string { return c.storagePath(c.Storage.Projections, "projections") }
 

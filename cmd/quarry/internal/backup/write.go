@@ -129,6 +129,9 @@ func (w *writeRun) planGeneration(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, ok := present[segmentstore.IdentityName]; ok {
+		present[segmentstore.IdentityName] = true // the log refers to it, not by a name
+	}
 	if w.src.Secret != "" {
 		w.r.Manifest.Secret = SecretFile
 		w.paths = append(w.paths, secretPath)

@@ -97,7 +97,7 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 		s.mountPages(mux)
 	} else {
 		mux.HandleFunc("GET /healthz", serveAlive)
-		mux.HandleFunc("GET /readyz", serveAlive)
+		mux.HandleFunc("GET /readyz", s.serveReady)
 	}
 	return s.withClientAddresses(mux), operators, nil
 }
@@ -107,6 +107,17 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 func serveAlive(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has disconnected needs no response
+}
+
+// serveReady answers readiness checks in a process without the query role.
+func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
+	if s.checkSegments() == nil {
+		serveAlive(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write([]byte(`{"status":"not_ready","reason":"the directory of the segment store is empty or another store"}` + "\n")) // as in serveAlive
 }
 
 // checkWritable implements api.Options.Writable.

@@ -225,10 +225,22 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 // the start, and all repositories have numbers. It does not wait for a version that
 // becomes live later.
 func (s *Server) checkReady(context.Context) error {
+	if err := s.checkSegments(); err != nil {
+		return err
+	}
 	if err := s.versions.CheckCaughtUp(); err != nil {
 		return err
 	}
 	return s.checkCallersReady()
+}
+
+// checkSegments returns an error while the directory of the segment store is not the store
+// of this log.
+func (s *Server) checkSegments() error {
+	if s.storeIdentity == nil {
+		return nil
+	}
+	return s.storeIdentity.CheckReady()
 }
 
 // checkCallersReady returns nil once the server answers all callers. Until then it

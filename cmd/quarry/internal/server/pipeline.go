@@ -83,7 +83,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	p.projectionLag = &worker.ProjectionLag{Log: s.log, Applied: s.appliedOffsets}
 	p.worker, err = worker.New(worker.Options{
 		Log:        s.log,
-		Handler:    spaceGate{p.indexer, s.disks},
+		Handler:    spaceGate{p.indexer, s.disks, s.checkSegments},
 		Group:      worker.DefaultGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
 		Long:       indexer.IsImport,
@@ -141,16 +141,22 @@ func (s *Server) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
 	return s.log.Committed(ctx, projections.Group, event.TopicEvents)
 }
 
-// spaceGate stops indexing while a disk that it writes to is almost full. Removals
+// spaceGate stops indexing while a disk that it writes to is almost full, or the segment
+// store is not that of the log. Removals
 // continue, because they free space.
 type spaceGate struct {
 	worker.Handler
 	disks *diskspace.Guard
+	// segments returns an error while the segment store is not usable.
+	segments func() error
 }
 
 // Handle implements worker.Handler.
 func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, error) {
 	if !indexer.IsRemoval(records[0]) {
+		if err := g.segments(); err != nil {
+			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
+		}
 		if err := g.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectorySegments, diskspace.DirectoryProjections, diskspace.DirectoryMirrors); err != nil {
 			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
 		}

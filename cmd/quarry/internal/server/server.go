@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/ingest/webhook"
@@ -93,10 +94,12 @@ type Server struct {
 	disks     *diskspace.Guard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
-	slots     *segment.Slots // shared by imports and merges
-	damage    *repair.Metrics
-	policy    mirror.Policy
-	codeHosts *codehosts.Hosts
+	// storeIdentity is nil if only this process uses the segment store.
+	storeIdentity *storeidentity.Keeper
+	slots         *segment.Slots // shared by imports and merges
+	damage        *repair.Metrics
+	policy        mirror.Policy
+	codeHosts     *codehosts.Hosts
 	// connections are the connections at the start.
 	connections codehosts.Connections
 	registrar   *registry.Registrar
@@ -229,6 +232,15 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 		s.damage.CountObject(name)
 		s.o.Logger.Error("damaged object of the segment store moved to the quarantine", "object", name, "path", path, "error", cause)
 	})
+	if s.o.Config.SharesSegments() {
+		s.storeIdentity, err = storeidentity.Open(ctx, storeidentity.Options{
+			Log: s.log, Store: s.segments, Directory: s.o.Config.SegmentsDir(), Writes: s.o.Config.Has(config.RolePipeline),
+			Replaces: s.o.Config.Storage.ReplacesIdentity, Now: boot.Now, Logger: s.o.Logger,
+		})
+		if err != nil {
+			return err
+		}
+	}
 	s.backups, err = backuplease.New(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
 	return err
 }
@@ -291,6 +303,9 @@ func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	group.Add("disk space", s.disks.Run) // ends last: stores wait for space
 	group.Add("permissions", s.files.Run)
+	if s.storeIdentity != nil {
+		group.Add("segment store", s.storeIdentity.Run)
+	}
 	group.Add("settings", s.reloader.Run)
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // ends last: requests change the accounts
