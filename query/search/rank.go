@@ -257,11 +257,12 @@ func (n *searchRun) chooseDocuments(v *segmentSearcher) {
 const minRankedTerms, maxRankedTerms = 3, 12
 
 // rankedWords returns the words by which documents are ranked: those of the request, or the
-// terms of a query that is an or of several literals, with filters. A caller who may not
-// see everything gets no ranked or, because it would read most documents with a term.
+// terms of a query that is an or of several literals, with filters. An or is not ranked if
+// all its matches are shown, and for a caller who may not see everything, because that
+// would read most documents with a term.
 func (p *searchPlan) rankedWords() (words []string) {
 	c, r := p.scope.c, &p.request
-	if r.ranked != nil || p.scope.restricted || r.anyMatch || r.Matches > maxOrderedMatches || c.entriesOnly() || len(c.atoms) < minRankedTerms || len(c.atoms) > maxRankedTerms {
+	if r.ranked != nil || p.scope.restricted || r.anyMatch || p.display >= p.limit || c.entriesOnly() || len(c.atoms) < minRankedTerms || len(c.atoms) > maxRankedTerms {
 		return r.ranked
 	}
 	for _, n := range conjunctsOf(c.root) {
