@@ -75,7 +75,7 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 func (c *indexCommand) newRegistration(target string) (wire.RegisterRequest, error) {
 	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch, Tags: c.Tag}
 	if target == "" { // filepath.Abs would return the current directory
-		return r, errors.New("an empty argument is neither a path nor a clone URL; the current directory is .")
+		return r, errors.New("an empty argument is neither a path nor a clone URL; write . for the current directory")
 	}
 	path, err := filepath.Abs(target)
 	if err != nil {

@@ -116,7 +116,7 @@ func TestIndexFailures(t *testing.T) {
 		"https://example.com/a.git: failed: the repository has vanished\n",
 		"ftp://example.com/b: failed: scheme ftp is not allowed\n",
 		"nothing: failed: " + missing + " does not exist and is not a clone URL",
-		": failed: an empty argument is neither a path nor a clone URL; the current directory is .\n",
+		": failed: an empty argument is neither a path nor a clone URL; write . for the current directory\n",
 		"r1: 9 files",
 	} {
 		if !strings.Contains(stderr, want) {
