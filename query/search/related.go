@@ -249,9 +249,11 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 }
 
 // addWords adds the files with most of the words of a query that are not in its answer, if
-// the answer has only a few files, and the words are far apart in them or they are prose.
+// the answer has only a few files, and they are prose or, unless the query was read as
+// something pasted, the words are far apart in them.
 func (s *Searcher) addWords(ctx context.Context, view View, r Request, result *Result, p *reading.Prose) {
-	if result.rendered > maxPoorFiles || result.near >= nearLines3 && result.inCode {
+	pasted := slices.ContainsFunc(result.Notices, func(n syntax.Notice) bool { return n.Code == syntax.PastedText })
+	if result.rendered > maxPoorFiles || (pasted || result.near >= nearLines3) && result.inCode {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.MaxDuration/relatedShare)

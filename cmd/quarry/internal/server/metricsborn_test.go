@@ -79,7 +79,7 @@ func wantedSeries() map[string][]string {
 		"quarry_server_refused_connections_total":   splitWords("all address"),
 		"quarry_server_rebuilt_stores_total":        splitWords("projections accounts"),
 		"quarry_segmentstore_damaged_objects_total": splitWords("segment manifest"),
-		"quarry_deadletters_resolved_total":         splitWords("replayed dropped"),
+		"quarry_deadletters_resolved_total":         splitWords("replayed dropped superseded"),
 		"quarry_store_written_bytes_total":          splitWords("wal flush compaction ingest"),
 		"quarry_auth_refused_requests_total":        splitWords("missing malformed unknown expired inactive disagree"),
 		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation oidc"), splitWords("started failed throttled unavailable unfinished")),

@@ -94,7 +94,8 @@ type Server struct {
 	disks     *diskspace.Guard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
-	// storeIdentity is nil if only this process uses the segment store.
+	// storeIdentity is nil if no other process uses the segment store, or this one does
+	// not.
 	storeIdentity *storeidentity.Keeper
 	slots         *segment.Slots // shared by imports and merges
 	damage        *repair.Metrics
@@ -232,7 +233,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 		s.damage.CountObject(name)
 		s.o.Logger.Error("damaged object of the segment store moved to the quarantine", "object", name, "path", path, "error", cause)
 	})
-	if s.o.Config.SharesSegments() {
+	if s.o.Config.SharesSegments() && (s.o.Config.Has(config.RolePipeline) || s.o.Config.Has(config.RoleQuery)) {
 		s.storeIdentity, err = storeidentity.Open(ctx, storeidentity.Options{
 			Log: s.log, Store: s.segments, Directory: s.o.Config.SegmentsDir(), Writes: s.o.Config.Has(config.RolePipeline),
 			Replaces: s.o.Config.Storage.ReplacesIdentity, Now: boot.Now, Logger: s.o.Logger,
