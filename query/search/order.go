@@ -443,11 +443,12 @@ func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 
 // finishSurvey sets the tasks according to the survey.
 func (n *searchRun) finishSurvey(v *segmentSearcher) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.ranked != nil {
 		n.chooseDocuments(v)
-	} else {
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ranked == nil {
 		n.schedule.applySurvey(n.scope, n.mu.candidates)
 	}
 	n.setTasks()
