@@ -46,7 +46,7 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 	git := gittest.HTTPHandler(t, root)
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case renamed.Load() && strings.Contains(r.URL.Path, "/acme/old.git/"):
+		case renamed.Load() && strings.HasSuffix(r.URL.Path, "/acme/old.git/info/refs"): // a fetch that has begun goes on
 			http.Redirect(w, r, strings.Replace(r.URL.RequestURI(), "/old.git/", "/new.git/", 1), http.StatusMovedPermanently)
 		case strings.Contains(r.URL.Path, ".git/"):
 			git.ServeHTTP(w, r)
@@ -84,9 +84,7 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 	waitUntil(t, func() bool { return finds("vuvuzela") })
 	before := s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
 
-	if err := os.Rename(dir("old"), dir("new")); err != nil {
-		t.Fatal(err)
-	}
+	g.Git("clone", "--quiet", "--bare", dir("old"), dir("new")) // a rename would fail fetches that have begun
 	renamed.Store(true)
 	g.CommitFiles("a.txt", "ocarina\n")
 	g.Git("push", "--quiet", dir("new"), "HEAD:main")
@@ -109,6 +107,9 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 		t.Errorf("%d repositories are registered, want 1", n)
 	}
 	if byHand { // another repository takes the former clone URL
+		if err := os.RemoveAll(dir("old")); err != nil {
+			t.Fatal(err)
+		}
 		g.Git("clone", "--quiet", "--bare", g.Dir, dir("old"))
 		renamed.Store(false)
 		var r registration
