@@ -122,7 +122,9 @@ type segmentState struct {
 func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey bool) {
 	c := sc.c
 	a = &schedule{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
-	a.documents = documentsBySegment(segments, r.documents)
+	if len(r.documents) > 0 {
+		a.documents = documentsBySegment(segments, r.documents)
+	}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
 		return a, false
 	}

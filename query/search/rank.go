@@ -235,15 +235,12 @@ func (n *searchRun) chooseDocuments(v *segmentSearcher) {
 			}
 		}
 	}
-	best = n.keepBest(best)
+	var documents []documentID
+	for _, d := range n.keepBest(best) {
+		documents = append(documents, documentID{n.segments[d.segment].Reader.ID(), d.doc})
+	}
 	a := n.schedule
-	a.documents = make([][]segment.DocID, len(n.segments))
-	for _, d := range best {
-		a.documents[d.segment] = append(a.documents[d.segment], d.doc)
-	}
-	for i := range a.documents {
-		slices.Sort(a.documents[i])
-	}
+	a.documents = documentsBySegment(n.segments, documents)
 	if n.request.ranked != nil {
 		a.names = nil
 		a.setOrder(n.scope.c)

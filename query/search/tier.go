@@ -91,11 +91,8 @@ func (v *candidateFinder) intersectTerms(o *segmentState, a *schedule) error {
 	return v.lookup.keepTrigrams(&o.phrase.blocks, a.phrase)
 }
 
-// documentsBySegment returns the documents of each segment, sorted; nil if there are none.
+// documentsBySegment returns the documents of each segment, sorted.
 func documentsBySegment(segments []Segment, documents []documentID) [][]segment.DocID {
-	if len(documents) == 0 {
-		return nil
-	}
 	bySegment := make([][]segment.DocID, len(segments))
 	for i := range segments {
 		for _, d := range documents {
@@ -112,7 +109,7 @@ func documentsBySegment(segments []Segment, documents []documentID) [][]segment.
 // lastRanked returns the last task of tierFirst, whose documents all count before a search
 // has enough, or 0 if there is none.
 func (a *schedule) lastRanked() int {
-	if a.documents == nil || a.tiers[0] != tierFirst {
+	if a.tiers[0] != tierFirst {
 		return 0
 	}
 	return a.segments*a.bands - 1
