@@ -222,6 +222,20 @@ func (s *scanner) readNested(first int, read func(nestedBrace)) {
 	s.conditions, s.deaf = conditions, deaf
 }
 
+// readNested reads one definition with read, token by token, in a scope.
+func (c *scopes) readNested(s *scanner, in scope, n nestedBrace, read func(token)) {
+	c.pushScope(in)
+	for depth := len(c.stack); s.pos <= int(n.brace) || len(c.stack) > depth; {
+		t := s.next()
+		if t.kind == tokEOF {
+			c.stack = c.stack[:depth]
+			break
+		}
+		read(t)
+	}
+	c.popScope()
+}
+
 // readNested reads the definitions inside the body of definition def that were noted from
 // index first on.
 func (p *declParser) readNested(first int, def int32) {
@@ -235,16 +249,7 @@ func (p *declParser) readNested(first int, def int32) {
 			return
 		}
 		p.decl = decl[len(decl):] // the free part of the same array
-		p.pushScope(in)
-		for depth := len(p.stack); p.pos <= int(n.brace) || len(p.stack) > depth; {
-			t := p.next()
-			if t.kind == tokEOF {
-				p.stack = p.stack[:depth]
-				break
-			}
-			p.readToken(t)
-		}
-		p.popScope()
+		p.scopes.readNested(&p.scanner, in, n, p.readToken)
 	})
 	p.decl = decl
 }

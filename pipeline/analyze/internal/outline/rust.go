@@ -190,18 +190,7 @@ func (p *rustParser) readFunction() {
 	p.rec.close(def, p.pos)
 	if len(p.nested) > first && !p.isFull() {
 		in := scope{form: formNamespace, name: name.toSpan(), kind: kind, def: -1}
-		p.scanner.readNested(first, func(n nestedBrace) {
-			p.pushScope(in)
-			for depth := len(p.stack); p.pos <= int(n.brace) || len(p.stack) > depth; {
-				t := p.next()
-				if t.kind == tokEOF {
-					p.stack = p.stack[:depth]
-					break
-				}
-				p.readItem(t)
-			}
-			p.popScope()
-		})
+		p.scanner.readNested(first, func(n nestedBrace) { p.scopes.readNested(&p.scanner, in, n, p.readItem) })
 	}
 }
 
