@@ -78,7 +78,14 @@ func (d *Directory) removeLeftovers(before time.Time) error {
 
 // Put implements Store. Within one file system, it moves the file.
 func (d *Directory) Put(ctx context.Context, name, path string) error {
-	if err := d.put(ctx, name, path); err != nil {
+	err := d.checkIdentity(ctx)
+	if err == nil {
+		err = d.put(ctx, name, path)
+	}
+	if err == nil {
+		err = d.checkIdentity(ctx) // the file system may have been unmounted in between
+	}
+	if err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)
 	}
 	return nil
@@ -87,9 +94,6 @@ func (d *Directory) Put(ctx context.Context, name, path string) error {
 func (d *Directory) put(ctx context.Context, name, path string) error {
 	target, err := d.objectPath(name)
 	if err != nil {
-		return err
-	}
-	if err := d.checkIdentity(ctx); err != nil {
 		return err
 	}
 	if fileExists(target) {
@@ -148,6 +152,9 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 	}
 	if err == nil && !fileExists(target) {
 		err = d.write(target, bytes.NewReader(b))
+	}
+	if err == nil {
+		err = d.checkIdentity(ctx) // as in Put
 	}
 	if err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)

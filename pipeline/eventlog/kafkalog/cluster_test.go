@@ -139,10 +139,9 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	}
 	c.AwaitInSync(topic)
 	wantDeviations(t, l, spec)
+	again := 0 // a refused record may be in the log all the same
 	for _, text := range []string{"a", "b", "c"} {
-		if _, err := l.Append(t.Context(), topic, 0, textRecord(text)); err != nil {
-			t.Fatal(err)
-		}
+		again += mustAppend(clocktest.NewContext(t), t, l, topic, text)
 	}
 	alone := kafkalog.TopicSpec{Topic: "two-away-alone", Partitions: 3, Replication: 1}
 	if err := l.EnsureTopics(t.Context(), alone); err != nil {
@@ -159,14 +158,15 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	wantDescribed(t, l, alone)
 	c.Restart(away...)
 	c.AwaitInSync(topic)
-	mustAppend(clocktest.NewContext(t), t, l, topic, "d")
+	again += mustAppend(clocktest.NewContext(t), t, l, topic, "d")
 	got := readTexts(t, l, topic, 0)
 	t.Logf("the log has %q", got)
-	if kept := slices.DeleteFunc(slices.Clone(got), func(text string) bool { return text == "refused" }); !slices.Equal(kept, []string{"a", "b", "c", "d"}) {
+	kept := slices.Compact(slices.DeleteFunc(slices.Clone(got), func(text string) bool { return text == "refused" }))
+	if !slices.Equal(kept, []string{"a", "b", "c", "d"}) {
 		t.Errorf("the log has %q, want a, b, c, d and perhaps what was refused", got)
 	}
-	if len(got) > 4+3 {
-		t.Errorf("three refused records are there %d times", len(got)-4)
+	if len(got) > 4+3+again {
+		t.Errorf("%d refused records are there %d times", 3+again, len(got)-4)
 	}
 }
 

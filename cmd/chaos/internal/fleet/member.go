@@ -106,8 +106,9 @@ func (m *Member) commandArguments(command ...string) []string {
 	return args
 }
 
-// Launch starts the process without waiting until it is ready.
-func (m *Member) Launch() error {
+// Launch starts the process, with additional settings of the form key=value, without
+// waiting until it is ready.
+func (m *Member) Launch(settings ...string) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
@@ -127,6 +128,9 @@ func (m *Member) Launch() error {
 	args := m.commandArguments("serve", "--listen", address, "--metrics-listen", metrics)
 	if m.Role != "" {
 		args = append(args, "--role", m.Role)
+	}
+	for _, s := range settings {
+		args = append(args, "--set", s)
 	}
 	cmd := exec.Command(m.fleet.o.Quarry, args...)
 	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
@@ -183,8 +187,8 @@ func (m *Member) getStatus(ctx context.Context, path string) int {
 }
 
 // Start is Launch and Ready.
-func (m *Member) Start(ctx context.Context) error {
-	if err := m.Launch(); err != nil {
+func (m *Member) Start(ctx context.Context, settings ...string) error {
+	if err := m.Launch(settings...); err != nil {
 		return err
 	}
 	return m.Ready(ctx)

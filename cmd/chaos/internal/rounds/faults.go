@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
@@ -45,6 +48,7 @@ var allFaults = []fault{
 	{name: "mirrors lost while running", setups: allSetups, do: (*chaosRun).loseMirrorsRunning},
 	{name: "lost segments", setups: allSetups, do: (*chaosRun).loseSegments},
 	{name: "lost segments below live projections", setups: allSetups, do: (*chaosRun).loseSegmentsBelow},
+	{name: "unmounted segments", setups: brokerSetups, do: (*chaosRun).unmountSegments},
 	{name: "restored backup", setups: allSetups, do: (*chaosRun).restoreBackup},
 }
 
@@ -216,7 +220,7 @@ func (r *chaosRun) loseMirrorsRunning(context.Context) error {
 func (r *chaosRun) loseSegments(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
-	return errors.Join(removeInUse(r.fleet.SegmentsDir()), os.RemoveAll(filepath.Join(m.Data, "projections")), m.Start(ctx))
+	return errors.Join(r.removeSegments(ctx), os.RemoveAll(filepath.Join(m.Data, "projections")), m.Start(ctx))
 }
 
 // loseSegmentsBelow removes the segment store but not the projections, while the query
@@ -224,11 +228,64 @@ func (r *chaosRun) loseSegments(ctx context.Context) error {
 func (r *chaosRun) loseSegmentsBelow(ctx context.Context) error {
 	defer func() { r.segmentsLost = time.Now() }()
 	if r.random.IntN(2) == 0 {
-		return removeInUse(r.fleet.SegmentsDir())
+		return r.removeSegments(ctx)
 	}
 	m := r.fleet.Query()
 	m.Kill()
-	return errors.Join(removeInUse(r.fleet.SegmentsDir()), m.Start(ctx))
+	return errors.Join(r.removeSegments(ctx), m.Start(ctx))
+}
+
+// removeSegments removes the segment store. If it has an identity, a worker restarts with
+// the setting of an operator who accepts the loss.
+func (r *chaosRun) removeSegments(ctx context.Context) error {
+	dir := r.fleet.SegmentsDir()
+	identity, err := os.ReadFile(filepath.Join(dir, segmentstore.IdentityName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return removeInUse(dir) // one process uses it
+	}
+	if err := errors.Join(err, removeInUse(dir)); err != nil {
+		return err
+	}
+	workers := r.fleet.Workers()
+	m := workers[r.random.IntN(len(workers))]
+	m.Kill()
+	return m.Start(ctx, "storage.replacesIdentity="+strings.TrimSpace(string(identity)))
+}
+
+// unmountSegments moves the segment store away and back, and restarts a worker or the
+// query process meanwhile or not, which must refuse the empty directory.
+func (r *chaosRun) unmountSegments(ctx context.Context) error {
+	dir := r.fleet.SegmentsDir()
+	away := dir + ".unmounted"
+	if err := os.Rename(dir, away); err != nil {
+		return err
+	}
+	r.pauseRandomly(ctx, 300*time.Millisecond, 3*time.Second)
+	var restarted *fleet.Member
+	if r.random.IntN(2) == 0 {
+		restarted = r.fleet.Members[r.random.IntN(len(r.fleet.Members)-1)]
+		restarted.Kill()
+		if err := restarted.Start(ctx); !errors.Is(err, fleet.ErrNotReady) || restarted.Running() {
+			return fmt.Errorf("%s: %w without its segment store: %w", restarted.Name, errStarted, err)
+		}
+	}
+	if err := remount(away, dir); err != nil || restarted == nil {
+		return err
+	}
+	return restarted.Start(ctx)
+}
+
+// errStarted means that a process started, or waited, although it must refuse to start.
+var errStarted = errors.New("did not refuse to start")
+
+// remount moves a directory back, and removes what processes created in its place.
+func remount(away, dir string) (err error) {
+	for range maxRemovals {
+		if err = errors.Join(removeInUse(dir), os.Rename(away, dir)); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // restoreBackup restarts every process with the contents of a backup: log, segments and
