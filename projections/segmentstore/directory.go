@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,11 +25,13 @@ type Directory struct {
 	holds deletionHolds
 	// quarantined is called for each object that was moved to the quarantine.
 	quarantined func(name, path string, cause error)
-	// identity is the identity that the store must have; nil or empty requires none.
-	identity atomic.Pointer[string]
+	identity    requiredIdentity
 }
 
-var _ Store = (*Directory)(nil)
+var _ Driver = (*Directory)(nil)
+
+// Hold implements Driver.
+func (d *Directory) Hold() (release func()) { return d.holds.Hold() }
 
 // tempPrefix begins the names of unfinished files. An object cannot have such a name,
 // because '~' is not allowed in one.
@@ -47,6 +48,7 @@ func OpenDirectory(dir string) (*Directory, error) {
 		return nil, fmt.Errorf("segment store: %w", err)
 	}
 	d := &Directory{dir: dir, quarantined: func(string, string, error) {}}
+	d.identity.store, d.identity.read = dir, d.readIdentity
 	if err := d.removeLeftovers(time.Now().Add(-tempAge)); err != nil {
 		return nil, fmt.Errorf("segment store %s: %w", dir, err)
 	}
@@ -78,12 +80,12 @@ func (d *Directory) removeLeftovers(before time.Time) error {
 
 // Put implements Store. Within one file system, it moves the file.
 func (d *Directory) Put(ctx context.Context, name, path string) error {
-	err := d.checkIdentity(ctx)
+	err := d.identity.check(ctx)
 	if err == nil {
 		err = d.put(ctx, name, path)
 	}
 	if err == nil {
-		err = d.checkIdentity(ctx) // the file system may have been unmounted in between
+		err = d.identity.check(ctx) // the file system may have been unmounted in between
 	}
 	if err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)
@@ -145,7 +147,7 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.checkIdentity(ctx)
+		err = d.identity.check(ctx)
 	}
 	if err == nil {
 		err = d.ensureDirectory()
@@ -154,7 +156,7 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 		err = d.write(target, bytes.NewReader(b))
 	}
 	if err == nil {
-		err = d.checkIdentity(ctx) // as in Put
+		err = d.identity.check(ctx) // as in Put
 	}
 	if err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)
@@ -183,7 +185,7 @@ func (d *Directory) write(target string, r io.Reader) (err error) {
 // Fetch implements Store. Within one file system, it creates a hard link.
 func (d *Directory) Fetch(ctx context.Context, name, path string) error {
 	if err := d.fetchFile(ctx, name, path); err != nil {
-		return fmt.Errorf("segment store: fetch %s: %w", name, d.confirmMissing(ctx, err))
+		return fmt.Errorf("segment store: fetch %s: %w", name, d.identity.confirmMissing(ctx, notFound(err)))
 	}
 	return nil
 }
@@ -224,7 +226,7 @@ func copyFile(source, path string) error {
 func (d *Directory) GetBytes(ctx context.Context, name string, max int64) ([]byte, error) {
 	b, err := d.readObject(ctx, name, max)
 	if err != nil {
-		return nil, fmt.Errorf("segment store: get %s: %w", name, d.confirmMissing(ctx, err))
+		return nil, fmt.Errorf("segment store: get %s: %w", name, d.identity.confirmMissing(ctx, notFound(err)))
 	}
 	return b, nil
 }
@@ -261,7 +263,7 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.checkIdentity(ctx)
+		err = d.identity.check(ctx)
 	}
 	if err == nil {
 		err = d.holds.unlessHeld(func() error { return errors.Join(d.emptyQuarantine(name), os.Remove(path)) })
@@ -280,7 +282,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 				return
 			}
 		}
-		if err := d.checkIdentity(ctx); err != nil {
+		if err := d.identity.check(ctx); err != nil {
 			yield(Info{}, fmt.Errorf("segment store: list: %w", err))
 		}
 	}

@@ -17,14 +17,14 @@ type deletionHolds struct {
 
 // Hold blocks deletions by this process until release is called: Delete returns ErrHeld.
 // Further calls of release do nothing.
-func (d *Directory) Hold() (release func()) {
-	d.holds.Lock()
-	defer d.holds.Unlock()
-	d.holds.n++
+func (h *deletionHolds) Hold() (release func()) {
+	h.Lock()
+	defer h.Unlock()
+	h.n++
 	return sync.OnceFunc(func() {
-		d.holds.Lock()
-		defer d.holds.Unlock()
-		d.holds.n--
+		h.Lock()
+		defer h.Unlock()
+		h.n--
 	})
 }
 

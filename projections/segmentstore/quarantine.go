@@ -32,9 +32,7 @@ const (
 	QuarantineAge  = 30 * 24 * time.Hour
 )
 
-// NotifyQuarantine sets a function to call for each object that is moved to the
-// quarantine, with its name, its path there and the damage. It must be called before the
-// store is used.
+// NotifyQuarantine implements Driver.
 func (d *Directory) NotifyQuarantine(f func(name, path string, cause error)) { d.quarantined = f }
 
 // Check implements Store.
@@ -44,7 +42,7 @@ func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) e
 		err = checkObject(ctx, name, path, p)
 	}
 	if err != nil {
-		return fmt.Errorf("segment store: check %s: %w", name, d.confirmMissing(ctx, err))
+		return fmt.Errorf("segment store: check %s: %w", name, d.identity.confirmMissing(ctx, notFound(err)))
 	}
 	return nil
 }
@@ -205,8 +203,8 @@ func (d *Directory) emptyQuarantine(name string) error {
 	return err
 }
 
-// EmptyQuarantine removes all damaged objects and returns their number.
-func (d *Directory) EmptyQuarantine() (n int, err error) {
+// EmptyQuarantine implements Driver.
+func (d *Directory) EmptyQuarantine(context.Context) (n int, err error) {
 	copies, err := filepath.Glob(filepath.Join(d.dir, quarantineDir, "*"))
 	for _, path := range copies {
 		removed := os.Remove(path)
@@ -228,24 +226,35 @@ func (d *Directory) pruneQuarantine(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	type item struct {
-		path string
-		at   int64
-	}
-	var items []item
+	var names []string
 	for _, e := range entries {
-		_, at, _ := strings.Cut(e.Name(), "~")
-		n, _ := strconv.ParseInt(at, 36, 64) // 0, the oldest, for a file with another name
-		items = append(items, item{filepath.Join(dir, e.Name()), n})
+		names = append(names, e.Name())
 	}
-	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.at, a.at) })
-	for i, item := range items {
-		if i < MaxQuarantined && now.Sub(time.Unix(0, item.at)) < QuarantineAge {
-			continue
-		}
-		if err := os.Remove(item.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range quarantineBeyondBounds(names, now) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// quarantineBeyondBounds returns the names in the quarantine that are too old or too many.
+func quarantineBeyondBounds(names []string, now time.Time) (beyond []string) {
+	type item struct {
+		name string
+		at   int64
+	}
+	var items []item
+	for _, name := range names {
+		_, at, _ := strings.Cut(name, "~")
+		n, _ := strconv.ParseInt(at, 36, 64) // 0, the oldest, for a file with another name
+		items = append(items, item{name, n})
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.at, a.at) })
+	for i, item := range items {
+		if i >= MaxQuarantined || now.Sub(time.Unix(0, item.at)) >= QuarantineAge {
+			beyond = append(beyond, item.name)
+		}
+	}
+	return beyond
 }

@@ -64,6 +64,30 @@ type Store interface {
 	List(ctx context.Context) iter.Seq2[Info, error]
 }
 
+// Driver is a Store as the server opens it.
+type Driver interface {
+	Store
+	// Identity returns the identity of the store, or code.ErrNotFound if it has none.
+	Identity(ctx context.Context) (string, error)
+	// WriteIdentity gives a store without an identity this one. If another process was
+	// faster, the store keeps the identity of that process, which the caller must read.
+	WriteIdentity(ctx context.Context, id string) error
+	// RequireIdentity makes every operation fail with ErrOtherStore while the store has
+	// another identity than want. An empty want requires nothing.
+	RequireIdentity(want string)
+	// IsEmpty reports whether the store has no objects besides its identity.
+	IsEmpty(ctx context.Context) (bool, error)
+	// Hold blocks deletions by this process until release is called: Delete returns
+	// ErrHeld. Further calls of release do nothing.
+	Hold() (release func())
+	// NotifyQuarantine sets a function to call for each object that is moved to the
+	// quarantine, with its name, its place there and the damage. It must be called before
+	// the store is used.
+	NotifyQuarantine(f func(name, place string, cause error))
+	// EmptyQuarantine removes all damaged objects and returns their number.
+	EmptyQuarantine(ctx context.Context) (int, error)
+}
+
 const (
 	segmentPrefix  = "segment-"
 	manifestPrefix = "manifest-"

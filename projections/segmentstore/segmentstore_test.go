@@ -20,7 +20,7 @@ import (
 )
 
 func TestDirectoryConforms(t *testing.T) {
-	segmentstoretest.Run(t, func(t *testing.T) segmentstore.Store {
+	segmentstoretest.Run(t, func(t *testing.T) segmentstore.Driver {
 		d, err := segmentstore.OpenDirectory(filepath.Join(t.TempDir(), "segments"))
 		if err != nil {
 			t.Fatal(err)

@@ -25,10 +25,10 @@ import (
 )
 
 // Run runs the suite. open returns an empty store, and is called once for each test.
-func Run(t *testing.T, open func(t *testing.T) segmentstore.Store) {
+func Run(t *testing.T, open func(t *testing.T) segmentstore.Driver) {
 	for _, c := range []struct {
 		name string
-		test func(t *testing.T, s segmentstore.Store)
+		test func(t *testing.T, s segmentstore.Driver)
 	}{
 		{"put and get", testPutGet},
 		{"put takes the file", testPutTakes},
@@ -72,7 +72,7 @@ func wantBytes(t *testing.T, s segmentstore.Store, name, want string) {
 	}
 }
 
-func testPutGet(t *testing.T, s segmentstore.Store) {
+func testPutGet(t *testing.T, s segmentstore.Driver) {
 	for i, content := range []string{"", "a", strings.Repeat("0123456789abcdef", 10000)} {
 		name := fmt.Sprintf("object-%d", i)
 		must(t, s.PutBytes(ctx, name, []byte(content)))
@@ -80,7 +80,7 @@ func testPutGet(t *testing.T, s segmentstore.Store) {
 	}
 }
 
-func testPutTakes(t *testing.T, s segmentstore.Store) {
+func testPutTakes(t *testing.T, s segmentstore.Driver) {
 	path := tempFile(t, "content")
 	must(t, s.Put(ctx, "a", path))
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -89,7 +89,7 @@ func testPutTakes(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, "a", "content")
 }
 
-func testPutTwice(t *testing.T, s segmentstore.Store) {
+func testPutTwice(t *testing.T, s segmentstore.Driver) {
 	must(t, s.PutBytes(ctx, "a", []byte("first")))
 	must(t, s.PutBytes(ctx, "a", []byte("second")))
 	path := tempFile(t, "third")
@@ -100,7 +100,7 @@ func testPutTwice(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, "a", "first")
 }
 
-func testFetch(t *testing.T, s segmentstore.Store) {
+func testFetch(t *testing.T, s segmentstore.Driver) {
 	must(t, s.PutBytes(ctx, "a", []byte("content")))
 	path := filepath.Join(t.TempDir(), "fetched")
 	must(t, s.Fetch(ctx, "a", path))
@@ -121,7 +121,7 @@ func testFetch(t *testing.T, s segmentstore.Store) {
 	}
 }
 
-func testNotFound(t *testing.T, s segmentstore.Store) {
+func testNotFound(t *testing.T, s segmentstore.Driver) {
 	path := filepath.Join(t.TempDir(), "fetched")
 	if err := s.Fetch(ctx, "a", path); !errors.Is(err, code.ErrNotFound) {
 		t.Fatalf("fetch: %v", err)
@@ -140,7 +140,7 @@ func testNotFound(t *testing.T, s segmentstore.Store) {
 	}
 }
 
-func testBounds(t *testing.T, s segmentstore.Store) {
+func testBounds(t *testing.T, s segmentstore.Driver) {
 	must(t, s.PutBytes(ctx, "a", []byte("12345")))
 	if _, err := s.GetBytes(ctx, "a", 4); !errors.Is(err, segmentstore.ErrTooLarge) {
 		t.Fatalf("get of 5 bytes into 4: %v", err)
@@ -150,7 +150,7 @@ func testBounds(t *testing.T, s segmentstore.Store) {
 	}
 }
 
-func testDelete(t *testing.T, s segmentstore.Store) {
+func testDelete(t *testing.T, s segmentstore.Driver) {
 	must(t, s.PutBytes(ctx, "a", []byte("1")))
 	must(t, s.PutBytes(ctx, "b", []byte("2")))
 	must(t, s.Delete(ctx, "a"))
@@ -173,7 +173,7 @@ func listNames(t *testing.T, s segmentstore.Store) string {
 	return b.String()
 }
 
-func testList(t *testing.T, s segmentstore.Store) {
+func testList(t *testing.T, s segmentstore.Driver) {
 	if got := listNames(t, s); got != "" {
 		t.Fatalf("an empty store lists %q", got)
 	}
@@ -193,7 +193,7 @@ func testList(t *testing.T, s segmentstore.Store) {
 	}
 }
 
-func testNames(t *testing.T, s segmentstore.Store) {
+func testNames(t *testing.T, s segmentstore.Driver) {
 	for _, name := range []string{"", ".", "..", "../a", "a/b", "/a", "A", "~a", "-a", "a b", "a\x00", "é", strings.Repeat("a", segmentstore.MaxNameBytes+1)} {
 		path := tempFile(t, "x")
 		for verb, err := range map[string]error{
@@ -213,7 +213,7 @@ func testNames(t *testing.T, s segmentstore.Store) {
 
 func errorOf(_ []byte, err error) error { return err }
 
-func testCanceled(t *testing.T, s segmentstore.Store) {
+func testCanceled(t *testing.T, s segmentstore.Driver) {
 	must(t, s.PutBytes(ctx, "a", []byte("1")))
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -237,7 +237,7 @@ func testCanceled(t *testing.T, s segmentstore.Store) {
 
 // testQuarantine damages a manifest, whose name is its checksum. It must be removed, and
 // an intact copy can then be stored under its name.
-func testQuarantine(t *testing.T, s segmentstore.Store) {
+func testQuarantine(t *testing.T, s segmentstore.Driver) {
 	name, good, err := segmentstore.EncodeChanges([]event.Change{{Path: "a.go", Language: "Go", SizeBytes: 3}})
 	must(t, err)
 	bad := bytes.Clone(good)
@@ -268,7 +268,7 @@ func testQuarantine(t *testing.T, s segmentstore.Store) {
 
 // testConcurrent runs writers of the same objects concurrently with readers: an object
 // must be either absent or complete.
-func testConcurrent(t *testing.T, s segmentstore.Store) {
+func testConcurrent(t *testing.T, s segmentstore.Driver) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	dir := t.TempDir()
 	var g errgroup.Group

@@ -40,7 +40,7 @@ type Options struct {
 	// It fails while one is being built.
 	DropPrevious func() error
 	// EmptyQuarantine removes the damaged objects of the segment store.
-	EmptyQuarantine func() (int, error)
+	EmptyQuarantine func(ctx context.Context) (int, error)
 	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
 	Logger  *slog.Logger
@@ -149,7 +149,7 @@ func (e *Eraser) advanceErasure(ctx context.Context, asked *erasure.Erasure) (er
 		return "", err
 	}
 	proof := &erasure.Proof{}
-	if proof.Quarantined, err = e.EmptyQuarantine(); err != nil {
+	if proof.Quarantined, err = e.EmptyQuarantine(ctx); err != nil {
 		return "", err
 	}
 	if err := e.compactRows(ctx); err != nil {

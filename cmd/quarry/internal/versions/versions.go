@@ -61,7 +61,7 @@ type Options struct {
 	Frames  *segment.Cache // optional in a Rebuild
 	Damage  *repair.Metrics
 	// EmptyQuarantine removes the damaged objects of the segment store.
-	EmptyQuarantine func() (int, error)
+	EmptyQuarantine func(ctx context.Context) (int, error)
 	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
 	// Ctags returns the ctags processes with which this process indexes, or nil if it has

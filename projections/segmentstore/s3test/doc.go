@@ -1,0 +1,9 @@
+// Package s3test starts an S3-compatible server for tests: versitygw, which keeps the
+// objects in a directory.
+//
+// It answers the question "does this work with a real S3 server?". A Server is started by
+// Start and ends with the test. Its methods may be called by one goroutine at a time.
+// Without the program, the test is skipped by name, or fails if QUARRY_REQUIRE_ALL=1.
+// `make s3` builds the program. Proxy stands between a client and the server and injects
+// the faults of a network and of a busy server.
+package s3test
