@@ -90,6 +90,8 @@ func (f *File) readBindings() {
 			f.bind(i-1, f.scopeStart(i), f.scopeEnd(i), value{exprAt: i + 1}, false)
 		case f.d.bars && f.is(i, "|") && f.beginsClosure(i):
 			f.readClosure(i)
+		case f.d.bars && f.is(i, "=>"):
+			f.readArm(i)
 		}
 	}
 	if f.d.typeFirst {
@@ -122,6 +124,8 @@ func (f *File) readWord(i int) {
 		f.readDeclaration(i)
 	case f.d.sets.functions[word] && f.tokens[i].keyword:
 		f.readFunction(i)
+	case f.d.typeFirst && (word == "var" && f.is(i+1, "(") || word == "auto" && !f.isWord(i+1)):
+		f.readTuple(i)
 	case f.d.typeFirst && !f.tokens[i].keyword:
 		f.readTyped(i)
 	case word == "infer" && f.d.typeParameters && f.isWord(i+1):
@@ -180,6 +184,9 @@ func (f *File) readDeclaration(i int) {
 		end := f.patternEnd(at)
 		v := f.valueAfter(end)
 		f.bindPattern(at, end, from, to, v)
+		if f.d.bars { // Rust has no lists of declarators
+			return
+		}
 		next := f.declaratorEnd(end, v)
 		if !f.is(next, ",") || next <= at {
 			return

@@ -261,6 +261,70 @@ func (f *File) readClosure(i int) {
 	}
 }
 
+// readTuple reads "var (a, b) =" in C# and "auto [a, b] =" in C++, also in the header of a
+// loop.
+func (f *File) readTuple(i int) {
+	at := i + 1
+	for f.is(at, "&") || f.is(at, "&&") {
+		at++
+	}
+	closing := f.pairOf(at)
+	if closing <= at {
+		return
+	}
+	v := value{exprAt: closing + 2, element: f.is(closing+1, ":") || f.is(closing+1, "in")}
+	if v.element || f.is(closing+1, "=") {
+		f.bindPattern(at, closing+1, i, f.scopeEnd(i), v)
+	}
+}
+
+// readArm reads the pattern before the "=>" at token i in the body of a match.
+func (f *File) readArm(i int) {
+	body := int(f.tokens[i].around)
+	if body < 1 || !f.is(body, "{") || !f.isMatch(body) {
+		return
+	}
+	first, end := i, i
+	for first > body+1 && !f.is(first-1, ",") && f.step() {
+		if first--; f.is(first, ")") || f.is(first, "]") || f.is(first, "}") {
+			if f.is(first, "}") && f.startsLine(first+1) {
+				first++ // the body of the previous arm
+				break
+			}
+			first = f.pairOf(first)
+		} else if f.is(first, "if") {
+			end = first
+		}
+	}
+	to := f.valueEnd(i+1, len(f.tokens))
+	if f.is(i+1, "{") {
+		to = f.pairOf(i + 1)
+	}
+	from := first
+	if isUpper(f.word(first)) {
+		first++ // a constant or a variant
+	}
+	f.bindPattern(first, end, from, to, value{})
+}
+
+// isMatch reports whether the bracket at token body opens the body of a match.
+func (f *File) isMatch(body int) bool {
+	for k := body - 1; k >= 0 && k > body-maxElements && f.step(); k-- {
+		switch f.word(k) {
+		case "match":
+			return f.tokens[k].keyword
+		case "{", ";", "=", "=>":
+			return false
+		case ")", "]", "}":
+			if f.startsLine(k + 1) {
+				return false
+			}
+			k = f.pairOf(k)
+		}
+	}
+	return false
+}
+
 // readTyped binds the name at token i if a type precedes it: "List<T> name =".
 func (f *File) readTyped(i int) {
 	switch f.word(i + 1) {
@@ -326,6 +390,9 @@ func (f *File) instanceBefore(i int) bool {
 // there is none.
 func (f *File) typeBefore(i int) int {
 	k := i - 1
+	if f.is(k, "?") && f.is(i+1, ":") {
+		return -1 // a conditional expression
+	}
 	for f.is(k, "...") || f.is(k, "*") || f.is(k, "&") || f.is(k, "&&") || f.is(k, "?") || f.is(k, "const") && f.d.arrowMember {
 		k--
 	}
