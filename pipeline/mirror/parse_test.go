@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,11 @@ func FuzzBlame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		p := blameParser{blame: Blame{Commits: map[code.CommitID]*BlameCommit{}}}
 		if p.read(strings.NewReader(s)) == nil {
+			before := countLines(&p.blame)
 			p.blame.mergeRanges()
+			if after := countLines(&p.blame); after != before {
+				t.Errorf("%d lines before the ranges are joined, %d after", before, after)
+			}
 		}
 		for _, r := range p.blame.Ranges {
 			if p.blame.Commits[r.Commit] == nil {
@@ -70,5 +75,25 @@ func TestUnquote(t *testing.T) {
 		if got := unquotePath(in); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
+	}
+}
+
+func countLines(b *Blame) (n int) {
+	for _, r := range b.Ranges {
+		n += r.Lines
+	}
+	return n
+}
+
+// TestMergeRanges joins the groups of git, which arrive in any order, so that every line
+// has one range.
+func TestMergeRanges(t *testing.T) {
+	b := Blame{Ranges: []BlameRange{
+		{"aa", "f", 8, 2}, {"aa", "f", 1, 3}, {"bb", "f", 6, 1}, {"aa", "f", 4, 2}, {"bb", "g", 7, 1}, {"aa", "f", 10, 5},
+	}}
+	b.mergeRanges()
+	want := []BlameRange{{"aa", "f", 1, 5}, {"bb", "f", 6, 1}, {"bb", "g", 7, 1}, {"aa", "f", 8, 7}}
+	if !slices.Equal(b.Ranges, want) {
+		t.Errorf("ranges %v, want %v", b.Ranges, want)
 	}
 }

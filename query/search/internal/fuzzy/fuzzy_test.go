@@ -45,3 +45,36 @@ func bestPlacement(path []byte, letters string, from, last int) int {
 	}
 	return best
 }
+
+// TestScore checks the points of the placement that Score estimates.
+func TestScore(t *testing.T) {
+	for _, tc := range []struct {
+		path, letters string
+		want          int
+	}{
+		{"a/fuzzy.go", "fuz", (16 + 4 + 12) + (16 + 4 + 8) + (16 + 4 + 8)}, // in the file name, together
+		{"ab/c", "ab", (16 + 9) + (16 + 8)},                                // in a folder
+		{"x_a/b", "ab", (16 + 8) + (16 + 4 + 12 - 3)},                      // a word of the folder, and a gap
+		{"fooBar", "ob", (16 + 4) + (16 + 4 + 7 - 3)},                      // the first o, and a capital
+		{"axxxb", "ab", (16 + 4 + 12) + (16 + 4 - 3 - 2)},                  // a gap of three
+		{"ab/ab", "ab", (16 + 4 + 12) + (16 + 4 + 8)},                      // the file name comes first
+		{"aab/x", "ab", 16 + (16 + 8)},                                     // the latest a of the folder
+		{"aab", "ab", (16 + 4 + 12) + (16 + 4 - 3)},                        // the first a of the file name
+		{"Read.Me", "rm", (16 + 4 + 12) + (16 + 4 + 8 - 3 - 3)},            // capitals match, and the dot begins a word
+		{"b/a", "ab", -1}, // the wrong order
+		{"src/" + strings.Repeat("x", 300) + "/ab", "ab", 16 + 4 + 12 + 28}, // a long path
+	} {
+		have, ok := Score([]byte(tc.path), tc.letters)
+		if !ok {
+			have = -1
+		}
+		if have != tc.want {
+			t.Errorf("%s in %.40s: %d, want %d", tc.letters, tc.path, have, tc.want)
+		}
+		if best := tc.want; ok {
+			if best, _ = Place([]byte(tc.path), tc.letters); best < have {
+				t.Errorf("%s in %.40s: Score estimates %d, more than the %d of the best placement", tc.letters, tc.path, have, best)
+			}
+		}
+	}
+}
