@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -172,7 +171,7 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 
 // interruptedStatus returns the exit status of a command that a signal ended.
 func interruptedStatus(ctx context.Context) int {
-	if strings.HasPrefix(context.Cause(ctx).Error(), "terminated") {
+	if boot.IsTerminated(ctx) {
 		return exitTerminated
 	}
 	return exitInterrupted

@@ -90,6 +90,8 @@ Examples:
 
 SIGHUP reloads the configuration; docs/configuration.md marks the settings that take effect. Other changes require a restart, which is logged.
 
+SIGTERM and SIGINT stop it. If a load balancer probes GET /readyz, SIGTERM makes it not ready for runtime.shutdownDelay first. A second signal ends it immediately.
+
 Exit status: 0 after SIGINT or SIGTERM, 1 if it cannot start or fails.`
 }
 

@@ -23,6 +23,9 @@ const (
 	// drainRequests bounds how long requests in flight may continue once the server
 	// stops. It is below DefaultDrain, so that the other actors have time as well.
 	drainRequests = 10 * time.Second
+	// cutOffMargin is the part of drainRequests in which requests can still answer after
+	// their context has ended.
+	cutOffMargin = time.Second
 )
 
 // HTTP serves a handler on a listener.
@@ -33,7 +36,7 @@ type HTTP struct {
 }
 
 // NewHTTP returns an actor that serves handler on listener. It takes ownership of both.
-// Long streams learn of the stop through the context of their request.
+// The contexts of requests end shortly before their connections are closed.
 func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTTP {
 	h := &HTTP{heads: &headerBudget{maxBytes: maxHeads}, server: &http.Server{
 		Handler:           limitBodyTime(handler),
@@ -64,9 +67,8 @@ func (h *HTTP) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", h.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	// Streams (events tail) never end on their own: after some time, their context is
-	// canceled.
-	defer time.AfterFunc(drainRequests/2, cutOff).Stop()
+	// OnShutdown ends the streams. Whatever else does not end is canceled.
+	defer time.AfterFunc(drainRequests-cutOffMargin, cutOff).Stop()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainRequests)
 	defer cancel()
 	err := h.server.Shutdown(bounded)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -13,6 +14,12 @@ func WithSignals(ctx context.Context) (_ context.Context, stop context.CancelFun
 	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
+}
+
+// IsTerminated reports whether SIGTERM ended a context of WithSignals.
+func IsTerminated(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
 }
 
 // Hangups returns a channel that receives each SIGHUP. From now on, SIGHUP no longer ends

@@ -220,6 +220,7 @@ type Runtime struct {
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: runtime.memoryBytes minus the caches."`
 	GCPercent        int      `yaml:"gcPercent" doc:"Garbage collection target percentage, as in GOGC, which overrides it. At most 60 while large segments are built. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM until the process exits."`
+	ShutdownDelay    Duration `yaml:"shutdownDelay" doc:"How long a process that a load balancer probes at GET /readyz answers it with 503 after SIGTERM, while it serves requests, before it closes its listener. At most half of runtime.drainTimeout, of which it is a part. 0: it closes it immediately."`
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ where metrics are served. Enable it only if untrusted clients cannot reach that listener, or set metricsToken."`
 }
 
@@ -262,7 +263,7 @@ func Default() Config {
 			Interval: Duration(time.Hour), Concurrency: 4, MaxRepositories: 100_000, RequestTimeout: Duration(30 * time.Second),
 		},
 		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32, Connections: 4096, ConnectionsPerAddress: 1024},
-		Runtime: Runtime{GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
+		Runtime: Runtime{GCPercent: 100, DrainTimeout: Duration(25 * time.Second), ShutdownDelay: Duration(5 * time.Second)},
 	}
 }
 
@@ -272,6 +273,12 @@ const (
 	RolePipeline = "pipeline"
 	RoleQuery    = "query"
 )
+
+// ShutdownDelay returns runtime.shutdownDelay, of which at most half of
+// runtime.drainTimeout counts.
+func (c *Config) ShutdownDelay() time.Duration {
+	return min(c.Runtime.ShutdownDelay, c.Runtime.DrainTimeout/2).Std()
+}
 
 // Has reports whether the process has a role.
 func (c *Config) Has(role string) bool {

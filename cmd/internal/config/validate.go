@@ -143,6 +143,7 @@ func (c *Config) validateNumbers(report reporter) {
 	zeroOrAtLeast("runtime.memoryLimitBytes", int64(c.Runtime.MemoryLimitBytes), 1<<20)
 	atLeast("runtime.gcPercent", int64(c.Runtime.GCPercent), 0)
 	atLeast("runtime.drainTimeout in nanoseconds", int64(c.Runtime.DrainTimeout), 1)
+	atLeast("runtime.shutdownDelay in nanoseconds", int64(c.Runtime.ShutdownDelay), 0)
 }
 
 func (c *Config) validateAddresses(report reporter) {

@@ -13,6 +13,7 @@
 //
 //	opened     directory lock, log, segment store, projections, mirrors
 //	started    projections, worker, compactor, HTTP
+//	draining   not ready, but still answering, if a load balancer probes the process
 //	stopped    in reverse: requests first, the projections last
 //	closed     in reverse, once everything has stopped
 //

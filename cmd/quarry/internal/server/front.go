@@ -30,7 +30,7 @@ func (s *Server) withClientAddresses(next http.Handler) http.Handler {
 // newEventsHandler serves the log to owners. In a process without accounts it serves the
 // log to the operator only.
 func (s *Server) newEventsHandler() (http.Handler, error) {
-	h := tail.Handler(s.log, s.o.Logger)
+	h := tail.Handler(s.log, s.stopping, s.o.Logger)
 	if s.api != nil {
 		return s.api.Front().OwnersOnly("/admin/events", audit.ReadOperations, h), nil
 	}

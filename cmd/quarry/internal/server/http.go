@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -99,7 +100,7 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 		mux.HandleFunc("GET /healthz", serveAlive)
 		mux.HandleFunc("GET /readyz", s.serveReady)
 	}
-	return s.withClientAddresses(mux), operators, nil
+	return s.drainer.closeConnections(s.drainer.countProbes(s.checkReady, s.withClientAddresses(mux))), operators, nil
 }
 
 // serveAlive answers health checks in a process without the query role. Such a process is
@@ -111,13 +112,18 @@ func serveAlive(w http.ResponseWriter, _ *http.Request) {
 
 // serveReady answers readiness checks in a process without the query role.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
-	if s.checkSegments() == nil {
+	err := s.checkReady(r.Context())
+	if err == nil {
 		serveAlive(w, r)
 		return
 	}
+	reason := "the directory of the segment store is empty or another store"
+	if errors.Is(err, errStopping) {
+		reason = errStopping.Error()
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(`{"status":"not_ready","reason":"the directory of the segment store is empty or another store"}` + "\n")) // as in serveAlive
+	_, _ = w.Write([]byte(`{"status":"not_ready","reason":"` + reason + `"}` + "\n")) // as in serveAlive
 }
 
 // checkWritable implements api.Options.Writable.

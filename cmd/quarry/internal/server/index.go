@@ -221,11 +221,15 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Worker: s.pipeline.worker, Reconciler: s.pipeline.reconciler}
 }
 
-// checkReady returns nil once projections and accounts have applied what the log held at
-// the start, and all repositories have numbers. It does not wait for a version that
-// becomes live later.
+// checkReady returns nil until the process stops, once projections and accounts have
+// applied what the log held at the start, and all repositories have numbers. It does not
+// wait for a version that becomes live later. A process without the role query is ready
+// when it is open.
 func (s *Server) checkReady(context.Context) error {
-	if err := s.checkSegments(); err != nil {
+	if s.drainer.isStopping() {
+		return errStopping
+	}
+	if err := s.checkSegments(); err != nil || s.versions == nil {
 		return err
 	}
 	if err := s.versions.CheckCaughtUp(); err != nil {

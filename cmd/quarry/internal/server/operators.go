@@ -20,7 +20,7 @@ func (s *Server) newOperatorsHandler() (http.Handler, error) {
 	if err := s.mountMetrics(mux); err != nil {
 		return nil, err
 	}
-	readiness := http.HandlerFunc(serveAlive)
+	readiness := http.HandlerFunc(s.serveReady)
 	if s.api != nil {
 		readiness = s.api.ServeReadiness
 	}
@@ -28,7 +28,7 @@ func (s *Server) newOperatorsHandler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle("GET /readyz", guarded)
+	mux.Handle("GET /readyz", s.drainer.countProbes(s.checkReady, guarded))
 	return mux, nil
 }
 

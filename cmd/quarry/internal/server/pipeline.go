@@ -94,7 +94,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
-		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the rest is left to the requests before it and the projections after it
+		Drain:      (s.o.Config.Runtime.DrainTimeout.Std() - s.o.Config.ShutdownDelay()) / 3, // the rest is left to the requests before it and the projections after it
 		Jitter:     simulated.jitter,
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,

@@ -147,13 +147,17 @@ type Server struct {
 	backlog  *worker.Backlog
 
 	reloader *reloader
+	drainer  drainer
+	// stopping is closed when the listeners close: streams without an end return.
+	stopping chan struct{}
 
 	closers []io.Closer // in the order of opening
 	files   *datadir.Guard
 }
 
 func newServer(o Options) *Server {
-	s := &Server{o: o}
+	s := &Server{o: o, stopping: make(chan struct{})}
+	s.drainer.delay, s.drainer.logger = o.Config.ShutdownDelay(), o.Logger
 	s.mirrors = s.openedMirrors
 	return s
 }
@@ -350,10 +354,16 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("webhooks", s.receiver.Run) // ends after the last request
 	}
 	server := boot.NewHTTP(s.listeners.main, s.listeners.connections.CloseWhenCrowded(main), s.o.Logger)
-	if s.feed != nil {
-		server.OnShutdown(s.feed.Close)
-	}
+	server.OnShutdown(func() {
+		close(s.stopping)
+		if s.feed != nil {
+			s.feed.Close()
+		}
+	})
 	group.Add("http", server.Run)
+	group.Add("readiness", func(actorCtx context.Context) error {
+		return s.drainer.run(actorCtx, func() bool { return boot.IsTerminated(ctx) })
+	})
 	return errors.Join(group.Run(ctx), s.Close())
 }
 

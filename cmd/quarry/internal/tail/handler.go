@@ -15,8 +15,9 @@ import (
 // partition.
 const maxStreams = 8
 
-// Handler serves the log as JSON lines: GET ?from=POSITION&follow=true.
-func Handler(log eventlog.Log, logger *slog.Logger) http.Handler {
+// Handler serves the log as JSON lines: GET ?from=POSITION&follow=true. Streams that follow
+// the log end when stopping is closed.
+func Handler(log eventlog.Log, stopping <-chan struct{}, logger *slog.Logger) http.Handler {
 	streams := make(chan struct{}, maxStreams)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o, err := ParsePosition(r.FormValue("from"))
@@ -32,15 +33,26 @@ func Handler(log eventlog.Log, logger *slog.Logger) http.Handler {
 			writeError(w, http.StatusServiceUnavailable, "TOO_MANY_REQUESTS", errors.New("too many streams of events at once; try again later"))
 			return
 		}
-		serveStream(w, r, log, o, logger)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		if o.Follow {
+			go func() {
+				select {
+				case <-stopping:
+					cancel()
+				case <-ctx.Done():
+				}
+			}()
+		}
+		serveStream(ctx, w, log, o, logger)
 	})
 }
 
-func serveStream(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Options, logger *slog.Logger) {
+func serveStream(ctx context.Context, w http.ResponseWriter, log eventlog.Log, o Options, logger *slog.Logger) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	encoder, controller := json.NewEncoder(w), http.NewResponseController(w)
 	begun := false
-	err := Stream(r.Context(), log, o, func(rec event.Record) error {
+	err := Stream(ctx, log, o, func(rec event.Record) error {
 		begun = true
 		if err := encoder.Encode(NewLine(rec)); err != nil {
 			return err

@@ -1,9 +1,11 @@
 package tail
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -62,7 +64,7 @@ func getLines(t *testing.T, handler http.Handler, query string) (int, []Line) {
 
 func TestHandler(t *testing.T) {
 	log := openLog(t)
-	handler := Handler(log, slog.New(slog.DiscardHandler))
+	handler := Handler(log, nil, slog.New(slog.DiscardHandler))
 	if status, lines := getLines(t, handler, ""); status != http.StatusOK || len(lines) != 0 {
 		t.Errorf("empty log: %d, %v", status, lines)
 	}
@@ -116,5 +118,28 @@ func TestFollow(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("Stream = %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestFollowEndsWithTheServer checks that a stream that follows the log ends with a whole
+// line when the server stops, although its client has not disconnected.
+func TestFollowEndsWithTheServer(t *testing.T) {
+	log := openLog(t)
+	appendPush(t, log, 1, "refs/heads/one")
+	stopping := make(chan struct{})
+	server := httptest.NewServer(Handler(log, stopping, slog.New(slog.DiscardHandler)))
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + "?follow=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(response.Body)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "refs/heads/one") {
+		t.Fatalf("first line %q, %v", line, err)
+	}
+	close(stopping)
+	rest, err := io.ReadAll(lines)
+	if err := errors.Join(err, response.Body.Close()); err != nil || len(rest) != 0 {
+		t.Errorf("after the stop: %q, %v; want the end of the stream", rest, err)
 	}
 }
