@@ -339,23 +339,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	h := &header{documents: 1, textBytes: 5, languages: []string{"C"}, frameLines: []uint32{0, 1}, pageStart: []uint32{0}}
-	f.Add(h.encode(), []byte{5, 0, 1, 0, 0, 0}, []byte{1, 2})
-	f.Fuzz(func(t *testing.T, head, rows, group []byte) {
-		h, err := decodeHeader(head)
-		if err != nil {
-			return
-		}
-		if docs, err := decodeDocuments(rows, h); err == nil && h.documents > 0 {
-			o := Outline{r: &Reader{head: h, docs: docs}, group: group}
-			_ = o.decode(1)
-		}
-		_, _ = decodeDocuments(rows, h)
-		_, _ = decodeDirectory(rows, h)
-	})
-}
-
 func FuzzUnpack(f *testing.F) {
 	var p packer
 	packed, err := p.packSized(nil, bytes.Repeat([]byte("kmalloc("), 40))

@@ -40,6 +40,9 @@ func decodeDocuments(b []byte, h *header) (*documentTable, error) {
 	if n > len(b) {
 		return nil, fmt.Errorf("%w: %d documents in %d bytes", ErrCorrupt, n, len(b))
 	}
+	if n > 0 && len(h.languages) == 0 {
+		return nil, fmt.Errorf("%w: %d documents without a language", ErrCorrupt, n)
+	}
 	t := &documentTable{
 		text: make([]uint32, 0, n+1), symbolText: make([]uint32, 0, n+1), lines: make([]uint32, 0, n+1),
 		language: make([]uint16, 0, n), flags: make([]code.Flags, 0, n),
