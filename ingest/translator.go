@@ -143,7 +143,8 @@ type Delivery struct {
 }
 
 // Move describes a ref that went from before to after, both in the host's notation: all
-// zeros mean that the ref did not or does not exist. Errors wrap ErrInvalidPayload.
+// zeros mean that the ref did not or does not exist, and empty means that the host does not
+// say. Errors wrap ErrInvalidPayload.
 func Move(ref, before, after string) (event.Push, error) {
 	p := event.Push{Ref: code.Ref(ref), Action: event.ActionUpdated}
 	if err := p.Ref.Validate(); err != nil {
@@ -160,8 +161,6 @@ func Move(ref, before, after string) (event.Push, error) {
 		return event.Push{}, fmt.Errorf("%w: %w", ErrInvalidPayload, err)
 	}
 	switch {
-	case before == "" && after == "":
-		p.Action = event.ActionRefresh
 	case after != "" && p.After == "":
 		p.Action = event.ActionDeleted
 	case before != "" && p.Before == "":

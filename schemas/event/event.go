@@ -41,9 +41,12 @@ type Action string
 // The kinds of changes of a ref.
 const (
 	ActionCreated Action = "created"
+	// ActionUpdated without Before and After requests a look at the ref: it is indexed with
+	// what changed since it was last announced, if anything did.
 	ActionUpdated Action = "updated"
 	ActionDeleted Action = "deleted"
-	// ActionRefresh requests a check of the ref: Before and After are unknown.
+	// ActionRefresh of a ref requests that it is announced again in full, because a reader
+	// may lack what was announced before. Without a ref, it requests a look at all refs.
 	ActionRefresh Action = "refresh"
 )
 

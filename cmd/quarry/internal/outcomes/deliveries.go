@@ -130,9 +130,11 @@ func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, 
 	for _, p := range d.Pushes {
 		if !seen[p.Ref] {
 			seen[p.Ref] = true
-			events = append(events, &event.Push{
-				Repository: d.Repository, Ref: p.Ref, Action: event.ActionRefresh, Connection: d.Connection, DeliveryID: id, ReceivedAt: now,
-			})
+			action := event.ActionUpdated
+			if p.Ref == "" {
+				action = event.ActionRefresh
+			}
+			events = append(events, &event.Push{Repository: d.Repository, Ref: p.Ref, Action: action, Connection: d.Connection, DeliveryID: id, ReceivedAt: now})
 		}
 	}
 	positions, err := l.registrar.AppendEvents(ctx, events...)
