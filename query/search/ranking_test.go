@@ -149,3 +149,27 @@ func (m *model) rankAnswer(t *testing.T, d *datadriven.TestData) string {
 	}
 	return b.String()
 }
+
+// TestRareTermsWeighMore searches for two terms, one of which is in every file. The file
+// with more of the other term comes first.
+func TestRareTermsWeighMore(t *testing.T) {
+	m := &model{}
+	var lines strings.Builder
+	lines.WriteString("host/a a.go - Go manyWord;\\nmanyWord;\\nmanyWord;\\nrareWord\n")
+	lines.WriteString("host/a b.go - Go manyWord;\\nrareWord;\\nrareWord;\\nrareWord\n")
+	for i := range 50 {
+		fmt.Fprintf(&lines, "host/a filler%d.go - Go manyWord %s\n", i, strings.Repeat(fmt.Sprintf("filler%d ", i), 100))
+	}
+	m.rankingSegment(t, strings.TrimSpace(lines.String()))
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "manyWord rareWord"), Matches: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, f := range r.Files {
+		paths = append(paths, f.Path)
+	}
+	if !slices.Equal(paths, []string{"b.go", "a.go"}) {
+		t.Errorf("files %v, want b.go, which has more of the rare term, before a.go", paths)
+	}
+}

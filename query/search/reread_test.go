@@ -1,12 +1,15 @@
 package search
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -127,5 +130,68 @@ func TestReadingsAreBounded(t *testing.T) {
 	r := Request{timeLimit: 1}
 	if r.maxDuration(5) != 1 || (&Request{}).maxDuration(5) != 5 || (&Request{timeLimit: 9}).maxDuration(5) != 5 {
 		t.Error("the bound of a reading is not the least")
+	}
+}
+
+// failingView is a view whose looks at its revisions fail, from one on up to another.
+type failingView struct {
+	*model
+	looks, from, to int
+}
+
+var errRevisions = errors.New("the revisions cannot be read")
+
+func (v *failingView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
+	if v.looks++; v.looks > v.from && v.looks <= v.to {
+		return nil, nil, errRevisions
+	}
+	return v.model.Revisions(ctx, match)
+}
+
+// TestFailedLookupIsNoAnswer lets some of the lookups of pasted text fail. The search must
+// fail or have its whole answer. It must not say that nothing was found.
+func TestFailedLookupIsNoAnswer(t *testing.T) {
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	m.rankingSegment(t, `host/etcd cluster.go - Go package membership\n\treturn fmt.Errorf("member %s has already been bootstrapped", id)\n
+host/etcd backend.go - Go package storage\n\treturn fmt.Errorf("cannot load snapshot %q after %v: %w", name, d, err)\n`)
+	for _, s := range m.segments {
+		places := segment.NewPlacesBuilder(s.Reader.Documents())
+		for p := range s.Places.Len() {
+			places.Add(s.Places.Doc[p], s.Places.Repo[p], 0, s.Places.Flags[p], string(s.Places.Path(p)))
+		}
+		m.branches = append(m.branches, Segment{Reader: s.Reader, Places: places.Build()})
+	}
+	for _, text := range []string{
+		"rev:main member 8e9e05c52164694d has already been bootstrapped",
+		`rev:main cannot load snapshot "0000-1.snap" after 1.52s: open /var/lib/x: permission denied`,
+		`rev:main start server: cannot load snapshot "x" after 2m3s: member 7 has already been bootstrapped`,
+		`rev:main return fmt.Errorf("cannot load snapshot %q after %v: %w",name,d,err)`,
+	} {
+		s, request := newSearcher(Options{}), Request{Query: parse(t, text), Matches: 100}
+		want, err := s.Search(t.Context(), m, request)
+		if err != nil || want.Stats.Matches == 0 {
+			t.Fatalf("%s: %+v, %v", text, want, err)
+		}
+		counted := &failingView{model: m}
+		if _, err := s.Search(t.Context(), counted, request); err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		for from := range counted.looks {
+			for to := from + 1; to <= counted.looks; to++ {
+				r, err := s.Search(t.Context(), &failingView{m, 0, from, to}, request)
+				switch {
+				case errors.Is(err, errRevisions):
+					failed++
+				case err != nil:
+					t.Errorf("%s: lookups %d to %d fail: %v", text, from+1, to, err)
+				case r.Stats.Matches != want.Stats.Matches:
+					t.Errorf("%s: %d matches if lookups %d to %d fail, want %d or an error", text, r.Stats.Matches, from+1, to, want.Stats.Matches)
+				}
+			}
+		}
+		if failed == 0 {
+			t.Errorf("%s: no lookup failed", text)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/quarrysearch/quarry/query/search/internal/memory"
 )
@@ -140,6 +142,45 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 	if err = errors.Join(err, a.close()); err != nil || parts < 2 {
 		t.Fatalf("%d parts, %v", parts, err)
 	}
+}
+
+// TestFirstPartOfASlowSearch runs a search whose first segment is done at once and whose
+// second takes a minute. The first part is sent within two intervals, and empty parts show
+// that the search goes on.
+func TestFirstPartOfASlowSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, v := newTestStream(t)
+		work := func(context.Context) error {
+			for i := range a.run.segments {
+				a.run.visitTask(v, i)
+				if i == 0 {
+					time.Sleep(time.Minute)
+				}
+			}
+			return nil
+		}
+		began := time.Now()
+		var first time.Duration
+		empty := 0
+		err := a.streamParts(t.Context(), work, func(files []FileMatch, _ Stats) error {
+			if first == 0 && len(files) > 0 {
+				first = time.Since(began)
+			}
+			if len(files) == 0 {
+				empty++
+			}
+			return nil
+		})
+		if err = errors.Join(err, a.close()); err != nil {
+			t.Fatal(err)
+		}
+		if first == 0 || first > 2*partInterval {
+			t.Errorf("the first part came after %v, want at most %v", first, 2*partInterval)
+		}
+		if want := int(time.Minute/partIdle) - 1; empty != want && empty != want+1 {
+			t.Errorf("%d empty parts in a minute, want one each %v", empty, partIdle)
+		}
+	})
 }
 
 // TestErrorOfEmitEndsTheSearch checks that the search ends when its reader is gone.
