@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -117,8 +118,11 @@ func TestRedirects(t *testing.T) {
 	var heard atomic.Int32
 	inner := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
 	listener, err := net.Listen("tcp", "127.0.0.3:0")
-	if err != nil {
+	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		t.Skipf("no second loopback address: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	inner.Listener.Close()
 	inner.Listener = listener
