@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -93,6 +94,12 @@ type Result struct {
 
 // Document analyzes the blob content at path.
 func (a *Analyzer) Document(path string, content []byte) Result {
+	return a.DocumentIn("", path, content)
+}
+
+// DocumentIn analyzes the blob content at path in the given language; if it is empty, in
+// the language that Document detects.
+func (a *Analyzer) DocumentIn(language code.Language, path string, content []byte) Result {
 	if int64(len(content)) > a.options.MaxBlobBytes {
 		return Result{Skipped: code.SkipTooLarge}
 	}
@@ -100,8 +107,8 @@ func (a *Analyzer) Document(path string, content []byte) Result {
 	if skipped != "" {
 		return Result{Skipped: skipped}
 	}
-	language, placed := a.Place(path, content)
-	r := Result{Text: text, Language: language, Flags: flags | placed}
+	detected, placed := a.Place(path, content)
+	r := Result{Text: text, Language: cmp.Or(language, detected), Flags: flags | placed}
 	a.extractSymbols(&r)
 	return r
 }

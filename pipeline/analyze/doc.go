@@ -10,6 +10,8 @@
 //	Analyzer  Document does all of it; Place only the part that depends on the path, for
 //	          a place whose blob is already indexed
 //	Result    the result: skipped with a reason, or text, language, flags, symbols
+//	Attributes what the .gitattributes files of a repository say about a path; the caller
+//	          applies it to a Result
 //	Tokenizer the tokens of a text for display
 //	Outline   tokens, including the names in definitions, and symbols with details that
 //	          are not in the index, extracted from a text on demand
@@ -34,6 +36,9 @@
 //  3. A skipped Result contains only the reason. Text, if set, contains no NUL byte
 //     within its first 8000 bytes.
 //  4. A failure to find symbols never makes a file unsearchable.
+//  5. Attributes decide as git check-attr does. Their files are hostile: matching takes
+//     time proportional to the pattern and to the path, and what exceeds a bound
+//     (attributes.go) has no effect.
 //
 // An Analyzer is safe for concurrent use, because only New writes its tables.
 //

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/changeset"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -45,6 +46,10 @@ type refChange struct {
 	changes []event.Change
 	// documents counts the blobs that the changes add.
 	documents int
+	// overrides are what attributes say about files, by index into changes.
+	overrides map[int]analyze.Override
+	// unchanged is set if the ref is indexed at its commit, but unclassified.
+	unchanged bool
 	// segments hold documents that this ref is the first in the batch to name.
 	segments []event.SegmentRef
 }
@@ -54,11 +59,18 @@ type item struct {
 	id        mirror.ObjectID
 	size      int64
 	places    []place
-	basePaths []string // paths in the bases, whose documents may be known
+	basePaths []basePath // paths in the bases, whose documents may be known
 	// known are the languages for which a live segment holds the blob.
 	known []code.Language
 	// mustRead is set if the blob must be read even if a segment should hold it.
 	mustRead bool
+}
+
+// basePath is a path in the base of a ref, and the language that attributes decided for
+// it, if any.
+type basePath struct {
+	path     string
+	language code.Language
 }
 
 // place is a path in a ref: indices into batch.refs and into its changes.
@@ -75,6 +87,9 @@ func (b *batch) hasRef(ref code.Ref) bool {
 	return slices.ContainsFunc(b.refs, func(other *refChange) bool { return other.Ref == ref })
 }
 
+// overrideAt returns what attributes say about a place.
+func (b *batch) overrideAt(p place) analyze.Override { return b.refs[p.ref].overrides[p.change] }
+
 func (b *batch) changeAt(p place) *event.Change { return &b.refs[p.ref].changes[p.change] }
 
 // addRef adds a ref with the differences between its base and its commit; without a base,
@@ -82,6 +97,9 @@ func (b *batch) changeAt(p place) *event.Change { return &b.refs[p.ref].changes[
 // announcement and the base is not a ref of the batch, where it may be refreshed.
 func (h *indexRun) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	x, t := h.x, h.trees
+	if err := h.dropUnclassifiedBase(ctx, b, ref); err != nil {
+		return err
+	}
 	between, err := changeset.Compare(ctx, t, ref.base.Commit, ref.Commit, x.o.MaxFiles)
 	if errors.Is(err, mirror.ErrMissing) && ref.base.Commit != "" {
 		// The base was pruned from the mirror: announce the full manifest.
@@ -96,14 +114,31 @@ func (h *indexRun) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	if err != nil {
 		return err
 	}
+	before, after, between, err := h.readAttributesOf(ctx, ref, between)
+	if err != nil {
+		return err
+	}
 	known := ref.base.Ref == ref.Ref || h.indexed[ref.base.Ref] == ref.base.Commit && !b.hasRef(ref.base.Ref)
 	b.refs = append(b.refs, ref)
-	ref.changes = make([]event.Change, 0, len(between))
-	was := map[mirror.ObjectID][]string{}
+	ref.changes, ref.overrides = make([]event.Change, 0, len(between)), map[int]analyze.Override{}
+	was := map[mirror.ObjectID][]basePath{}
 	for i := range between {
 		c := &between[i]
-		if known && c.Old.Mode.IsFile() {
-			was[c.Old.ID] = append(was[c.Old.ID], c.Path)
+		if known && c.Old.Mode.IsFile() && !c.InvalidPath {
+			o, err := before.classify(ctx, c.Path)
+			if err != nil {
+				return err
+			}
+			was[c.Old.ID] = append(was[c.Old.ID], basePath{c.Path, o.Language})
+		}
+		if c.New.Mode.IsFile() && !c.InvalidPath {
+			o, err := after.classify(ctx, c.Path)
+			if err != nil {
+				return err
+			}
+			if o != (analyze.Override{}) {
+				ref.overrides[len(ref.changes)] = o
+			}
 		}
 		x.addChange(b, ref, c)
 	}

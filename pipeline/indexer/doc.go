@@ -32,6 +32,8 @@
 //	family.go       relatives, whose documents are shared
 //	bases.go        the base of each ref
 //	changes.go      the paths that differ
+//	attributes.go   the paths that attributes classify differently
+//	unclassified.go refs that an earlier version announced without attributes
 //	known.go        documents that a live segment holds
 //	units.go        read, analyze and seal the rest
 //	announce.go     RevisionIndexed in the log, then the indexed state of the mirror
@@ -64,8 +66,9 @@
 //     repository does, so that no event names a missing base. While a partition is
 //     assigned to a process, no other process announces for it. The log is read from the
 //     last mark, which is stored next to the mirrors and follows the low-water mark.
-//  3. A document is analyzed in the language of its place; a blob with places in two
-//     languages is two documents. A document that an event names is in a segment of its
+//  3. A document is analyzed in the language of its place, which content, name and the
+//     attributes of the commit determine; a blob with places in two languages is two
+//     documents. A document that an event names is in a segment of its
 //     batch, or is named until then by an announced ref of this repository or of a
 //     relative in its partition. Blobs whose documents may have been dropped are read
 //     again. Relatives announce one at a time, each after it has verified the documents
@@ -96,7 +99,8 @@
 //
 // A batch has at most maxBatchRefs refs and maxBatchChanges changes, and an append
 // maxAppendBytes. A search for known documents visits maxWalk directories, and about
-// maxFamilyWalk of up to maxRelatives relatives. maxReadings bounds the stored readings
+// maxFamilyWalk of up to maxRelatives relatives. A run keeps maxParsedAttributes files of
+// attributes, whose own bounds are in package analyze. maxReadings bounds the stored readings
 // of a repository.
 //
 // A unit contains blobs of up to 15/16 of Options.SegmentBytes; a builder needs 1.6 times

@@ -238,7 +238,7 @@ func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readi
 		if len(wanted) == 0 {
 			continue
 		}
-		visited, err := r.find(ctx, wanted, min(left, maxWalk), h.x.o.Analyzer.NameClass, func(id mirror.ObjectID, k readingKey) {
+		visited, err := h.findInRelative(ctx, r, wanted, min(left, maxWalk), func(id mirror.ObjectID, k readingKey) {
 			it := &b.items[b.byBlob[id]]
 			it.known = append(it.known, found[k].Language)
 			r.used[id] = append(r.used[id], k)
@@ -263,7 +263,7 @@ func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readi
 // addReadings adds a relative's readings of blobs in the batch that have none yet.
 func (h *indexRun) addReadings(b *batch, r *relative, found map[readingKey]reading) error {
 	missing := map[readingKey]struct{}{}
-	h.eachKey(b, func(k readingKey, it *item, _ string) {
+	h.eachKey(b, func(k readingKey, it *item) {
 		if _, ok := found[k]; !ok && len(it.places) > 0 && !it.mustRead {
 			missing[k] = struct{}{}
 		}
@@ -282,7 +282,7 @@ func (h *indexRun) wantedFrom(b *batch, found map[readingKey]reading) map[mirror
 		}
 		var open []readingKey
 		for _, p := range it.places {
-			k := h.itemKey(it, b.changeAt(p).Path)
+			k := h.placeKey(b, it, p)
 			r, ok := found[k]
 			if !ok {
 				open = nil
@@ -312,16 +312,16 @@ func (h *indexRun) nameItems(b *batch, found map[readingKey]reading) {
 			continue
 		}
 		for _, p := range places {
-			k := h.itemKey(it, b.changeAt(p).Path)
+			k := h.placeKey(b, it, p)
 			b.readings[k] = found[k]
 		}
 	}
 }
 
-// find calls live for each wanted key for which a ref of the relative contains the blob,
+// findInRelative calls live for each wanted key for which a ref of the relative contains the blob,
 // and removes the key from wanted. It visits at most the given number of directories and
 // returns how many it visited.
-func (r *relative) find(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, most int, class func(string) string, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
+func (h *indexRun) findInRelative(ctx context.Context, r *relative, wanted map[mirror.ObjectID][]readingKey, most int, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
 	indexed, err := indexedCommits(ctx, r.m)
 	if err != nil {
 		return 0, err
@@ -343,7 +343,7 @@ func (r *relative) find(ctx context.Context, wanted map[mirror.ObjectID][]readin
 			break
 		}
 	}
-	return walkLive(ctx, trees, commits, most, class, wanted, live)
+	return h.walkLive(ctx, trees, commits, most, wanted, live)
 }
 
 // maxRelativeCommits bounds the commits of a relative that are searched.
@@ -370,7 +370,7 @@ func (h *indexRun) confirmRelatives(ctx context.Context, b *batch) error {
 		for id, keys := range r.used {
 			wanted[id] = slices.Clone(keys)
 		}
-		if _, err := r.find(ctx, wanted, maxWalk, h.x.o.Analyzer.NameClass, func(mirror.ObjectID, readingKey) {}); err != nil || len(wanted) > 0 {
+		if _, err := h.findInRelative(ctx, r, wanted, maxWalk, func(mirror.ObjectID, readingKey) {}); err != nil || len(wanted) > 0 {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -415,7 +415,7 @@ func (h *indexRun) retryAlone(ctx context.Context, b *batch, cause error) error 
 	h.alone = true
 	h.x.o.Logger.Info("index without the family", "repository_id", h.repo, "refs", len(b.refs), "reason", cause)
 	for _, ref := range b.refs {
-		ref.changes, ref.documents, ref.segments = nil, 0, nil
+		ref.changes, ref.overrides, ref.documents, ref.segments = nil, nil, 0, nil
 	}
 	if err := h.x.deleteUnannounced(ctx, h.m, h.repo, b.refs[0].cause.position); err != nil {
 		return err

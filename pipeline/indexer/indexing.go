@@ -42,6 +42,11 @@ type indexRun struct {
 	announced map[code.Ref]bool
 	named     namedDocuments
 	partition int32
+	// parsed and checkedTrees cache attributes, and unclassified are the refs that were
+	// announced without them.
+	parsed       parsedAttributes
+	checkedTrees map[mirror.ObjectID]bool
+	unclassified map[code.Ref]bool
 	// root identifies the family, if any; alone means that the family is not searched.
 	root  code.CommitID
 	alone bool
@@ -63,8 +68,12 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 	h := &indexRun{
 		x: x, m: m, repo: revs[0].repo, head: revs[0].head, job: job, readings: readingsOf(m),
 		announced: map[code.Ref]bool{}, named: namedDocuments{documents: map[code.DocumentKey]bool{}},
+		parsed: parsedAttributes{}, checkedTrees: map[mirror.ObjectID]bool{},
 	}
 	if h.indexed, err = indexedCommits(ctx, m); err != nil {
+		return indexed, err
+	}
+	if err := h.loadUnclassified(); err != nil {
 		return indexed, err
 	}
 	pending := h.pendingRefs(revs, causeOf)
@@ -75,6 +84,9 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 		return indexed, err
 	}
 	defer h.trees.Close()
+	if pending, err = h.dropClassified(ctx, pending); err != nil || len(pending) == 0 {
+		return indexed, err
+	}
 	h.partition = pending[0].cause.position.Partition
 	if err := h.joinFamily(ctx, revs); err != nil {
 		return indexed, err
@@ -118,11 +130,12 @@ func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []
 		if h.x.isOvertaken(rev, c) {
 			continue
 		}
-		if !rev.refresh && h.indexed[rev.Ref] == rev.Commit && announcedDefault == rev.head {
+		unchanged := !rev.refresh && h.indexed[rev.Ref] == rev.Commit && announcedDefault == rev.head
+		if unchanged && !h.unclassified[rev.Ref] {
 			continue
 		}
 		announcedDefault = rev.head
-		pending = append(pending, &refChange{revision: rev, cause: c})
+		pending = append(pending, &refChange{revision: rev, cause: c, unchanged: unchanged})
 	}
 	return pending
 }
@@ -175,6 +188,11 @@ func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, 
 	}
 	if err := h.announceBatch(ctx, b, events); err != nil {
 		return err
+	}
+	for _, ref := range b.refs {
+		if err := h.noteClassified(ref.Ref); err != nil {
+			h.x.o.Logger.Warn("cannot store which refs are classified; they are announced again in full", "repository_id", h.repo, "error", err)
+		}
 	}
 	if err := h.readings.add(b.readings); err != nil {
 		h.x.o.Logger.Warn("cannot save the cache of analyzed blobs; the blobs of this batch are read again next time", "repository_id", h.repo, "error", err)

@@ -49,7 +49,7 @@ func (n *namedDocuments) add(b *batch, sealed map[code.DocumentKey]bool) {
 // again.
 func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	keys := map[readingKey]struct{}{}
-	h.eachKey(b, func(k readingKey, _ *item, _ string) { keys[k] = struct{}{} })
+	h.eachKey(b, func(k readingKey, _ *item) { keys[k] = struct{}{} })
 	found := map[readingKey]reading{}
 	if err := h.readings.findReadings(keys, func(k readingKey, r reading) { found[k] = r }); err != nil {
 		h.x.o.Logger.Warn("cannot load the cache of analyzed blobs; blobs are read again", "repository_id", h.repo, "error", err)
@@ -75,34 +75,43 @@ func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 }
 
 // eachKey calls visit with the keys of all items and the paths they stand for.
-func (h *indexRun) eachKey(b *batch, visit func(k readingKey, it *item, path string)) {
+func (h *indexRun) eachKey(b *batch, visit func(k readingKey, it *item)) {
 	for i := range b.items {
 		it := &b.items[i]
 		for _, p := range it.places {
-			path := b.changeAt(p).Path
-			visit(h.itemKey(it, path), it, path)
+			visit(h.placeKey(b, it, p), it)
 		}
-		for _, path := range it.basePaths {
-			visit(h.itemKey(it, path), it, path)
+		for _, p := range it.basePaths {
+			visit(h.itemKey(it, p), it)
 		}
 	}
 }
 
-func (h *indexRun) itemKey(it *item, path string) readingKey {
-	return keyOfReading(it.id.Blob(), h.x.o.Analyzer.NameClass(path))
+func (h *indexRun) placeKey(b *batch, it *item, p place) readingKey {
+	return h.itemKey(it, basePath{b.changeAt(p).Path, b.overrideAt(p).Language})
+}
+
+// itemKey returns the key of the reading of a blob at a path. A language that attributes
+// decide is a part of the class of the path.
+func (h *indexRun) itemKey(it *item, p basePath) readingKey {
+	class := h.x.o.Analyzer.NameClass(p.path)
+	if p.language != "" {
+		class += "\x00" + string(p.language)
+	}
+	return keyOfReading(it.id.Blob(), class)
 }
 
 // knownBefore adds the languages for which the bases, and the refs announced in this run,
 // contain the blob. It returns the keys of the places that remain open, or none if the
 // blob must be read in any case.
 func (h *indexRun) knownBefore(b *batch, it *item, found map[readingKey]reading) (open []readingKey) {
-	for _, path := range it.basePaths {
-		if r, ok := found[h.itemKey(it, path)]; ok && r.skipped == "" {
+	for _, p := range it.basePaths {
+		if r, ok := found[h.itemKey(it, p)]; ok && r.skipped == "" {
 			it.known = append(it.known, r.Language)
 		}
 	}
 	for _, p := range it.places {
-		k := h.itemKey(it, b.changeAt(p).Path)
+		k := h.placeKey(b, it, p)
 		r, ok := found[k]
 		if !ok {
 			return nil
@@ -141,20 +150,22 @@ func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]re
 			commits = append(commits, commit)
 		}
 	}
-	_, err := walkLive(ctx, h.trees, commits, maxWalk, h.x.o.Analyzer.NameClass, wanted, live)
+	_, err := h.walkLive(ctx, h.trees, commits, maxWalk, wanted, live)
 	return err
 }
 
 // walkLive calls live for each wanted key for which a commit contains the blob, and
 // removes the key from wanted. It visits at most the given number of directories and
 // returns how many it visited.
-func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID, most int, class func(string) string, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
-	visited, err = trees.Walk(ctx, commits, most, func(name string, e mirror.Entry) bool {
+func (h *indexRun) walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID, most int, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
+	attributes := &liveAttributes{h: h, trees: trees}
+	enter := func(dir string, names []mirror.Name) error { return attributes.enter(ctx, dir, names) }
+	visited, err = trees.Walk(ctx, commits, most, enter, func(dir, name string, e mirror.Entry) bool {
 		open, ok := wanted[e.ID]
-		if !ok || !e.Mode.IsFile() {
+		if !ok || !e.Mode.IsFile() || attributes.forcesLanguage(dir, name) {
 			return true
 		}
-		k := keyOfReading(e.ID.Blob(), class(code.SpellPath(name)))
+		k := keyOfReading(e.ID.Blob(), h.x.o.Analyzer.NameClass(code.SpellPath(name)))
 		if i := slices.Index(open, k); i >= 0 {
 			live(e.ID, k)
 			open = slices.DeleteFunc(open, func(other readingKey) bool { return other == k })
@@ -174,19 +185,19 @@ func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID,
 // the places.
 func (h *indexRun) nameItem(b *batch, it *item, found map[readingKey]reading) {
 	for _, p := range it.places {
-		r, ok := found[h.itemKey(it, b.changeAt(p).Path)]
+		r, ok := found[h.placeKey(b, it, p)]
 		if !ok || r.skipped == "" && !slices.Contains(it.known, r.Language) {
 			return
 		}
 	}
 	for _, p := range it.places {
 		c := b.changeAt(p)
-		r := found[h.itemKey(it, c.Path)]
+		r := found[h.placeKey(b, it, p)]
 		if c.Skipped = r.skipped; r.skipped != "" {
 			h.x.metrics.countSkipped(r.skipped, 1)
 			continue
 		}
-		c.Blob, c.Language, c.Flags = it.id.Blob(), r.Language, h.x.o.Analyzer.Flags(c.Path, r.Reading)
+		c.Blob, c.Language, c.Flags = it.id.Blob(), r.Language, b.overrideAt(p).Apply(h.x.o.Analyzer.Flags(c.Path, r.Reading))
 	}
 	h.x.metrics.known.Inc()
 	it.places = nil

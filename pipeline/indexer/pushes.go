@@ -41,7 +41,7 @@ func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) erro
 // indexPushedRefs updates the index to the state of the pushed refs.
 func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
 	head := m.AnnouncedDefault()
-	if g.byRef[""] != nil || !x.isIndexed(ctx, m, head) {
+	if g.byRef[""] != nil || !x.isIndexed(ctx, m, head) || !listsUnclassified(m) {
 		return x.reindexAll(ctx, m, r, g, job)
 	}
 	wanted := x.refsToFetch(ctx, m, r, g, head)

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,7 +193,7 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 	}
 	if reason := u.x.o.Analyzer.Skip(content); reason != "" {
 		for _, p := range it.places {
-			u.readings[u.itemKey(it, u.batch.changeAt(p).Path)] = reading{skipped: reason}
+			u.readings[u.placeKey(u.batch, it, p)] = reading{skipped: reason}
 		}
 		u.skipPlaces(it, reason)
 		return nil
@@ -200,16 +201,17 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 	head := content[:min(len(content), analyze.HeadBytes)]
 	have := u.knownLanguages(it, head)
 	for _, p := range it.places {
-		change := u.batch.changeAt(p)
+		change, override := u.batch.changeAt(p), u.batch.overrideAt(p)
 		r := u.x.o.Analyzer.Read(change.Path, head)
+		r.Language = cmp.Or(override.Language, r.Language)
 		if !slices.Contains(have, r.Language) {
-			if err := u.addDocument(ctx, it.id.Blob(), u.x.o.Analyzer.Document(change.Path, content), p.ref); err != nil {
+			if err := u.addDocument(ctx, it.id.Blob(), u.x.o.Analyzer.DocumentIn(override.Language, change.Path, content), p.ref); err != nil {
 				return err
 			}
 			have = append(have, r.Language)
 		}
-		change.Blob, change.Language, change.Flags = it.id.Blob(), r.Language, u.x.o.Analyzer.Flags(change.Path, r)
-		u.readings[u.itemKey(it, change.Path)] = reading{Reading: r}
+		change.Blob, change.Language, change.Flags = it.id.Blob(), r.Language, override.Apply(u.x.o.Analyzer.Flags(change.Path, r))
+		u.readings[u.placeKey(u.batch, it, p)] = reading{Reading: r}
 	}
 	return nil
 }
@@ -217,8 +219,8 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 // knownLanguages returns the languages for which a live segment holds the blob.
 func (u *unit) knownLanguages(it *item, head []byte) []code.Language {
 	out := slices.Clone(it.known)
-	for _, path := range it.basePaths {
-		out = append(out, u.x.o.Analyzer.Read(path, head).Language)
+	for _, p := range it.basePaths {
+		out = append(out, cmp.Or(p.language, u.x.o.Analyzer.Read(p.path, head).Language))
 	}
 	return out
 }

@@ -18,6 +18,7 @@
 //	  quarry.json                the registration: code.Repository, and a checksum
 //	  unannounced                segments stored since the last announcement
 //	  readings, readings.tail    kept by the indexer: how it reads each blob
+//	  unclassified               kept by the indexer: refs announced without attributes
 //	  selection.json             how many refs the globs select, as of the last listing
 //	  pins.json                  commits to index for submodules of other repositories
 //	  submodules.json            the submodules last announced in the log

@@ -17,6 +17,8 @@ const (
 	nameBytes = 80
 	// maxKeptSizes bounds the cached blob sizes, at about 100 bytes each.
 	maxKeptSizes = 1 << 18
+	// maxKeptRoots bounds the cached trees of commits, at about 150 bytes each.
+	maxKeptRoots = 1 << 12
 	// maxTreeDepth bounds the nesting of directories, as git does.
 	maxTreeDepth = 2048
 	// maxVisits bounds the directories that one call visits: a hostile tree can repeat
@@ -36,6 +38,9 @@ type Trees struct {
 	bytes         int
 	// sizes caches the sizes of recently requested blobs.
 	sizes map[ObjectID]int64
+	// roots caches the trees of recently requested commits.
+	roots map[code.CommitID]ObjectID
+	reads int
 }
 
 // Trees returns a Trees for the mirror.
@@ -44,7 +49,7 @@ func (m *Mirror) Trees(ctx context.Context) (*Trees, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Trees{m: m, r: r, recent: map[ObjectID][]Name{}, sizes: map[ObjectID]int64{}}, nil
+	return &Trees{m: m, r: r, recent: map[ObjectID][]Name{}, sizes: map[ObjectID]int64{}, roots: map[code.CommitID]ObjectID{}}, nil
 }
 
 // Close releases the reader.
@@ -61,7 +66,46 @@ func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
 	if err := t.reviveReader(); err != nil {
 		return Commit{}, err
 	}
-	return t.r.commit(ctx, string(id))
+	t.reads++
+	c, err := t.r.commit(ctx, string(id))
+	if err != nil {
+		return Commit{}, err
+	}
+	if len(t.roots) >= maxKeptRoots {
+		clear(t.roots)
+	}
+	t.roots[id] = c.Tree
+	return c, nil
+}
+
+// ObjectsRead returns the number of commits, directories and blobs that were read because
+// they were not cached.
+func (t *Trees) ObjectsRead() int { return t.reads }
+
+// Root returns the tree of a commit, or ErrMissing.
+func (t *Trees) Root(ctx context.Context, id code.CommitID) (ObjectID, error) {
+	if root, ok := t.roots[id]; ok {
+		return root, nil
+	}
+	c, err := t.Commit(ctx, id)
+	return c.Tree, err
+}
+
+// Directory returns the entries of a tree in git's order, each name once. The caller must
+// not modify them.
+func (t *Trees) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
+	return t.readDirectory(ctx, tree)
+}
+
+// Blob returns the content of a blob of at most max bytes. It fails with ErrTooLarge or
+// ErrMissing.
+func (t *Trees) Blob(ctx context.Context, id ObjectID, max int64) ([]byte, error) {
+	if err := t.reviveReader(); err != nil {
+		return nil, err
+	}
+	t.reads++
+	content, _, err := t.r.Blob(ctx, id, max)
+	return slices.Clone(content), err
 }
 
 // Sizes calls fn with the size of every blob of ids, in no particular order; -1 if the
@@ -111,6 +155,7 @@ func (t *Trees) readDirectory(ctx context.Context, id ObjectID) ([]Name, error) 
 		if err != nil {
 			return nil, err
 		}
+		t.reads++
 		if names, err = t.r.Directory(ctx, id); err != nil {
 			return nil, err
 		}
@@ -280,13 +325,14 @@ func (n Name) byteAt(i int) byte {
 	return 0
 }
 
-// Walk calls fn with the name and entry of every file below the trees of commits, in
-// their order, until fn returns false. It visits a directory that several trees share
-// only once, so a file may be reported under only one of its directories. It skips
-// commits that do not exist. It fails with ErrTooLarge after visiting most directories,
-// and returns how many it visited.
-func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) (visited int, err error) {
-	w := &treeWalk{t: t, fn: fn, visitsLeft: most, seen: map[ObjectID]struct{}{}}
+// Walk calls fn with the directory, name and entry of every file below the trees of
+// commits, in their order, until fn returns false. The directory ends in a slash, except
+// for the root. Before the files of a directory, it calls enter with its entries. It
+// visits a directory that several trees share only once, so a file may be reported under
+// only one of its directories. It skips commits that do not exist. It fails with
+// ErrTooLarge after visiting most directories, and returns how many it visited.
+func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, enter func(dir string, names []Name) error, fn func(dir, name string, e Entry) bool) (visited int, err error) {
+	w := &treeWalk{t: t, enter: enter, fn: fn, visitsLeft: most, seen: map[ObjectID]struct{}{}}
 	for _, id := range commits {
 		c, err := t.Commit(ctx, id)
 		if err != nil {
@@ -295,7 +341,7 @@ func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn 
 			}
 			continue
 		}
-		if more, err := w.visitTree(ctx, c.Tree, 0); err != nil || !more {
+		if more, err := w.visitTree(ctx, "", c.Tree, 0); err != nil || !more {
 			return len(w.seen), err
 		}
 	}
@@ -305,17 +351,18 @@ func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn 
 // A treeWalk is the state of one call of Walk.
 type treeWalk struct {
 	t          *Trees
-	fn         func(name string, e Entry) bool
+	enter      func(dir string, names []Name) error
+	fn         func(dir, name string, e Entry) bool
 	visitsLeft int
 	seen       map[ObjectID]struct{}
 }
 
-func (w *treeWalk) visitTree(ctx context.Context, tree ObjectID, depth int) (more bool, err error) {
+func (w *treeWalk) visitTree(ctx context.Context, dir string, tree ObjectID, depth int) (more bool, err error) {
 	if _, seen := w.seen[tree]; seen {
 		return true, nil
 	}
 	w.seen[tree] = struct{}{}
-	if w.visitsLeft--; w.visitsLeft < 0 || depth > maxTreeDepth {
+	if w.visitsLeft--; w.visitsLeft < 0 || depth > maxTreeDepth || len(dir) > maxTreeLine {
 		return false, fmt.Errorf("too many directories: %w", ErrTooLarge)
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -325,11 +372,14 @@ func (w *treeWalk) visitTree(ctx context.Context, tree ObjectID, depth int) (mor
 	if err != nil {
 		return false, err
 	}
+	if err := w.enter(dir, names); err != nil {
+		return false, err
+	}
 	for _, n := range names {
 		if n.IsDirectory() {
-			more, err = w.visitTree(ctx, n.ID, depth+1)
+			more, err = w.visitTree(ctx, dir+n.Raw+"/", n.ID, depth+1)
 		} else {
-			more = w.fn(n.Raw, n.toEntry())
+			more = w.fn(dir, n.Raw, n.toEntry())
 		}
 		if err != nil || !more {
 			return false, err

@@ -19,6 +19,12 @@ func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
 		return hasFlag(code.FlagGenerated)
 	}
 	return func(seg Segment, place int) bool {
+		switch seg.Places.Flags[place] & code.FlagNoDocumentation {
+		case code.FlagDocumentation:
+			return true
+		case code.FlagNoDocumentation:
+			return false
+		}
 		return documentLanguages[string(seg.Reader.Language(seg.Places.Doc[place]))] || isDocumentPath(seg.Places.Path(place))
 	}
 }

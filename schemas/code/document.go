@@ -26,7 +26,14 @@ const (
 	// nesting or number of symbols, or, with both flags, the grammar failed.
 	FlagSymbolsTimeout
 	FlagSymbolsLimit
+	// FlagDocumentation, of a place, means that .gitattributes say that the file is
+	// documentation.
+	FlagDocumentation
 )
+
+// FlagNoDocumentation are the flags of a place of which .gitattributes say that it is not
+// documentation. A place has no FlagTranscoded for itself.
+const FlagNoDocumentation = FlagDocumentation | FlagTranscoded
 
 // flagSymbolsFailed indicates that the grammar failed on the text.
 const flagSymbolsFailed = FlagSymbolsTimeout | FlagSymbolsLimit

@@ -61,7 +61,7 @@ type analysis struct {
 // addDocument adds a document as it was indexed at that time. It keeps the recorded
 // language, even if this version of the program would detect another.
 func (a *analysis) addDocument(w missingDocument, content []byte) error {
-	r := a.analyzer.Document(w.path, content)
+	r := a.analyzer.DocumentIn(w.key.Language, w.path, content)
 	if r.Skipped != "" {
 		return nil
 	}
