@@ -27,7 +27,7 @@ const (
 
 type replayCommand struct {
 	configFlags
-	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places" help:"Rebuild only this projection, catalog or places; the others are copied."`
+	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places,deliveries" help:"Rebuild only this projection: catalog, places or deliveries; the others are copied."`
 	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index as of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
 	Rollback   bool   `xor:"one,past" help:"Switch back to the previous version of the index."`
 	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
