@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search/internal/memory"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // collect streams a request and returns the combined parts and their number.
@@ -150,11 +151,11 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 func TestFirstPartOfASlowSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, v := newTestStream(t)
-		work := func(context.Context) error {
+		work := func(ctx context.Context) error {
 			for i := range a.run.segments {
 				a.run.visitTask(v, i)
 				if i == 0 {
-					time.Sleep(time.Minute)
+					_ = clock.Sleep(ctx, time.Minute)
 				}
 			}
 			return nil
