@@ -275,8 +275,15 @@ func readUsings(f *File) {
 		if !f.is(i, "using") || !f.tokens[i].newline {
 			continue
 		}
+		first := i + 1
+		if f.is(first, "static") {
+			first++
+		}
+		if f.is(first+1, "=") { // an alias
+			first += 2
+		}
 		var parts []string
-		for at := i + 1; f.isWord(at) && len(parts) < maxElements; at += 2 {
+		for at := first; f.isWord(at) && len(parts) < maxElements; at += 2 {
 			parts = append(parts, f.word(at))
 			if !f.is(at+1, ".") {
 				break
