@@ -17,6 +17,8 @@ import (
 type loss struct {
 	name  string
 	paths []string
+	// before are removed just before the server stops, because it removes them then.
+	before []string
 	// running is set if the loss may happen while the server runs.
 	running bool
 	// large is set if the loss needs manifests in the segment store.
@@ -30,10 +32,10 @@ var losses = []loss{
 	{name: "projections", paths: []string{"projections"}},
 	{name: "accounts", paths: []string{"accounts"}},
 	{name: "temporary files", paths: []string{"tmp", "merges"}, running: true},
-	{name: "operator", paths: []string{"operator.token", "setup.link", "LOCK"}},
-	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}},
+	{name: "operator", paths: []string{"operator.token", "LOCK"}, before: []string{"setup.link"}},
+	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "LOCK"}, before: []string{"setup.link"}},
 	{name: "segments and projections", paths: []string{"segments", "projections"}},
-	{name: "restored log and key", paths: []string{"segments", "projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}, large: true},
+	{name: "restored log and key", paths: []string{"segments", "projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "LOCK"}, before: []string{"setup.link"}, large: true},
 	{name: "segments below live projections", paths: []string{"segments"}, running: true, large: true},
 	{name: "single segments below live projections", paths: []string{"segments/segment-[0-7]*"}, running: true},
 	{name: "manifests below live projections", paths: []string{"segments/manifest-*"}, running: true, large: true},
@@ -109,8 +111,8 @@ var sequels = []sequel{
 	}},
 }
 
-// TestEveryLossHeals follows each loss by each sequel in one data directory. In the end
-// the index equals git, there is no dead letter, and no manual step was needed.
+// TestEveryLossHeals follows each loss by each sequel in one data directory. Each loss must
+// remove something. In the end the index equals git, there is no dead letter, and no manual step was needed.
 func TestEveryLossHeals(t *testing.T) {
 	t.Parallel()
 	for _, l := range losses {
@@ -122,8 +124,17 @@ func TestEveryLossHeals(t *testing.T) {
 				t.Parallel()
 				w := newLossWorld(t, l.large)
 				for n, next := range sequels {
+					if !w.hasFiles(l.paths) {
+						w.recreateFiles()
+					}
 					if !running {
+						// A server makes these files soon after its start.
+						waitUntil(t, func() bool { return w.hasFiles(l.before) })
+						w.removeFiles(l.before...)
 						w.stopServer()
+					}
+					if !w.hasFiles(l.paths) {
+						t.Fatalf("before %q, the data directory has no file for one of %v, so that nothing is lost", next.name, l.paths)
 					}
 					w.removeFiles(l.paths...)
 					if !running {
@@ -135,6 +146,29 @@ func TestEveryLossHeals(t *testing.T) {
 			})
 		}
 	}
+}
+
+// hasFiles reports whether each pattern matches a file of the data directory.
+func (w *lossWorld) hasFiles(patterns []string) bool {
+	for _, pattern := range patterns {
+		if paths, err := filepath.Glob(filepath.Join(w.c.Data, pattern)); err != nil || len(paths) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// recreateFiles brings back what earlier losses removed and no sequel has needed since: a
+// start makes directories, and a push of each repository its mirror and the notes.
+func (w *lossWorld) recreateFiles() {
+	w.t.Helper()
+	w.stopServer()
+	w.startServer()
+	for _, g := range w.repositories {
+		w.commitFile(g)
+		w.appendPush(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionUpdated})
+	}
+	w.checkConsistency("after lost files are there again")
 }
 
 // TestLostSegmentsAreForgotten loses the segment store and the projections. Once the refs
