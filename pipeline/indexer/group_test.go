@@ -275,3 +275,35 @@ func (b *bench) allAnswered() {
 		b.t.Errorf("pushes without an answer: %v", waiting)
 	}
 }
+
+// TestHandledEvent lists the pushes that neither this handling nor an earlier one announced:
+// an announcement answers the pushes up to its cause, and the cause itself.
+func TestHandledEvent(t *testing.T) {
+	var records []event.Record
+	var first *event.Push
+	for i, ref := range []code.Ref{"refs/heads/a", "refs/heads/a", "refs/heads/a", "refs/heads/b", "refs/heads/c"} {
+		p := &event.Push{Repository: 1, Ref: ref, Action: event.ActionUpdated, ReceivedAt: time.Unix(1, 0)}
+		rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: time.Unix(1, 0)}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Position = event.Position{Topic: event.TopicEvents, Offset: event.Offset(10 + i)}
+		if records = append(records, rec); first == nil {
+			first = p
+		}
+	}
+	g := groupPushes(first, records)
+	g.byRef["refs/heads/b"].announced = true
+	var offsets []event.Offset
+	for _, p := range g.handledEvent(func(ref code.Ref) event.Offset {
+		if ref == "refs/heads/a" {
+			return 11
+		}
+		return -1
+	}, time.Unix(2, 0)).Pushes {
+		offsets = append(offsets, p.Offset)
+	}
+	if want := []event.Offset{12, 14}; !slices.Equal(offsets, want) {
+		t.Errorf("pushes at %v have no announcement, want %v", offsets, want)
+	}
+}

@@ -1,0 +1,52 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+)
+
+// TestEstimatesOrderByNearness estimates the scores of files with both terms: of a phrase,
+// on one line, in nearby lines and far apart.
+func TestEstimatesOrderByNearness(t *testing.T) {
+	m := &model{}
+	far := `alpha\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nbeta\n`
+	m.rankingSegment(t, "host/a a.go - Go "+far+"\nhost/a b.go - Go alpha\\na word, and\\nbeta\\n\nhost/a c.go - Go alpha with a word, and beta\\n\nhost/a d.go - Go alpha beta\\n")
+	run := newTestRun(t, m, Request{Query: parse(t, "alpha beta"), Matches: 1000})
+	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
+	v.bestOnly = true
+	t.Cleanup(func() { _ = v.close() })
+	hits, _, err := v.visitSegment(0, m.segments[0], nil)
+	if err != nil || len(hits) != 4 {
+		t.Fatalf("%d hits, want 4: %v", len(hits), err)
+	}
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(b.estimatedScore, a.estimatedScore) })
+	var paths []string
+	for i := range hits {
+		paths = append(paths, string(m.segments[0].Places.Path(hits[i].place)))
+	}
+	if want := []string{"d.go", "c.go", "b.go", "a.go"}; !slices.Equal(paths, want) {
+		t.Errorf("by estimate %v, want %v", paths, want)
+	}
+}
+
+// TestCarriageReturns removes the carriage returns before line feeds, also at the beginning
+// of a text, and converts each offset back.
+func TestCarriageReturns(t *testing.T) {
+	for _, text := range []string{"", "a", "\r\n", "\r\na\r\nb", "a\r\n\r\n", "\ra\rb\n", "\r\r\n", "a\r\nb\r"} {
+		var left carriageReturns
+		short := stripCarriageReturns(nil, &left, []byte(text))
+		var want []byte
+		for i := range len(text) {
+			if text[i] != '\r' || i+1 == len(text) || text[i+1] != '\n' {
+				if have := left.originalOffset(len(want)); have != i {
+					t.Errorf("%q: offset %d of the shortened text is %d, want %d", text, len(want), have, i)
+				}
+				want = append(want, text[i])
+			}
+		}
+		if !slices.Equal(short, want) {
+			t.Errorf("%q: %q, want %q", text, short, want)
+		}
+	}
+}
