@@ -36,7 +36,9 @@ Examples:
 	quarry verify --remote --repair
 	quarry verify --offline --data /var/lib/quarry
 
-Exit status: 0 if nothing differs, 1 if something differs or the comparison failed.`
+A repository whose mirror is lost, or is on another worker, cannot be compared. --repair fetches a lost one again.
+
+Exit status: 0 if everything was compared and nothing differs, 1 otherwise.`
 }
 
 // Run implements the command. It exits with 1 if something differs or could not be
@@ -51,7 +53,7 @@ func (c *verifyCommand) Run(ctx context.Context, s streams) error {
 	if err := ask(ctx, s, v); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	if v.differences > 0 {
+	if v.differences+v.unchecked > 0 {
 		return exitError(exitFailed)
 	}
 	return nil
@@ -86,16 +88,17 @@ func (c *verifyCommand) verifyOffline(ctx context.Context, s streams, v *verifyP
 
 // verifyPrinter prints the results of a verification.
 type verifyPrinter struct {
-	progress    *terminal.Progress
-	s           streams
-	json        bool
-	differences int
+	progress *terminal.Progress
+	s        streams
+	json     bool
+	// differences and unchecked are those of the summary.
+	differences, unchecked int
 }
 
 func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	counts := cmp.Or(f.Counts, new(wire.VerificationCounts))
 	if f.Type == wire.VerificationFrameTypeSummary {
-		v.differences = counts.Differences
+		v.differences, v.unchecked = counts.Differences, counts.Unchecked
 	}
 	if v.json {
 		return printJSONLines(v.s.out, []*wire.VerificationFrame{f})

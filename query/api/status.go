@@ -32,7 +32,8 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		RepoID: s.numberOf(id), RepoName: st.Repository.Name, State: wire.RepositoryStatusState(st.State), Refs: make([]wire.RefStatus, len(st.Refs)),
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles, IndexedCommitHash: string(st.Commit),
 		IndexedAt: wire.At(st.IndexedAt), PushedAt: wire.At(st.PushedAt), AppliedPosition: wireOptional(st.Applied),
-		Selection: st.Selection, Freshness: newFreshness(&st.Freshness, s.o.Now()),
+		MirrorMissing: st.MirrorMissing,
+		Selection:     st.Selection, Freshness: newFreshness(&st.Freshness, s.o.Now()),
 	}
 	if out.Skipped, err = s.firstSkipped(r.Context(), id); err != nil {
 		return nil, fmt.Errorf("repository %d: %w", s.numberOf(id), err)

@@ -33,6 +33,8 @@ type Status struct {
 	Refs []Ref
 	// Progress is nil unless an import or update runs.
 	Progress *Progress
+	// MirrorMissing is set if this process indexes the repository and has lost its mirror.
+	MirrorMissing bool
 	// LastError is the last failure; nil once a later attempt has succeeded.
 	LastError *Failure
 	// Segments counts the segments that contain documents of the repository, Files the

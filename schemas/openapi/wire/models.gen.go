@@ -2152,6 +2152,9 @@ type RepositoryStatus struct {
 	Progress  ImportProgress        `json:"progress,omitempty,omitzero"`
 	LastError ImportFailure         `json:"lastError,omitempty,omitzero"`
 
+	// MirrorMissing Whether the copy of the git repository is lost that files without an index, history, blame and differences need. The next such request, or the next push, fetches it again.
+	MirrorMissing bool `json:"mirrorMissing,omitempty,omitzero"`
+
 	// Segments Number of segments that hold files of the repository.
 	Segments int `json:"segments"`
 

@@ -90,6 +90,7 @@ func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
 
 func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	asked, stale, failed, first := 0, 0, 0, ""
+	lost, firstLost := 0, ""
 	for repository, err := range x.Probes.Client.ListRepositoriesAll(ctx, client.ListRepositoriesParams{}) {
 		if errors.Is(err, client.ErrNoAnswer) {
 			return
@@ -105,6 +106,11 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 		if err != nil {
 			r.addWarning("", "the status of %s is unknown: %v", repository.RepoName, err)
 			return
+		}
+		if status.MirrorMissing {
+			if lost++; firstLost == "" {
+				firstLost = repository.RepoName
+			}
 		}
 		late := time.Duration(status.Freshness.StaleSeconds)*time.Second > staleAfter
 		if late {
@@ -124,7 +130,10 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	if failed > 0 {
 		r.addWarning(remedy, "the last attempt to index %d of %d repositories failed, the first is %s", failed, min(asked, maxAsked), first)
 	}
-	if stale+failed == 0 {
+	if lost > 0 {
+		r.addWarning("quarry verify --repair fetches them again; so does the first request for the history of each", "the mirrors of %d of %d repositories are missing, the first is %s", lost, min(asked, maxAsked), firstLost)
+	}
+	if stale+failed+lost == 0 {
 		r.addOK("%d repositories were checked, none is waiting", min(asked, maxAsked))
 	}
 }

@@ -16,15 +16,25 @@ import (
 // Reads reads the mirrors of this process for the file view.
 type Reads struct {
 	// mirrors is a function because the mirrors are opened after the API.
-	mirrors  func() *mirror.Mirrors
-	analyzer *analyze.Analyzer
+	mirrors   func() *mirror.Mirrors
+	requester Requester
+	analyzer  *analyze.Analyzer
+}
+
+// A Requester has lost mirrors fetched again.
+type Requester interface {
+	// RequestMirror requests that a lost mirror is fetched again, and reports whether it
+	// will be.
+	RequestMirror(ctx context.Context, id code.RepositoryID) bool
+	// IsFetching reports whether a requested mirror is not fetched yet.
+	IsFetching(ctx context.Context, id code.RepositoryID) bool
 }
 
 var _ source.Git = (*Reads)(nil)
 
 // New returns reads of the mirrors, which may be opened later.
-func New(mirrors func() *mirror.Mirrors) *Reads {
-	return &Reads{mirrors, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
+func New(mirrors func() *mirror.Mirrors, requester Requester) *Reads {
+	return &Reads{mirrors, requester, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
 }
 
 func (g *Reads) mirrorOf(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
@@ -65,8 +75,8 @@ func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
 // *source.ObjectError. A commit that was never recorded as indexed here may arrive with
 // the next fetch.
 func (g *Reads) mapRead(ctx context.Context, id code.RepositoryID, err error, commits ...code.CommitID) error {
-	if !errors.Is(err, mirror.ErrMissing) {
-		return MapError(err)
+	if mapped := g.mapLoss(ctx, id, err); !errors.Is(err, mirror.ErrMissing) || errors.Is(mapped, errFetching) {
+		return mapped
 	}
 	missing, ok := errors.AsType[*mirror.ObjectError](err)
 	if !ok || slices.Contains(commits, code.CommitID(missing.Name)) {
@@ -78,6 +88,21 @@ func (g *Reads) mapRead(ctx context.Context, id code.RepositoryID, err error, co
 	}
 	g.mirrorOf(id).ReportMissing(missing.Name, err)
 	return &gitError{kind: &source.ObjectError{Object: missing.Name}, cause: err}
+}
+
+// errFetching reports that a lost mirror is fetched again.
+var errFetching = fmt.Errorf("%w: it is lost and is being fetched again; retry in a moment", source.ErrUnavailable)
+
+// mapLoss converts an error of a mirror. If there is no mirror, it requests one. While that
+// is fetched, it lacks objects and refs.
+func (g *Reads) mapLoss(ctx context.Context, id code.RepositoryID, err error) error {
+	if !errors.Is(err, mirror.ErrMissing) && !errors.Is(err, mirror.ErrRefNotFound) {
+		return MapError(err)
+	}
+	if g.requester.IsFetching(ctx, id) || !g.mirrorOf(id).Exists() && g.requester.RequestMirror(ctx, id) {
+		return &gitError{kind: errFetching, cause: err}
+	}
+	return MapError(err)
 }
 
 // findMissing returns the first of these commits, or of their root directories, that
@@ -130,7 +155,7 @@ func MapError(err error) error {
 // Resolve implements source.Git.
 func (g *Reads) Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error) {
 	c, err := g.mirrorOf(id).Resolve(ctx, name, head)
-	return c.ID, MapError(err)
+	return c.ID, g.mapLoss(ctx, id, err)
 }
 
 // reaches maps values of mirror.Reach to values of source.Reach.
@@ -149,14 +174,14 @@ func (g *Reads) Branches(ctx context.Context, id code.RepositoryID) ([]source.Br
 	for i, b := range listed {
 		branches[i] = source.Branch{Ref: b.Ref, Commit: b.Commit, Time: b.Time}
 	}
-	return branches, MapError(err)
+	return branches, g.mapLoss(ctx, id, err)
 }
 
 // readTree calls read with a reader and the root of a commit.
 func (g *Reads) readTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
 	r, err := g.mirrorOf(id).Reader(ctx)
 	if err != nil {
-		return MapError(err)
+		return g.mapLoss(ctx, id, err)
 	}
 	defer r.Close()
 	c, err := r.Commit(ctx, commit)

@@ -58,6 +58,11 @@ func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (indexing.Sta
 	defer v.Release()
 	s.describeIndex(v, &out)
 	s.addWork(&out)
+	if p := s.pipeline(); p != nil && p.Worker != nil && len(out.Refs) > 0 {
+		if _, held := p.Worker.DoneBelow(at.Partition, event.RecordKey(id)); held {
+			out.MirrorMissing = !p.Mirrors.Mirror(id).Exists()
+		}
+	}
 	return out, nil
 }
 

@@ -5,10 +5,11 @@
 //
 // # Main types
 //
-//	StoreChecker  compares the segment store with the live projections
-//	Reindexer     requests that refs are re-indexed from scratch
-//	Restorer      restores unreadable segments of the projections
-//	Scrubber      reads all files slowly, to find damage before a reader does
+//	StoreChecker     compares the segment store with the live projections
+//	Reindexer        requests that refs are re-indexed from scratch
+//	MirrorRequester  requests that lost mirrors are fetched again
+//	Restorer         restores unreadable segments of the projections
+//	Scrubber         reads all files slowly, to find damage before a reader does
 //
 // # Sources of a repair
 //
@@ -17,19 +18,21 @@
 //	neither has it                     its refs are re-indexed from git
 //	rows of a store are damaged        marked; the next start rebuilds them from the log
 //	an object is damaged               moved to the quarantine, then handled as missing
+//	a mirror is missing                fetched from the code host once a reader needs it
 //
 // # Invariants
 //
 //  1. Nothing is requested before the projections have caught up with the log: until
 //     then, documents that a merge moved look lost.
 //  2. A ref is requested only if two checks find the same documents missing, and again
-//     only after minRepairWait, which doubles each time.
+//     only after minRepairWait, which doubles each time. The same interval is between
+//     two requests for a mirror.
 //  3. A version of the past is never changed.
 //
 // # Concurrency
 //
-// Run of each type blocks until its context ends. Methods of StoreChecker and Restorer
-// are safe for concurrent use. A Reindexer, except for BrokenRefs, and a Scrubber belong
+// Run of each type blocks until its context ends. Methods of StoreChecker, Restorer
+// and MirrorRequester are safe for concurrent use. A Reindexer, except for BrokenRefs, and a Scrubber belong
 // to one goroutine.
 //
 // This package knows one version of the projections at a time, and does not switch

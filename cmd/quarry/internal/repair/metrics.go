@@ -14,7 +14,7 @@ const (
 	restoredFromGit    = "git"
 )
 
-// Metrics count files with damaged content:
+// Metrics count what was damaged or lost:
 //
 //	quarry_scrub_read_bytes_total                       read to find damage
 //	quarry_scrub_last_pass_timestamp_seconds            end of the last pass over everything
@@ -22,6 +22,7 @@ const (
 //	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
 //	quarry_places_restored_segments_total{from}         unreadable segments of the projections
 //	quarry_server_rebuilt_stores_total{store}           stores that were damaged at the start
+//	quarry_server_missing_mirrors_total                 mirrors that a reader found missing
 type Metrics struct {
 	scrubbed prometheus.Counter
 	lastPass prometheus.Gauge
@@ -29,6 +30,7 @@ type Metrics struct {
 	objects  *prometheus.CounterVec
 	restored *prometheus.CounterVec
 	rebuilt  *prometheus.CounterVec
+	mirrors  prometheus.Counter
 }
 
 // NewMetrics registers the metrics.
@@ -59,6 +61,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "quarry_server_rebuilt_stores_total",
 			Help: "Stores that were damaged when the process started and are rebuilt from the log: projections or accounts.",
 		}, []string{"store"}),
+		mirrors: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_server_missing_mirrors_total",
+			Help: "Mirrors that a request for files or history found missing; they are fetched again.",
+		}),
 	}
 	for _, name := range []string{ScrubbedProjections, ScrubbedAccounts} {
 		m.rebuilt.WithLabelValues(name)

@@ -40,7 +40,7 @@ func TestIndexAndMirrorAgree(t *testing.T) {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, r.isApplied)
-	git := gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors })
+	git := gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors }, s)
 	fromIndex, err1 := source.New(source.Options{Index: views.NewSnapshots(s.versions)})
 	fromMirror, err2 := source.New(source.Options{Index: noIndex{}, Git: git})
 	if err := errors.Join(err1, err2); err != nil {

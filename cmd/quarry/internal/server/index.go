@@ -14,9 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
@@ -25,6 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -203,9 +206,34 @@ func (s *Server) openAPI() error {
 func (s *Server) newBrowser() (*source.Browser, error) {
 	o := source.Options{Index: views.NewSnapshots(s.versions), ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
 	if s.o.Config.Has(config.RolePipeline) {
-		o.Git = gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors })
+		s.mirrorRequester = repair.NewMirrorRequester(s.log, boot.Now, s.o.Logger, s.damage)
+		o.Git = gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors }, s)
 	}
 	return source.New(o)
+}
+
+// RequestMirror implements gitreads.Requester. It requests a mirror only if this process
+// indexes the repository: otherwise another process has the mirror.
+func (s *Server) RequestMirror(ctx context.Context, id code.RepositoryID) bool {
+	_, held := s.handledBelow(ctx, id)
+	return held && s.mirrorRequester.Request(id)
+}
+
+// IsFetching implements gitreads.Requester.
+func (s *Server) IsFetching(ctx context.Context, id code.RepositoryID) bool {
+	done, held := s.handledBelow(ctx, id)
+	return held && s.mirrorRequester.IsWaiting(id, done)
+}
+
+// handledBelow returns the offset below which the events of a repository are handled. held
+// is false if this process does not handle them.
+func (s *Server) handledBelow(ctx context.Context, id code.RepositoryID) (done event.Offset, held bool) {
+	n, err := s.log.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return 0, false
+	}
+	key := event.RecordKey(id)
+	return s.pipeline.worker.DoneBelow(eventlog.PartitionOf(key, n), key)
 }
 
 func (s *Server) newStatusReader() *indexstatus.Reader {

@@ -242,7 +242,7 @@ func (w *damagedMirror) checkLacking(object, id, request string) {
 func TestMirrorWithoutACommit(t *testing.T) {
 	t.Parallel()
 	w := newDamagedMirror(t)
-	git := gitreads.New(func() *mirror.Mirrors { return w.s.pipeline.mirrors })
+	git := gitreads.New(func() *mirror.Mirrors { return w.s.pipeline.mirrors }, w.s)
 	unknown := code.CommitID(strings.Repeat("ab", 20))
 	_, err := git.File(t.Context(), w.g.ID, unknown, "a.txt", 1<<20)
 	if !errors.Is(err, source.ErrUnavailable) || errors.Is(err, source.ErrNoObject) {

@@ -137,6 +137,8 @@ type Server struct {
 	compactor *compactor.Compactor
 	// The following field belongs to the role pipeline.
 	pipeline *pipeline
+	// mirrorRequester needs the roles pipeline and query together.
+	mirrorRequester *repair.MirrorRequester
 	// mirrors returns the mirrors of this process; tests replace it.
 	mirrors func() *mirror.Mirrors
 	// verifier needs the roles pipeline and query together.
@@ -339,6 +341,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.pipeline != nil {
 		s.pipeline.addActors(group)
+	}
+	if s.mirrorRequester != nil {
+		group.Add("missing mirrors", s.mirrorRequester.Run)
 	}
 	group.Add("scrub", repair.NewScrubber(s.scrubOptions()).Run)
 	main, operators, err := s.newHandlers()

@@ -59,7 +59,12 @@ func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository)
 	}
 	of = slices.DeleteFunc(slices.Clone(of), func(r code.Repository) bool { return !repaired[r.ID] })
 	first := x.counts
-	x.afterRepair, x.counts = true, verification.Counts{Unchecked: first.Unchecked}
+	x.afterRepair, x.counts = true, verification.Counts{}
+	for id, n := range x.unchecked {
+		if !repaired[id] {
+			x.counts.Unchecked += n
+		}
+	}
 	for id, n := range x.differences {
 		if !repaired[id] {
 			x.counts.Differences += n

@@ -71,8 +71,9 @@ type verifyRun struct {
 	request verification.Request
 	emit    func(*verification.Finding) error
 	counts  verification.Counts
-	// differences counts the differences of the first round, by repository.
-	differences map[code.RepositoryID]int
+	// differences counts the differences of the first round, by repository, and unchecked
+	// what could not be compared.
+	differences, unchecked map[code.RepositoryID]int
 	// afterRepair is set in the round after a repair.
 	afterRepair bool
 	lastFrame   time.Time
@@ -98,7 +99,7 @@ func (v *Verifier) Verify(ctx context.Context, r verification.Request, emit func
 	}
 	defer v.running.Unlock()
 	of := v.selectRepositories(r.Repositories)
-	x := &verifyRun{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}}
+	x := &verifyRun{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}, unchecked: map[code.RepositoryID]int{}}
 	if err := x.compareAll(ctx, of); err != nil {
 		return err
 	}
@@ -155,9 +156,10 @@ func (x *verifyRun) compareAll(ctx context.Context, of []code.Repository) error 
 func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if !m.Exists() {
-		if err := x.reportUnchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one"); err != nil {
+		if err := x.reportUnchecked(r, "", "this process has no mirror of it: another worker has, or a repair, a request for its history or its next push fetches one"); err != nil {
 			return err
 		}
+		x.noteRepair(r, difference{})
 		return x.compareWithoutMirror(ctx, r)
 	}
 	view, found, err := x.compareUntilStable(ctx, r, m)
@@ -276,6 +278,9 @@ func (x *verifyRun) reportDifferences(r code.Repository, found []difference) err
 
 func (x *verifyRun) reportUnchecked(r code.Repository, ref code.Ref, why string) error {
 	x.counts.Unchecked++
+	if !x.afterRepair {
+		x.unchecked[r.ID]++
+	}
 	return x.emit(&verification.Finding{Type: verification.Unchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
 }
 
