@@ -115,3 +115,15 @@ func describeSource(s names.Source) string {
 	}
 	return out
 }
+
+// TestClassAround finds the class around a name. The name of a class belongs to it.
+func TestClassAround(t *testing.T) {
+	text := "class Outer {\n  class Inner { int field; }\n  int later;\n}\nclass Next { }\n"
+	f := read("Java", text)
+	for name, want := range map[string]string{"Outer": "Outer", "Inner": "Inner", "field": "Inner", "later": "Outer", "Next": "Next"} {
+		i, ok := f.TokenFrom(strings.Index(text, name))
+		if have, _ := f.Class(i); !ok || have != want {
+			t.Errorf("the class around %s is %q, want %q", name, have, want)
+		}
+	}
+}
