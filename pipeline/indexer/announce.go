@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -124,7 +125,7 @@ func (x *Indexer) encode(ctx context.Context, ev *event.RevisionIndexed, id stri
 		return event.Record{}, err
 	}
 	if err := x.o.Segments.PutBytes(ctx, name, object); err != nil {
-		return event.Record{}, fmt.Errorf("store changes: %w", err)
+		return event.Record{}, fmt.Errorf("%w: store changes: %w", worker.ErrUnavailable, err)
 	}
 	ev.Changes, ev.ChangesObject = nil, name
 	return event.Encode(env, ev)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -290,7 +291,7 @@ func (u *unit) sealSegment(ctx context.Context) error {
 		return err
 	}
 	if err := u.x.o.Segments.Put(ctx, segmentstore.SegmentName(meta.ID), path); err != nil {
-		return fmt.Errorf("store segment %s: %w", meta.ID, err)
+		return fmt.Errorf("%w: store segment %s: %w", worker.ErrUnavailable, meta.ID, err)
 	}
 	u.sealed = append(u.sealed, sealedSegment{event.SegmentRef{
 		ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents,
