@@ -138,6 +138,9 @@ kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
 	java -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.tools.StorageTool format --ignore-formatted -t cXVhcnJ5LW1ha2Uta2Fma2 -c deploy/kafka/server.properties
 	java -Xmx512m -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.Kafka deploy/kafka/server.properties
 
+s3: ## build the S3 server that tests run, in .cache/s3
+	GOBIN=$(CURDIR)/.cache/s3 $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
 node: ## fetch the npm packages that scripts of pages are made of, and that tests run beside Quarry
 	mkdir -p .cache/node && cp deploy/node/package*.json .cache/node/
 	npm ci --prefix .cache/node --ignore-scripts --no-audit --no-fund

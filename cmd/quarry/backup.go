@@ -5,17 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -167,12 +172,24 @@ type backupRun struct {
 }
 
 // newSource returns the source of the backup, without the log.
-func (b *backupRun) newSource() backup.Source {
+func (b *backupRun) newSource(ctx context.Context) (backup.Source, error) {
 	src := backup.Source{Segments: b.settings.SegmentsDir(), Release: boot.ReadBuild().Version}
+	var err error
+	if src.Objects, err = openBucket(ctx, b.settings); err != nil {
+		return src, err
+	}
 	if b.settings.Access.Secret.IsZero() {
 		src.Secret = filepath.Join(b.settings.Data, backup.SecretName)
 	}
-	return src
+	return src, nil
+}
+
+// openBucket opens the segment store if it is in a bucket, and returns nil otherwise.
+func openBucket(ctx context.Context, settings *config.Config) (segmentstore.Driver, error) {
+	if _, _, ok := settings.SegmentsBucket(); !ok {
+		return nil, nil
+	}
+	return segmentdriver.Open(ctx, settings, segmentstore.NewBucketMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
 }
 
 func (b *backupRun) writeGeneration(ctx context.Context, src backup.Source) (*backup.Result, error) {
@@ -207,7 +224,10 @@ func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }() // the lock ends with the process anyway
-	src := b.newSource()
+	src, err := b.newSource(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if b.settings.Log.Driver == backup.LogKafka {
 		if src.Positions, err = logdriver.ReadEnds(ctx, b.settings); err != nil {
 			return nil, err
@@ -235,7 +255,10 @@ func (b *backupRun) backUpOnline(ctx context.Context) (*backup.Result, error) {
 	}
 	stop := renewBackup(ctx, remote, held.ID)
 	defer stop()
-	src := b.newSource()
+	src, err := b.newSource(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if src.Positions = positionsOf(held.Positions); held.Log == wire.BackupLogEmbedded {
 		if src.Log, err = checkpointPath(b.settings, held.Checkpoint); err != nil {
 			return nil, err

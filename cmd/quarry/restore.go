@@ -73,6 +73,9 @@ func (c *restoreCommand) restoreBackup(ctx context.Context, s streams) error {
 		return err
 	}
 	to := backup.Target{Data: settings.Data, Log: settings.LogDir(), Segments: settings.SegmentsDir(), Kafka: settings.Log.Driver == backup.LogKafka}
+	if to.Objects, err = openBucket(ctx, settings); err != nil {
+		return err
+	}
 	m, totals, err := d.Restore(ctx, generation, to, backup.RestoreOptions{Compare: c.Verify, Progress: progress})
 	if err != nil {
 		return err

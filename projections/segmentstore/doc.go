@@ -2,8 +2,10 @@
 // processes of an installation.
 //
 // It answers the question "where does a worker store the objects that a query node
-// ingests?". The main types are Store, the contract of every driver, and Directory, the
-// driver for a file system. segmentstoretest contains the conformance suite.
+// ingests?". The main types are Driver, the contract of every driver, Directory, the driver
+// for a file system, and Bucket, the driver for S3-compatible object storage (ADR 40).
+// Store is the part that readers and writers of objects use. segmentstoretest contains the
+// conformance suite, and s3test starts a server for tests.
 //
 // # Names
 //
@@ -27,9 +29,17 @@
 // # Damage
 //
 // Check verifies the checksums of an object: those of the blocks of a segment, and the
-// one in the name of a manifest. Quarantine moves damaged objects to the directory
-// quarantine, which keeps at most MaxQuarantined objects for at most QuarantineAge. An
-// object that was replaced in the meantime is moved back.
+// one in the name of a manifest. Quarantine moves damaged objects to the directory or
+// folder quarantine, which keeps at most MaxQuarantined objects for at most QuarantineAge.
+// A file that was replaced in the meantime is moved back.
+//
+// # Objects in a bucket
+//
+// The key of an object is the folder and the name. Its metadata quarry-xxh3 is the
+// xxh3-128 of its bytes, which every download verifies; an object that another program has
+// copied there has none, and is not verified. Objects of up to 64 MiB are written with
+// If-None-Match, larger ones in parts. A request is tried 4 times, waits a minute for its
+// answer, and transfers at least 256 KiB a second; a process has at most 64 connections.
 //
 // # Invariants
 //
@@ -41,7 +51,7 @@
 //
 // # Concurrency
 //
-// A Store is safe for concurrent use, even by several processes. Directory.Hold blocks
+// A Store is safe for concurrent use, even by several processes. Driver.Hold blocks
 // deletions by this process while a backup copies objects. The package starts no
 // goroutines. It does not decide which objects are garbage; places does.
 package segmentstore

@@ -72,10 +72,11 @@ type KafkaSASL struct {
 // Storage moves directories out of Data. A directory that is not set is below Data.
 type Storage struct {
 	Log      string `yaml:"log" doc:"Directory of the embedded log. Empty: log in the data directory."`
-	Segments string `yaml:"segments" doc:"Directory of the segment store. Empty: segments in the data directory."`
+	Segments string `yaml:"segments" doc:"Directory of the segment store, or s3://BUCKET or s3://BUCKET/FOLDER. Empty: segments in the data directory."`
+	S3       S3     `yaml:"s3" doc:"Object storage, if storage.segments is in a bucket."`
 	// ReplacesIdentity names the store that is given up, so a setting that is left behind
 	// has no effect on the next one.
-	ReplacesIdentity string `yaml:"replacesIdentity" doc:"Identity of the segment store that the operator gives up: the directory in storage.segments takes its place. none: accept an empty directory although the log names segments and no identity. Error messages tell when to set it."`
+	ReplacesIdentity string `yaml:"replacesIdentity" doc:"Identity of the segment store that the operator gives up: the one in storage.segments takes its place. none: accept an empty one although the log names segments and no identity. Error messages tell when to set it."`
 	Projections      string `yaml:"projections" doc:"Directory of the projections. Empty: projections in the data directory."`
 	Accounts         string `yaml:"accounts" doc:"Directory of the accounts and the audit log. Empty: accounts in the data directory."`
 	Mirrors          string `yaml:"mirrors" doc:"Directory of the git mirrors, a cache. Empty: mirrors in the data directory."`
@@ -83,6 +84,18 @@ type Storage struct {
 	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Minimum free disk space. Below it, Quarry is read-only: webhooks and changes are answered with 503 and indexing stops, but searches continue."`
 	// ScrubBytesPerSecond bounds the search for damaged files.
 	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"Read rate of the daily scrub, which looks for damaged files in the log, the segments and the stores. 0: no scrub."`
+}
+
+// S3 contains the access to object storage.
+type S3 struct {
+	Endpoint        string `yaml:"endpoint" doc:"URL of an S3-compatible server that supports conditional writes (If-None-Match). Empty: Amazon S3."`
+	Region          string `yaml:"region" doc:"Region of the bucket. Empty: as the server says."`
+	PathStyle       bool   `yaml:"pathStyle" doc:"Address the bucket in the path of the URL instead of its host name, as most servers other than Amazon S3 want."`
+	AccessKeyID     string `yaml:"accessKeyId" doc:"ID of the access key. Empty: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared credentials file, the web identity of a service account, or the role of the container or the machine."`
+	SecretAccessKey Secret `yaml:"secretAccessKey" doc:"Secret of the access key."`
+	CAFile          string `yaml:"caFile" doc:"File with further root certificates in PEM."`
+	Encryption      string `yaml:"encryption" enum:",AES256,aws:kms" doc:"Encryption at the server. Empty: the default of the bucket."`
+	KMSKeyID        string `yaml:"kmsKeyId" doc:"Key of the encryption aws:kms."`
 }
 
 // Git contains the policy on clone URLs and the bounds of git.

@@ -1,12 +1,41 @@
 package config
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // LogDir returns the directory of the embedded log.
 func (c *Config) LogDir() string { return c.storagePath(c.Storage.Log, "log") }
 
-// SegmentsDir returns the directory of the segment store.
-func (c *Config) SegmentsDir() string { return c.storagePath(c.Storage.Segments, "segments") }
+// SegmentsDir returns the directory of the segment store, which is not used if it is in a
+// bucket.
+func (c *Config) SegmentsDir() string {
+	if _, _, ok := c.SegmentsBucket(); ok {
+		return filepath.Join(c.Data, "segments")
+	}
+	return c.storagePath(c.Storage.Segments, "segments")
+}
+
+// bucketScheme begins a segment store in a bucket.
+const bucketScheme = "s3://"
+
+// SegmentsBucket returns the bucket and the folder of the segment store, and reports
+// whether it is in a bucket.
+func (c *Config) SegmentsBucket() (bucket, folder string, ok bool) {
+	rest, ok := strings.CutPrefix(c.Storage.Segments, bucketScheme)
+	bucket, folder, _ = strings.Cut(rest, "/")
+	return bucket, strings.Trim(folder, "/"), ok
+}
+
+// SegmentsPlace returns the directory or the address of the segment store, for messages.
+func (c *Config) SegmentsPlace() string {
+	if _, _, ok := c.SegmentsBucket(); ok {
+		return c.Storage.Segments
+	}
+	return c.SegmentsDir()
+}
 
 // NoIdentity, as Storage.ReplacesIdentity, accepts an empty segment store before the log
 // records an identity.
@@ -68,8 +97,11 @@ func (c *Config) OwnDirectories() []string {
 type storageDirectory struct{ set, path string }
 
 func (c *Config) storageDirectories() []storageDirectory {
-	return []storageDirectory{
-		{c.Storage.Log, c.LogDir()}, {c.Storage.Segments, c.SegmentsDir()}, {c.Storage.Projections, c.ProjectionsDir()},
-		{c.Storage.Accounts, c.AccountsDir()}, {c.Storage.Mirrors, c.MirrorsDir()},
+	out := []storageDirectory{
+		{c.Storage.Log, c.LogDir()}, {c.Storage.Projections, c.ProjectionsDir()}, {c.Storage.Accounts, c.AccountsDir()}, {c.Storage.Mirrors, c.MirrorsDir()},
 	}
+	if _, _, ok := c.SegmentsBucket(); !ok {
+		out = slices.Insert(out, 1, storageDirectory{c.Storage.Segments, c.SegmentsDir()})
+	}
+	return out
 }

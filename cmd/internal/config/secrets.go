@@ -27,6 +27,7 @@ func (c *Config) Secrets() []NamedSecret {
 	if c.Log.Kafka.SASL.Mechanism != "" {
 		add("log.kafka.sasl.password", c.Log.Kafka.SASL.Password)
 	}
+	add("storage.s3.secretAccessKey", c.Storage.S3.SecretAccessKey)
 	add("access.secret", c.Access.Secret)
 	for i, provider := range c.Access.OIDC {
 		add(fmt.Sprintf("access.oidc[%d].clientSecret", i), provider.ClientSecret)

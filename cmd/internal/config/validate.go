@@ -41,6 +41,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateNumbers(report)
 	c.validateAddresses(report)
 	c.validateLog(report)
+	c.validateStorage(report)
 	c.validateGit(report)
 	c.validatePipeline(report)
 	c.validateAccess(report)
@@ -211,6 +212,31 @@ func (c *Config) validateLog(report reporter) {
 	}
 	if sasl := c.Log.Kafka.SASL; sasl.Mechanism != "" && (sasl.Username == "" || sasl.Password.IsZero()) {
 		report("log.kafka.sasl", "%s needs username and password", sasl.Mechanism)
+	}
+}
+
+func (c *Config) validateStorage(report reporter) {
+	for path, dir := range map[string]string{"storage.log": c.Storage.Log, "storage.projections": c.Storage.Projections, "storage.accounts": c.Storage.Accounts, "storage.mirrors": c.Storage.Mirrors} {
+		if strings.HasPrefix(dir, bucketScheme) {
+			report(path, "%q: only storage.segments can be in a bucket", dir)
+		}
+	}
+	bucket, _, ok := c.SegmentsBucket()
+	s3 := c.Storage.S3
+	switch {
+	case ok && bucket == "":
+		report("storage.segments", "%q names no bucket: write s3://BUCKET or s3://BUCKET/FOLDER", c.Storage.Segments)
+	case !ok && s3 != S3{}:
+		report("storage.s3", "has no effect: set storage.segments to s3://BUCKET or s3://BUCKET/FOLDER")
+	}
+	if (s3.AccessKeyID == "") != s3.SecretAccessKey.IsZero() {
+		report("storage.s3", "accessKeyId and secretAccessKey are given together or not at all")
+	}
+	if (s3.Encryption == "aws:kms") != (s3.KMSKeyID != "") {
+		report("storage.s3", "kmsKeyId is given with encryption aws:kms, and only then")
+	}
+	if u, err := url.Parse(s3.Endpoint); s3.Endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		report("storage.s3.endpoint", "%q: want a URL such as https://s3.example.org", s3.Endpoint)
 	}
 }
 

@@ -35,6 +35,7 @@ var directions = []direction{
 	// The parts of the server do not know each other or their callers.
 	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/datadir", []string{"cmd/internal", "cmd/quarry/internal/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
+	{"cmd/quarry/internal/segmentdriver", []string{"projections/segmentstore", "cmd/internal/config"}},
 	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
 	{"cmd/quarry/internal/backuplease", []string{"schemas", "pipeline/eventlog", "projections/segmentstore", "query/api", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
@@ -129,6 +130,7 @@ var libraryRules = []libraryRule{
 	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "projections/integrity", "pipeline/eventlog/embeddedlog"}},
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
 	{library: "golang.org/x/crypto", packages: []string{"query/auth"}, tests: true},
+	{library: "github.com/minio/minio-go", packages: []string{"projections/segmentstore"}},
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
 	{library: "github.com/modelcontextprotocol/go-sdk", packages: []string{"query/mcp"}, tests: true},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},

@@ -3,6 +3,7 @@ package s3test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -115,4 +116,23 @@ func (s *Server) Stop() {
 	_ = s.cmd.Process.Kill() // it may have ended already
 	<-s.exited
 	s.cmd = nil
+}
+
+// RemoveObjects removes the objects whose keys match a pattern of filepath.Match, as damage
+// to the server would. It fails the test if there are none.
+func (s *Server) RemoveObjects(pattern string) {
+	s.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(s.Dir, Bucket, pattern))
+	if err != nil || len(paths) == 0 {
+		s.t.Fatalf("%s: %d objects, %v", pattern, len(paths), err)
+	}
+	for _, path := range paths {
+		key, err := filepath.Rel(s.Dir, path)
+		if err == nil {
+			err = errors.Join(os.Remove(path), os.RemoveAll(filepath.Join(s.sidecar, key)))
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
 // Target is the place to restore a generation to.
@@ -20,6 +21,8 @@ type Target struct {
 	// Data is the data directory. Log and Segments are the directories of the log and of
 	// the segment store, inside or outside of Data.
 	Data, Log, Segments string
+	// Objects is the segment store if it is no directory, and nil otherwise.
+	Objects segmentstore.Driver
 	// Kafka is set if the log of the settings is on brokers.
 	Kafka bool
 }
@@ -96,7 +99,7 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 	}
 	// Check the target before locking it: a lock would create a file in a directory that
 	// may belong to someone else.
-	if err := r.checkTarget(); err != nil {
+	if err := r.checkTarget(ctx); err != nil {
 		return m, t, err
 	}
 	lock, err := boot.LockDirectory(to.Data)
@@ -123,7 +126,7 @@ func (r *restoreRun) checkFit() error {
 
 // checkTarget rejects a target that is not empty, unless an earlier call of the same
 // restore has begun to fill it.
-func (r *restoreRun) checkTarget() error {
+func (r *restoreRun) checkTarget(ctx context.Context) error {
 	m, err := readMarker(r.to.Data)
 	if err != nil {
 		return err
@@ -133,6 +136,11 @@ func (r *restoreRun) checkTarget() error {
 			return fmt.Errorf("%s is partially restored from another backup: run %s, or empty the directory", r.to.Data, m.restoreCommand(r.to.Data))
 		}
 		return nil
+	}
+	if r.to.Objects != nil {
+		if empty, err := r.to.Objects.IsEmpty(ctx); err != nil || !empty {
+			return errors.Join(err, errors.New("the segment store in the bucket must be empty: name another folder in storage.segments, or remove its objects"))
+		}
 	}
 	for _, dir := range []string{r.to.Data, r.to.Log, r.to.Segments} {
 		if err := refuseOtherFiles(dir, "LOCK", markerName+tempPrefix); err != nil {
@@ -147,7 +155,7 @@ func (r *restoreRun) restoreAll(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range []string{r.to.Log, r.to.Segments} {
-		if r.to.Kafka && dir == r.to.Log {
+		if r.to.Kafka && dir == r.to.Log || r.to.Objects != nil && dir == r.to.Segments {
 			continue
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -222,7 +230,12 @@ func (r *restoreRun) restoreFile(ctx context.Context, f *File) error {
 	if r.to.Kafka && strings.HasPrefix(f.Path, logFolder) {
 		return fmt.Errorf("%w: a log in a backup of a log on Kafka", ErrManifest)
 	}
-	r.folders[filepath.Dir(target)] = true
+	name, object := strings.CutPrefix(f.Path, segmentFolder)
+	if object = object && r.to.Objects != nil; object {
+		target = filepath.Join(r.to.Data, markerName+tempPrefix+"object")
+	} else {
+		r.folders[filepath.Dir(target)] = true
+	}
 	if sum, size, err := hashFile(ctx, target); err == nil && sum == f.SHA256 && size == f.Size {
 		return nil
 	}
@@ -242,6 +255,9 @@ func (r *restoreRun) restoreFile(ctx context.Context, f *File) error {
 	if sum != f.SHA256 || size != f.Size {
 		return r.damagedError(f, errors.New("its bytes do not have the checksum that is its name"))
 	}
+	if object {
+		return r.to.Objects.Put(ctx, name, target)
+	}
 	return nil
 }
 
@@ -254,6 +270,9 @@ func (r *restoreRun) damagedError(f *File, err error) error {
 func (r *restoreRun) compareRestored(ctx context.Context) error {
 	if r.o.Compare {
 		_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {
+			if name, ok := strings.CutPrefix(f.Path, segmentFolder); ok && r.to.Objects != nil {
+				return r.to.Objects.Check(ctx, name, nil)
+			}
 			sum, size, err := hashFile(ctx, r.targetPath(f.Path))
 			if err == nil && (sum != f.SHA256 || size != f.Size) {
 				err = errors.New("it does not read back as it was written: check the disk")

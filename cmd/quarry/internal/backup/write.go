@@ -32,6 +32,8 @@ type Source struct {
 	Positions []event.Position
 	// Segments is the directory of the segment store.
 	Segments string
+	// Objects is the segment store if it is no directory, and nil otherwise.
+	Objects segmentstore.Store
 	// Secret is the path of the secret's file, or empty if the secret is in the
 	// configuration.
 	Secret string
@@ -110,6 +112,8 @@ type writeRun struct {
 	// paths are the paths to back up, sorted, as they appear in the manifest and below
 	// the sources.
 	paths []string
+	// sizes are the sizes of the objects in src.Objects.
+	sizes map[string]int64
 }
 
 // planGeneration fills in the head of the manifest and the paths.
@@ -118,7 +122,7 @@ func (w *writeRun) planGeneration(ctx context.Context) error {
 		Version: FormatVersion, CreatedAt: w.o.Now().UTC().Truncate(time.Second), Release: w.src.Release, Log: LogKafka, Secret: SecretConfigured,
 		Formats: formatVersions(), Positions: w.src.Positions,
 	}
-	present, err := listObjects(ctx, w.src.Segments)
+	present, err := w.listObjects(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,13 +152,23 @@ func (w *writeRun) planGeneration(ctx context.Context) error {
 	return nil
 }
 
-// listObjects returns the names of the objects in a segment store.
-func listObjects(ctx context.Context, dir string) (map[string]bool, error) {
-	entries, err := os.ReadDir(dir)
+// listObjects returns the names of the objects in the segment store.
+func (w *writeRun) listObjects(ctx context.Context) (map[string]bool, error) {
+	present := map[string]bool{}
+	if w.src.Objects != nil {
+		w.sizes = map[string]int64{}
+		for info, err := range w.src.Objects.List(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			present[info.Name], w.sizes[info.Name] = false, info.SizeBytes
+		}
+		return present, nil
+	}
+	entries, err := os.ReadDir(w.src.Segments)
 	if err != nil {
 		return nil, fmt.Errorf("segment store: %w", err)
 	}
-	present := map[string]bool{}
 	for _, e := range entries {
 		if segmentstore.ValidateName(e.Name()) == nil && e.Type().IsRegular() {
 			present[e.Name()] = false
@@ -284,7 +298,21 @@ func isImmutable(path string) bool {
 // copyFile ensures that an object with the bytes of a source file exists.
 func (w *writeRun) copyFile(ctx context.Context, path string, before map[string]File) (File, error) {
 	source := w.sourcePath(path)
-	if old, ok := before[path]; ok && w.d.hasObject(old.SHA256, old.Size) {
+	if name, ok := strings.CutPrefix(path, segmentFolder); ok && w.src.Objects != nil {
+		old, ok := before[path]
+		if ok && name != segmentstore.IdentityName && old.Size == w.sizes[name] && w.d.hasObject(old.SHA256, old.Size) {
+			return old, nil // its name follows from its content
+		}
+		source = filepath.Join(w.d.objectsPath(), tempPrefix+name)
+		err := w.src.Objects.Fetch(ctx, name, source)
+		if errors.Is(err, code.ErrNotFound) {
+			return old, fmt.Errorf("%w: %w", ErrVanished, err)
+		}
+		if err != nil {
+			return old, err
+		}
+		defer func() { _ = os.Remove(source) }() // if this fails, the next run removes the file
+	} else if old, ok := before[path]; ok && w.d.hasObject(old.SHA256, old.Size) {
 		same, err := w.isUnchanged(ctx, source, &old)
 		if err != nil || same {
 			return old, asVanished(err)

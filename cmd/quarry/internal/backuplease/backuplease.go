@@ -38,7 +38,7 @@ const (
 // Leases keeps files in place for a process that copies them, one backup at a time.
 type Leases struct {
 	log      eventlog.Log
-	segments *segmentstore.Directory
+	segments segmentstore.Driver
 	logDir   string // empty without an embedded log
 	logger   *slog.Logger
 	now      func() time.Time
@@ -59,7 +59,7 @@ var _ api.Backups = (*Leases)(nil)
 
 // New removes the checkpoints that an earlier process left in logDir, the directory of an
 // embedded log.
-func New(log eventlog.Log, logDir string, segments *segmentstore.Directory, logger *slog.Logger) (*Leases, error) {
+func New(log eventlog.Log, logDir string, segments segmentstore.Driver, logger *slog.Logger) (*Leases, error) {
 	b := &Leases{log: log, segments: segments, logger: logger, now: time.Now}
 	if _, ok := log.(eventlog.Checkpointer); !ok {
 		return b, nil

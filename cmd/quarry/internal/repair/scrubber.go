@@ -42,7 +42,9 @@ type Scrubber struct {
 // ScrubOptions are the options of a Scrubber.
 type ScrubOptions struct {
 	// Log is read if it is the embedded log.
-	Log      eventlog.Log
+	Log eventlog.Log
+	// Segments is nil if the segment store is in object storage, which checks its own
+	// disks.
 	Segments *segmentstore.Directory
 	// Accounts is nil in a process without accounts.
 	Accounts *store.Store
@@ -103,7 +105,10 @@ func (c *Scrubber) RunPass(ctx context.Context) (found map[string]int, err error
 		errs = append(errs, c.checkAccounts(ctx))
 	}
 	if c.AcquireLive != nil {
-		errs = append(errs, c.checkObjects(ctx), c.checkProjections(ctx))
+		if c.Segments != nil {
+			errs = append(errs, c.checkObjects(ctx))
+		}
+		errs = append(errs, c.checkProjections(ctx))
 	}
 	if ctx.Err() != nil {
 		return c.found, nil
@@ -196,7 +201,7 @@ func (c *Scrubber) checkProjections(ctx context.Context) error {
 	}
 	return files.Check(ctx, c.pace, func(path string, first []byte) bool {
 		id, ok := segment.IDOfKey(first)
-		return ok && c.Segments.IsObject(segmentstore.SegmentName(id), path)
+		return ok && c.Segments != nil && c.Segments.IsObject(segmentstore.SegmentName(id), path)
 	}, func(d *store.DamageError) {
 		if d.InSegment() {
 			v.Restorer.NoteDamage(d)

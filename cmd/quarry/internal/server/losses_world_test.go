@@ -33,7 +33,7 @@ const manyFiles = event.MaxInlineChanges + 1
 
 // newLossWorld indexes repositories with two branches. If large is set, one of them has
 // manyFiles.
-func newLossWorld(t *testing.T, large bool) *lossWorld {
+func newLossWorld(t *testing.T, large bool, settings ...string) *lossWorld {
 	w := &lossWorld{t: t}
 	for _, name := range []string{"anvil", "kazoo"} {
 		g := newGitRepository(t, name, "release/*")
@@ -58,7 +58,7 @@ func newLossWorld(t *testing.T, large bool) *lossWorld {
 	for _, g := range w.repositories {
 		roots = append(roots, g.dir)
 	}
-	w.c = testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "pipeline.reconcileInterval=0")
+	w.c = testConfig(t, append(settings, "git.allowedRoots="+strings.Join(roots, ","), "pipeline.reconcileInterval=0")...)
 	w.startServer()
 	for _, g := range w.repositories {
 		w.s.registerAt(t, g, code.CommitID(g.runGitCommand("rev-parse", "main")))

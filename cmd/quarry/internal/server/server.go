@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
@@ -93,7 +94,7 @@ type Server struct {
 	listeners *listeners
 	disks     *diskspace.Guard
 	log       eventlog.Log
-	segments  *segmentstore.Directory
+	segments  segmentstore.Driver // nil in a process that only ingests, if it is in a bucket
 	// storeIdentity is nil if no other process uses the segment store, or this one does
 	// not.
 	storeIdentity *storeidentity.Keeper
@@ -232,23 +233,40 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	}
 	s.registrar = registry.NewRegistrar(s.log, s.policy)
 	s.damage = repair.NewMetrics(s.o.Registerer)
-	if s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir()); err != nil {
+	if err := s.openSegments(ctx); err != nil {
 		return err
 	}
-	s.segments.NotifyQuarantine(func(name, path string, cause error) {
-		s.damage.CountObject(name)
-		s.o.Logger.Error("damaged object of the segment store moved to the quarantine", "object", name, "path", path, "error", cause)
-	})
-	if s.o.Config.SharesSegments() && (s.o.Config.Has(config.RolePipeline) || s.o.Config.Has(config.RoleQuery)) {
-		s.storeIdentity, err = storeidentity.Open(ctx, storeidentity.Options{
-			Log: s.log, Store: s.segments, Directory: s.o.Config.SegmentsDir(), Writes: s.o.Config.Has(config.RolePipeline),
-			Replaces: s.o.Config.Storage.ReplacesIdentity, Now: boot.Now, Logger: s.o.Logger,
-		})
-		if err != nil {
-			return err
-		}
-	}
 	s.backups, err = backuplease.New(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
+	return err
+}
+
+// openSegments opens the segment store, and checks its identity if it is shared.
+func (s *Server) openSegments(ctx context.Context) (err error) {
+	c := s.o.Config
+	metrics := segmentstore.NewBucketMetrics(s.o.Registerer)
+	_, _, bucket := c.SegmentsBucket()
+	uses := c.Has(config.RolePipeline) || c.Has(config.RoleQuery)
+	if bucket && !uses {
+		return nil
+	}
+	if s.segments, err = segmentdriver.Open(ctx, c, metrics, s.o.Logger); err != nil {
+		return err
+	}
+	s.segments.NotifyQuarantine(func(name, place string, cause error) {
+		s.damage.CountObject(name)
+		s.o.Logger.Error("damaged object of the segment store moved to the quarantine", "object", name, "place", place, "error", cause)
+	})
+	if !uses || !c.SharesSegments() {
+		return nil
+	}
+	interval := time.Second
+	if bucket {
+		interval = 10 * time.Second // a bucket is not unmounted, and requests cost money
+	}
+	s.storeIdentity, err = storeidentity.Open(ctx, storeidentity.Options{
+		Log: s.log, Store: s.segments, Place: c.SegmentsPlace(), Interval: interval, Writes: c.Has(config.RolePipeline),
+		Replaces: c.Storage.ReplacesIdentity, Now: boot.Now, Logger: s.o.Logger,
+	})
 	return err
 }
 
@@ -392,7 +410,10 @@ func (c closerFunc) Close() error { c(); return nil }
 
 // scrubOptions selects the files of this process that are scrubbed.
 func (s *Server) scrubOptions() repair.ScrubOptions {
-	o := repair.ScrubOptions{Log: s.log, Segments: s.segments, BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
+	o := repair.ScrubOptions{Log: s.log, BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
+	if directory, ok := s.segments.(*segmentstore.Directory); ok {
+		o.Segments = directory
+	}
 	if s.accounts != nil {
 		o.Accounts = s.accounts.Store
 	}

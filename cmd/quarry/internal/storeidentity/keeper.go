@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// checkInterval is the interval at which the identity of the store is read.
-	checkInterval = time.Second
 	// recordInterval is the number of checks after which the log is read for an identity
 	// that another process has recorded.
 	recordInterval = 30
@@ -32,9 +30,11 @@ const (
 // Options are the options of Open. All are required but Replaces.
 type Options struct {
 	Log   eventlog.Log
-	Store *segmentstore.Directory
-	// Directory is the directory of the store, for messages.
-	Directory string
+	Store segmentstore.Driver
+	// Place is the directory or the address of the store, for messages.
+	Place string
+	// Interval is the interval at which the identity of the store is read.
+	Interval time.Duration
 	// Writes reports whether this process writes segments, and so may identify the store.
 	Writes bool
 	// Replaces is the recorded identity that the operator gives up. Optional.
@@ -51,11 +51,13 @@ type Keeper struct {
 	expected string
 	next     event.Offset
 	checks   int
-	refusal  atomic.Pointer[error] // nil while the store is the right one
+	// unreachable is set while the store does not answer.
+	unreachable bool
+	refusal     atomic.Pointer[error] // nil while the store is the right one
 }
 
 // Open reads the identity that the log expects, and identifies a new store. It returns an
-// error if the directory holds another store.
+// error if the store is another one.
 func Open(ctx context.Context, o Options) (*Keeper, error) {
 	k := &Keeper{o: o}
 	if err := k.readRecords(ctx); err != nil {
@@ -71,10 +73,10 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 
 // Run compares the store with the log until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	return boot.RunEvery(ctx, checkInterval, k.check)
+	return boot.RunEvery(ctx, k.o.Interval, k.check)
 }
 
-// CheckReady returns an error while the directory holds another store.
+// CheckReady returns an error while the store is another one.
 func (k *Keeper) CheckReady() error {
 	if err := k.refusal.Load(); err != nil {
 		return *err
@@ -98,15 +100,24 @@ func (k *Keeper) check(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	if err != nil && !errors.Is(err, segmentstore.ErrOtherStore) {
+		// The store is out of reach. Searches do not need it, and whatever does waits.
+		if !k.unreachable {
+			k.o.Logger.Warn("the segment store does not answer; trying again", "path", k.o.Place, "error", err)
+		}
+		k.unreachable = true
+		return
+	}
+	k.unreachable = false
 	before := k.CheckReady()
 	switch {
 	case err == nil && before != nil:
 		k.refusal.Store(nil)
-		k.o.Logger.Info("the segment store is the right one again", "path", k.o.Directory)
+		k.o.Logger.Info("the segment store is the right one again", "path", k.o.Place)
 	case err != nil:
 		k.refusal.Store(&err)
 		if before == nil {
-			k.o.Logger.Error("the segment store is not usable; this process is not ready until it is", "path", k.o.Directory, "error", err)
+			k.o.Logger.Error("the segment store is not usable; this process is not ready until it is", "path", k.o.Place, "error", err)
 		}
 	}
 }
@@ -126,8 +137,8 @@ func (k *Keeper) checkStore(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: the log expects the segment store with identity %s, and the identity in %s is %s: mount that directory, or correct storage.segments; if the store was lost or replaced on purpose, start a process with the role pipeline with --set storage.replacesIdentity=%s, which accepts the directory, and what it lacks is indexed again",
-		segmentstore.ErrOtherStore, k.expected, k.o.Directory, found, k.expected)
+	return fmt.Errorf("%w: the log expects the segment store with identity %s, and the identity in %s is %s: mount that store, or correct storage.segments; if the store was lost or replaced on purpose, start a process with the role pipeline with --set storage.replacesIdentity=%s, which accepts it, and what it lacks is indexed again",
+		segmentstore.ErrOtherStore, k.expected, k.o.Place, found, k.expected)
 }
 
 // identifyStore records the identity of the store, and writes one first if there is none.
@@ -155,7 +166,7 @@ func (k *Keeper) identifyStore(ctx context.Context) error {
 	if _, err := k.o.Log.Append(ctx, event.TopicAccounts, 0, record); err != nil {
 		return fmt.Errorf("record the identity of the segment store: %w", err)
 	}
-	k.o.Logger.Info("recorded the identity of the segment store", "path", k.o.Directory, "identity", id, "replaces", k.expected)
+	k.o.Logger.Info("recorded the identity of the segment store", "path", k.o.Place, "identity", id, "replaces", k.expected)
 	return k.readRecords(ctx)
 }
 
@@ -183,8 +194,8 @@ func (k *Keeper) checkAdoptable(ctx context.Context) error {
 			}
 			_, ev, err := event.Decode(rec)
 			if indexed, ok := ev.(*event.RevisionIndexed); err == nil && ok && len(indexed.Segments) > 0 {
-				return fmt.Errorf("%w: %s is empty, and the log names segments, first in record %s: mount the directory of the segments, or correct storage.segments; if the segments were lost or removed on purpose, start with --set storage.replacesIdentity=%s, and they are indexed again",
-					segmentstore.ErrOtherStore, k.o.Directory, rec.Position, config.NoIdentity)
+				return fmt.Errorf("%w: %s is empty, and the log names segments, first in record %s: mount the segment store, or correct storage.segments; if the segments were lost or removed on purpose, start with --set storage.replacesIdentity=%s, and they are indexed again",
+					segmentstore.ErrOtherStore, k.o.Place, rec.Position, config.NoIdentity)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func openKeeper(t *testing.T, log eventlog.Log, dir string, writes bool, replace
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(t.Context(), Options{Log: log, Store: store, Directory: dir, Writes: writes, Replaces: replaces, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	return Open(t.Context(), Options{Log: log, Store: store, Place: dir, Interval: time.Second, Writes: writes, Replaces: replaces, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // TestOtherStoreIsRefused opens readers and writers of a log with the right store, an

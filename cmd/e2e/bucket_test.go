@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
+)
+
+// useBucket writes the configuration of a server whose segments are in a folder of a bucket.
+func (c *crashing) useBucket(s3 *s3test.Server, folder string) {
+	c.t.Helper()
+	storage := fmt.Sprintf(`,"storage":{"segments":"s3://%s/%s","s3":{"endpoint":%q,"region":%q,"pathStyle":true,"accessKeyId":%q,"secretAccessKey":%q}}}`,
+		s3test.Bucket, folder, s3.Endpoint, s3test.Region, s3test.AccessKey, s3test.SecretKey)
+	writeTextFile(c.t, c.config, strings.TrimSuffix(configText(c.dir), "}")+storage)
+}
+
+// TestBucketIsBackedUpAndRestored kills a server whose segments are in a bucket during
+// pushes, backs it up, and restores it to another folder of the bucket. What was
+// acknowledged is searchable, and a second backup downloads no segment again.
+func TestBucketIsBackedUpAndRestored(t *testing.T) {
+	t.Parallel()
+	s3 := s3test.Start(t)
+	c := newCrashing(t)
+	c.useBucket(s3, "first")
+	c.startServer()
+	c.indexTree()
+	for range 3 {
+		c.pushUntilItFails(func() { c.server.killProcess() })
+		c.startServer()
+	}
+	c.searchAll()
+	backups := filepath.Join(c.dir, "backups")
+	c.backUp(backups)
+	if said := c.backUp(backups); !strings.Contains(said, " 1 files, ") { // the log has grown
+		t.Errorf("the second backup: %s", said)
+	}
+	verifyGenerations(t, backups)
+	acknowledged := slices.Clone(c.acknowledged)
+	c.server.killProcess()
+
+	restore := func(data string) (string, error) {
+		out, err := exec.Command("quarry", "restore", backups, "--config", c.config, "--data", data, "--verify").CombinedOutput()
+		return string(out), err
+	}
+	if out, err := restore(filepath.Join(c.dir, "refused")); err == nil || !strings.Contains(out, "must be empty") {
+		t.Errorf("restored over the objects of the bucket: %v\n%s", err, out)
+	}
+	c.useBucket(s3, "second")
+	c.data = filepath.Join(c.dir, "restored")
+	if out, err := restore(c.data); err != nil {
+		t.Fatalf("restore: %v\n%s", err, out)
+	}
+	c.startServer()
+	c.acknowledged = acknowledged
+	c.searchAll()
+	if objects, err := filepath.Glob(filepath.Join(s3.Dir, s3test.Bucket, "second", "segment-*")); err != nil || len(objects) == 0 {
+		t.Errorf("%d segments in the restored folder, %v", len(objects), err)
+	}
+	if _, err := os.Stat(filepath.Join(c.data, "segments")); err == nil {
+		t.Error("the restored data directory has a segment store")
+	}
+	must(t, c.server.stop())
+}
