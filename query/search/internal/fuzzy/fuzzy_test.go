@@ -71,8 +71,8 @@ func TestScore(t *testing.T) {
 		if have != tc.want {
 			t.Errorf("%s in %.40s: %d, want %d", tc.letters, tc.path, have, tc.want)
 		}
-		if best := tc.want; ok {
-			if best, _ = Place([]byte(tc.path), tc.letters); best < have {
+		if ok {
+			if best, _ := Place([]byte(tc.path), tc.letters); best < have {
 				t.Errorf("%s in %.40s: Score estimates %d, more than the %d of the best placement", tc.letters, tc.path, have, best)
 			}
 		}
