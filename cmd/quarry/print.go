@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +53,7 @@ func newPrinter(w io.Writer, style terminal.Style) *printer {
 func (p *printer) flush() error { return p.w.Flush() }
 
 // printFile prints a file with its chunks. A file that matched only by name has none.
+// Without context lines, the chunk with the best line comes first.
 func (p *printer) printFile(f *wire.SearchFile) {
 	if p.maxFiles > 0 && p.files == p.maxFiles {
 		p.hidden = true
@@ -83,8 +85,13 @@ func (p *printer) printFile(f *wire.SearchFile) {
 		p.printLine(name)
 	}
 	p.files++
-	for i := range f.Chunks {
-		c := &f.Chunks[i]
+	chunks := f.Chunks
+	if !p.context && len(f.BestLines) > 0 {
+		after, _ := slices.BinarySearchFunc(chunks, f.BestLines[0]+1, func(c wire.Chunk, line int) int { return cmp.Compare(c.ContentStart.LineNumber, line) })
+		chunks = slices.Concat(chunks[max(after-1, 0):after], chunks[:max(after-1, 0)], chunks[after:])
+	}
+	for i := range chunks {
+		c := &chunks[i]
 		switch {
 		case p.editor:
 			p.editorLines(name, c)

@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 	if err := p.flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "demo:a/b.go\n8:two two\n21:three\n\n" + `demo:\u001b[2J\u202e.go` + "\n1:a" + `\u001b]0;owned\u0007b` + "\n"
+	want := "demo:a/b.go\n21:three\n8:two two\n\n" + `demo:\u001b[2J\u202e.go` + "\n1:a" + `\u001b]0;owned\u0007b` + "\n"
 	if out.String() != want || !p.hidden || p.lines != 3 || p.files != 2 {
 		t.Errorf("hidden %t, %d lines of %d files:\n%s\nwant\n%s", p.hidden, p.lines, p.files, &out, want)
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -114,7 +115,8 @@ func (c *call) writeRepositories(found *search.Result) {
 }
 
 // bestChunks keeps at most limit matching lines of a file: its best lines and then the
-// first of the others, in file order.
+// first of the others. The chunk with the best line is the first; the others are in file
+// order.
 func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk) {
 	wanted := map[int]bool{}
 	for _, line := range f.BestLines[:min(limit, len(f.BestLines))] {
@@ -138,6 +140,12 @@ func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk) {
 		if len(chunk.Ranges) > 0 {
 			chunks = append(chunks, chunk)
 		}
+	}
+	best := slices.IndexFunc(chunks, func(c search.Chunk) bool {
+		return len(f.BestLines) > 0 && slices.ContainsFunc(c.Ranges, func(r search.Range) bool { return r.Start.LineNumber == f.BestLines[0] })
+	})
+	if best > 0 {
+		chunks = slices.Concat(chunks[best:best+1], chunks[:best], chunks[best+1:])
 	}
 	return chunks
 }
