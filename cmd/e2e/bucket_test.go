@@ -22,7 +22,8 @@ func (c *crashing) useBucket(s3 *s3test.Server, folder string) {
 
 // TestBucketIsBackedUpAndRestored kills a server whose segments are in a bucket during
 // pushes, backs it up, and restores it to another folder of the bucket. What was
-// acknowledged is searchable, and a second backup downloads no segment again.
+// acknowledged is searchable, and a second backup downloads no segment again. Doctor tells
+// whether the bucket answers.
 func TestBucketIsBackedUpAndRestored(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Start(t)
@@ -65,5 +66,14 @@ func TestBucketIsBackedUpAndRestored(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.data, "segments")); err == nil {
 		t.Error("the restored data directory has a segment store")
 	}
+	doctor := func(want string) {
+		out, _ := exec.Command("quarry", "doctor", "--config", c.config, "--data", c.data, "--server", c.server.url).CombinedOutput() // it finds problems that belong to this machine
+		if !strings.Contains(string(out), want) {
+			t.Errorf("doctor does not say %q:\n%s", want, out)
+		}
+	}
+	doctor("s3://" + s3test.Bucket + "/second answers")
+	s3.Stop()
+	doctor("check storage.s3.endpoint and the network")
 	must(t, c.server.stop())
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -216,14 +217,16 @@ func (c *Config) validateLog(report reporter) {
 }
 
 func (c *Config) validateStorage(report reporter) {
-	for path, dir := range map[string]string{"storage.log": c.Storage.Log, "storage.projections": c.Storage.Projections, "storage.accounts": c.Storage.Accounts, "storage.mirrors": c.Storage.Mirrors} {
+	for setting, dir := range map[string]string{"storage.log": c.Storage.Log, "storage.projections": c.Storage.Projections, "storage.accounts": c.Storage.Accounts, "storage.mirrors": c.Storage.Mirrors} {
 		if strings.HasPrefix(dir, bucketScheme) {
-			report(path, "%q: only storage.segments can be in a bucket", dir)
+			report(setting, "%q: only storage.segments can be in a bucket", dir)
 		}
 	}
-	bucket, _, ok := c.SegmentsBucket()
+	bucket, folder, ok := c.SegmentsBucket()
 	s3 := c.Storage.S3
 	switch {
+	case ok && folder != "" && path.Clean("/"+folder) != "/"+folder:
+		report("storage.segments", "%q: write the folder without empty parts, . and ..", c.Storage.Segments)
 	case ok && bucket == "":
 		report("storage.segments", "%q names no bucket: write s3://BUCKET or s3://BUCKET/FOLDER", c.Storage.Segments)
 	case !ok && s3 != S3{}:

@@ -51,6 +51,7 @@ var checks = []check{
 	{"secrets", checkSecrets},
 	{"addresses", checkAddresses},
 	{"data directory", checkDataDirectory},
+	{"segment store", checkSegments},
 	{"user", checkUser},
 	{"permissions", checkPermissions},
 	{"lock", checkLock},

@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
 // These are bounds on the free space of a file system.
@@ -50,6 +56,23 @@ func checkWritable(dir string, r *report) {
 		return
 	}
 	r.addOK("%s is writable", dir)
+}
+
+// checkSegments reads the segment store if it is in a bucket.
+func checkSegments(ctx context.Context, x *Examination, r *report) {
+	c := x.Config
+	if _, _, ok := c.SegmentsBucket(); !ok || !c.Has(config.RolePipeline) && !c.Has(config.RoleQuery) {
+		return // its directory is one of those above, or this process does not use it
+	}
+	store, err := segmentdriver.Open(ctx, c, segmentstore.NewBucketMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+	if err == nil {
+		_, err = store.IsEmpty(ctx)
+	}
+	if err != nil {
+		r.addProblem("see docs/scaling.md#object-storage", "%v", err)
+		return
+	}
+	r.addOK("%s answers", c.Storage.Segments)
 }
 
 func checkUser(_ context.Context, x *Examination, r *report) {

@@ -142,8 +142,7 @@ func (s *Server) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
 }
 
 // spaceGate stops indexing while a disk that it writes to is almost full, or the segment
-// store is not that of the log. Removals
-// continue, because they free space.
+// store is not that of the log. Removals continue, because they free space.
 type spaceGate struct {
 	worker.Handler
 	disks *diskspace.Guard
