@@ -36,7 +36,7 @@ Examples:
 	quarry verify --remote --repair
 	quarry verify --offline --data /var/lib/quarry
 
-A repository whose mirror is lost, or is on another worker, cannot be compared. --repair fetches a lost one again.
+A repository whose mirror is lost cannot be compared; --repair fetches the mirror again. Those of other workers are compared there.
 
 Exit status: 0 if everything was compared and nothing differs, 1 otherwise.`
 }

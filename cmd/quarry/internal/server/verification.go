@@ -31,7 +31,14 @@ func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit
 
 // newVerifier returns the verifier, which compares the projections with the mirrors.
 func (s *Server) newVerifier() *verify.Verifier {
-	return verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors))
+	return verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors, s.holdsRepository, s.RequestMirror))
+}
+
+// holdsRepository reports whether this process handles the events of a repository. Without
+// brokers it handles all, also before its worker has begun.
+func (s *Server) holdsRepository(ctx context.Context, id code.RepositoryID) bool {
+	_, held := s.handledBelow(ctx, id)
+	return held || s.o.Config.Log.Driver == "embedded"
 }
 
 // Verify compares the projections of a data directory with its mirrors while no server

@@ -31,10 +31,11 @@ type liveIndex struct {
 
 // NewOptions returns the options of a Verifier that compares the live version with
 // mirrors, and repairs by appending pushes to log. All arguments are required.
-func NewOptions(v *versions.Versions, log eventlog.Log, mirrors *mirror.Mirrors) Options {
+func NewOptions(v *versions.Versions, log eventlog.Log, mirrors *mirror.Mirrors, holds, requestMirror func(ctx context.Context, id code.RepositoryID) bool) Options {
 	x := &liveIndex{versions: v, log: log}
 	return Options{
 		Repositories: x.listRepositories, Acquire: x.acquireView, Fence: x.waitForLog, Mirrors: mirrors,
+		Holds: holds, RequestMirror: requestMirror,
 		Unstored: x.findUnstored, Repair: x.repairRefs, Now: time.Now,
 	}
 }

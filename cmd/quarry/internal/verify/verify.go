@@ -45,6 +45,10 @@ type Options struct {
 	Acquire func() View
 	Fence   func(ctx context.Context) error
 	Mirrors *mirror.Mirrors
+	// Holds reports whether the worker of this process handles the events of a repository,
+	// and so has its mirror. RequestMirror has such a mirror fetched again.
+	Holds         func(ctx context.Context, id code.RepositoryID) bool
+	RequestMirror func(ctx context.Context, id code.RepositoryID) bool
 	// Unstored rewrites objects that the segment store lacks from the projections, and
 	// returns what a rebuild would still lose: documents and refs.
 	Unstored func(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error)
@@ -156,7 +160,7 @@ func (x *verifyRun) compareAll(ctx context.Context, of []code.Repository) error 
 func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if !m.Exists() {
-		if err := x.reportUnchecked(r, "", "this process has no mirror of it: another worker has, or a repair, a request for its history or its next push fetches one"); err != nil {
+		if err := x.reportUnchecked(ctx, r, "", "this process has no mirror of it: a repair, a request for its history or its next push fetches one"); err != nil {
 			return err
 		}
 		x.noteRepair(r, difference{})
@@ -164,7 +168,7 @@ func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) er
 	}
 	view, found, err := x.compareUntilStable(ctx, r, m)
 	if errors.Is(err, errMoving) || errors.Is(err, errRemote) {
-		return x.reportUnchecked(r, "", err.Error())
+		return x.reportUnchecked(ctx, r, "", err.Error())
 	}
 	if err != nil {
 		return x.resetDamaged(ctx, r, "", m, err)
@@ -217,10 +221,10 @@ func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err 
 }
 
 // resetDamaged reports a ref, or a repository, that cannot be compared. It removes a
-// damaged mirror: the next push, or a repair, fetches it again.
+// damaged mirror and has it fetched again.
 func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
 	if errors.Is(err, errNoCommit) {
-		return x.reportUnchecked(r, ref, err.Error())
+		return x.reportUnchecked(ctx, r, ref, err.Error())
 	}
 	reset, resetErr := m.ResetDamaged(ctx, err)
 	switch {
@@ -228,9 +232,12 @@ func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref cod
 		return errors.Join(err, resetErr)
 	case reset:
 		x.noteRepair(r, difference{ref: ref})
-		return x.reportUnchecked(r, ref, "the mirror of this process was damaged, and is removed: the next push of the repository, or a repair, fetches it again")
+		if !x.request.Repair {
+			x.o.RequestMirror(ctx, r.ID)
+		}
+		return x.reportUnchecked(ctx, r, ref, "the mirror of this process was damaged, and is removed: it is being fetched again")
 	case errors.Is(err, mirror.ErrMissing):
-		return x.reportUnchecked(r, ref, err.Error())
+		return x.reportUnchecked(ctx, r, ref, err.Error())
 	}
 	return err
 }
@@ -276,9 +283,12 @@ func (x *verifyRun) reportDifferences(r code.Repository, found []difference) err
 	return nil
 }
 
-func (x *verifyRun) reportUnchecked(r code.Repository, ref code.Ref, why string) error {
-	x.counts.Unchecked++
-	if !x.afterRepair {
+// reportUnchecked emits what could not be compared. What another process can compare is not
+// counted.
+func (x *verifyRun) reportUnchecked(ctx context.Context, r code.Repository, ref code.Ref, why string) error {
+	if !x.o.Holds(ctx, r.ID) {
+		why = "another worker handles its pushes; verify it there"
+	} else if x.counts.Unchecked++; !x.afterRepair {
 		x.unchecked[r.ID]++
 	}
 	return x.emit(&verification.Finding{Type: verification.Unchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})

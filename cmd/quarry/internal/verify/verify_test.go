@@ -39,6 +39,7 @@ type world struct {
 	unstored   map[code.DocumentKey]bool
 	lost       map[code.RepositoryID]map[code.Ref]bool
 	heals      bool // a repair takes effect
+	elsewhere  bool // another process handles the events of the repository
 	mirrorsDir string
 	opened     int               // number of views that were not released
 	names      map[string]string // names of commits and blobs
@@ -226,6 +227,8 @@ func (w *world) damage(line string) {
 		w.names[w.git("rev-parse", "HEAD")] = strings.ToUpper(word[1])
 	case "delete-branch":
 		w.git("branch", "--quiet", "-D", word[1])
+	case "elsewhere":
+		w.elsewhere = true
 	case "no-mirror":
 		w.repository.ID = 43
 	case "damage-mirror":
@@ -260,6 +263,11 @@ func (w *world) verifyIndex(r verification.Request) string {
 		Acquire:      func() verify.View { w.opened++; return view{w} },
 		Fence:        func(context.Context) error { return nil },
 		Mirrors:      w.mirrors,
+		Holds:        func(context.Context, code.RepositoryID) bool { return !w.elsewhere },
+		RequestMirror: func(context.Context, code.RepositoryID) bool {
+			fmt.Fprintln(&b, "  the mirror is requested")
+			return true
+		},
 		Unstored: func(context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error) {
 			return w.unstored, w.lost, nil
 		},
