@@ -145,6 +145,10 @@ func TestChecks(t *testing.T) {
 				in.t.Fatal(err)
 			}
 		}},
+		{"segment store", Problem, "check storage.s3.endpoint and the network", func(in *installation) {
+			in.Config.Storage.Segments = "s3://code-search/segments"
+			in.Config.Storage.S3 = config.S3{Endpoint: "http://127.0.0.1:1", Region: "eu-test-1", AccessKeyID: "id", SecretAccessKey: config.NewSecret("secret")}
+		}},
 		{"data directory", Problem, "is not writable", func(in *installation) { in.Config.Storage.Log = "/proc/self" }},
 		{"user", Warning, "belongs to user 7", func(in *installation) {
 			in.Probes.Owner = func(string) (bool, uint32, error) { return false, 7, nil }

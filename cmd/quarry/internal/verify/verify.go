@@ -232,10 +232,11 @@ func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref cod
 		return errors.Join(err, resetErr)
 	case reset:
 		x.noteRepair(r, difference{ref: ref})
-		if !x.request.Repair {
-			x.o.RequestMirror(ctx, r.ID)
+		why := "the mirror of this process was damaged, and is removed: a repair, a request for its history or its next push fetches it again"
+		if !x.request.Repair && x.o.RequestMirror(ctx, r.ID) {
+			why = "the mirror of this process was damaged, and is removed: it is being fetched again"
 		}
-		return x.reportUnchecked(ctx, r, ref, "the mirror of this process was damaged, and is removed: it is being fetched again")
+		return x.reportUnchecked(ctx, r, ref, why)
 	case errors.Is(err, mirror.ErrMissing):
 		return x.reportUnchecked(ctx, r, ref, err.Error())
 	}
