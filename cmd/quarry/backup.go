@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
@@ -186,10 +184,10 @@ func (b *backupRun) newSource(ctx context.Context) (backup.Source, error) {
 
 // openBucket opens the segment store if it is in a bucket, and returns nil otherwise.
 func openBucket(ctx context.Context, settings *config.Config) (segmentstore.Driver, error) {
-	if _, _, ok := settings.SegmentsBucket(); !ok {
+	if !settings.SegmentsInBucket() {
 		return nil, nil
 	}
-	return segmentdriver.Open(ctx, settings, segmentstore.NewBucketMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+	return segmentdriver.Open(ctx, settings, nil, slog.New(slog.DiscardHandler))
 }
 
 func (b *backupRun) writeGeneration(ctx context.Context, src backup.Source) (*backup.Result, error) {

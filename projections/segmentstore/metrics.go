@@ -12,7 +12,8 @@ type BucketMetrics struct {
 	bytes    *prometheus.CounterVec   // by direction
 }
 
-// NewBucketMetrics registers the metrics, which stay at zero without a bucket.
+// NewBucketMetrics registers the metrics, which stay at zero without a bucket. A nil
+// Registerer registers none.
 func NewBucketMetrics(r prometheus.Registerer) *BucketMetrics {
 	f := promauto.With(r)
 	m := &BucketMetrics{

@@ -12,29 +12,25 @@ func (c *Config) LogDir() string { return c.storagePath(c.Storage.Log, "log") }
 // SegmentsDir returns the directory of the segment store, which is not used if it is in a
 // bucket.
 func (c *Config) SegmentsDir() string {
-	if _, _, ok := c.SegmentsBucket(); ok {
+	if c.SegmentsInBucket() {
 		return filepath.Join(c.Data, "segments")
 	}
-	return c.storagePath(c.Storage.Segments, "segments")
+	return c.SegmentsPlace()
 }
+
+// SegmentsPlace returns the directory or the address of the segment store, for messages.
+func (c *Config) SegmentsPlace() string { return c.storagePath(c.Storage.Segments, "segments") }
 
 // bucketScheme begins a segment store in a bucket.
 const bucketScheme = "s3://"
 
-// SegmentsBucket returns the bucket and the folder of the segment store, and reports
-// whether it is in a bucket.
-func (c *Config) SegmentsBucket() (bucket, folder string, ok bool) {
-	rest, ok := strings.CutPrefix(c.Storage.Segments, bucketScheme)
-	bucket, folder, _ = strings.Cut(rest, "/")
-	return bucket, strings.Trim(folder, "/"), ok
-}
+// SegmentsInBucket reports whether the segment store is in a bucket.
+func (c *Config) SegmentsInBucket() bool { return strings.HasPrefix(c.Storage.Segments, bucketScheme) }
 
-// SegmentsPlace returns the directory or the address of the segment store, for messages.
-func (c *Config) SegmentsPlace() string {
-	if _, _, ok := c.SegmentsBucket(); ok {
-		return c.Storage.Segments
-	}
-	return c.SegmentsDir()
+// SegmentsBucket returns the bucket and the folder of a segment store in a bucket.
+func (c *Config) SegmentsBucket() (bucket, folder string) {
+	bucket, folder, _ = strings.Cut(strings.TrimPrefix(c.Storage.Segments, bucketScheme), "/")
+	return bucket, strings.Trim(folder, "/")
 }
 
 // NoIdentity, as Storage.ReplacesIdentity, accepts an empty segment store before the log
@@ -100,7 +96,7 @@ func (c *Config) storageDirectories() []storageDirectory {
 	out := []storageDirectory{
 		{c.Storage.Log, c.LogDir()}, {c.Storage.Projections, c.ProjectionsDir()}, {c.Storage.Accounts, c.AccountsDir()}, {c.Storage.Mirrors, c.MirrorsDir()},
 	}
-	if _, _, ok := c.SegmentsBucket(); !ok {
+	if !c.SegmentsInBucket() {
 		out = slices.Insert(out, 1, storageDirectory{c.Storage.Segments, c.SegmentsDir()})
 	}
 	return out

@@ -222,8 +222,8 @@ func (c *Config) validateStorage(report reporter) {
 			report(setting, "%q: only storage.segments can be in a bucket", dir)
 		}
 	}
-	bucket, folder, ok := c.SegmentsBucket()
-	s3 := c.Storage.S3
+	bucket, folder := c.SegmentsBucket()
+	ok, s3 := c.SegmentsInBucket(), c.Storage.S3
 	switch {
 	case ok && folder != "" && path.Clean("/"+folder) != "/"+folder:
 		report("storage.segments", "%q: write the folder without empty parts, . and ..", c.Storage.Segments)

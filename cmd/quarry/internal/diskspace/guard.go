@@ -84,8 +84,7 @@ func guardedDirectories(c *config.Config) []guardedDirectory {
 		}
 	}
 	add(c.Log.Driver == "embedded", guardedDirectory{DirectoryLog, c.LogDir(), true})
-	_, _, bucket := c.SegmentsBucket()
-	add(!bucket && (c.Has(config.RolePipeline) || c.Has(config.RoleQuery)), guardedDirectory{DirectorySegments, c.SegmentsDir(), false})
+	add(!c.SegmentsInBucket() && (c.Has(config.RolePipeline) || c.Has(config.RoleQuery)), guardedDirectory{DirectorySegments, c.SegmentsDir(), false})
 	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryProjections, c.ProjectionsDir(), true})
 	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryAccounts, c.AccountsDir(), true})
 	add(c.Has(config.RolePipeline), guardedDirectory{DirectoryMirrors, c.MirrorsDir(), false})

@@ -9,12 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
-	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
 // These are bounds on the free space of a file system.
@@ -61,10 +58,10 @@ func checkWritable(dir string, r *report) {
 // checkSegments reads the segment store if it is in a bucket.
 func checkSegments(ctx context.Context, x *Examination, r *report) {
 	c := x.Config
-	if _, _, ok := c.SegmentsBucket(); !ok || !c.Has(config.RolePipeline) && !c.Has(config.RoleQuery) {
+	if !c.SegmentsInBucket() || !c.Has(config.RolePipeline) && !c.Has(config.RoleQuery) {
 		return // its directory is one of those above, or this process does not use it
 	}
-	store, err := segmentdriver.Open(ctx, c, segmentstore.NewBucketMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+	store, err := segmentdriver.Open(ctx, c, nil, slog.New(slog.DiscardHandler))
 	if err == nil {
 		_, err = store.IsEmpty(ctx)
 	}

@@ -9,12 +9,15 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
-// Open opens the segment store. metrics may be nil if c has no bucket.
+// Open opens the segment store. The metrics of a command, which nothing collects, are nil.
 func Open(ctx context.Context, c *config.Config, metrics *segmentstore.BucketMetrics, logger *slog.Logger) (segmentstore.Driver, error) {
-	bucket, folder, ok := c.SegmentsBucket()
-	if !ok {
+	if !c.SegmentsInBucket() {
 		return segmentstore.OpenDirectory(c.SegmentsDir())
 	}
+	if metrics == nil {
+		metrics = segmentstore.NewBucketMetrics(nil)
+	}
+	bucket, folder := c.SegmentsBucket()
 	s3 := &c.Storage.S3
 	o := segmentstore.BucketOptions{
 		Endpoint: s3.Endpoint, Region: s3.Region, Bucket: bucket, Prefix: folder, PathStyle: s3.PathStyle, CAFile: s3.CAFile,

@@ -244,7 +244,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 func (s *Server) openSegments(ctx context.Context) (err error) {
 	c := s.o.Config
 	metrics := segmentstore.NewBucketMetrics(s.o.Registerer)
-	_, _, bucket := c.SegmentsBucket()
+	bucket := c.SegmentsInBucket()
 	uses := c.Has(config.RolePipeline) || c.Has(config.RoleQuery)
 	if bucket && !uses {
 		return nil
