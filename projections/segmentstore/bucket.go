@@ -233,8 +233,10 @@ func (b *Bucket) upload(ctx context.Context, name string, content body, size int
 	if err := b.identity.checkChange(ctx); err != nil {
 		return err
 	}
-	if _, err := b.core.StatObject(ctx, b.o.Bucket, b.key(name), minio.StatObjectOptions{}); !isMissing(err) {
-		return err
+	if size > partBytes { // the write itself is not conditional
+		if _, err := b.core.StatObject(ctx, b.o.Bucket, b.key(name), minio.StatObjectOptions{}); !isMissing(err) {
+			return err
+		}
 	}
 	return b.uploadNew(ctx, name, content, size)
 }

@@ -80,45 +80,58 @@ func (d *Directory) removeLeftovers(before time.Time) error {
 
 // Put implements Store. Within one file system, it moves the file.
 func (d *Directory) Put(ctx context.Context, name, path string) error {
-	err := d.identity.check(ctx)
+	return d.storeObject(ctx, name, func(target string) error {
+		if fileExists(target) {
+			return os.Remove(path)
+		}
+		if err := errors.Join(d.ensureDirectory(), sealFile(path)); err != nil {
+			return err
+		}
+		if err := d.publishFile(path, target); !errors.Is(err, syscall.EXDEV) {
+			return err
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if err := d.write(target, in); err != nil {
+			return err
+		}
+		return os.Remove(path)
+	})
+}
+
+// PutBytes implements Store.
+func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
+	return d.storeObject(ctx, name, func(target string) error {
+		if err := d.ensureDirectory(); err != nil || fileExists(target) {
+			return err
+		}
+		return d.write(target, bytes.NewReader(b))
+	})
+}
+
+// storeObject calls store with the path of an object. It checks the identity before and
+// after, because the file system may be unmounted in between.
+func (d *Directory) storeObject(ctx context.Context, name string, store func(target string) error) error {
+	target, err := d.objectPath(name)
 	if err == nil {
-		err = d.put(ctx, name, path)
+		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.identity.check(ctx) // the file system may have been unmounted in between
+		err = d.identity.check(ctx)
+	}
+	if err == nil {
+		err = store(target)
+	}
+	if err == nil {
+		err = d.identity.check(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("segment store: put %s: %w", name, err)
 	}
 	return nil
-}
-
-func (d *Directory) put(ctx context.Context, name, path string) error {
-	target, err := d.objectPath(name)
-	if err != nil {
-		return err
-	}
-	if fileExists(target) {
-		return os.Remove(path)
-	}
-	if err := errors.Join(ctx.Err(), d.ensureDirectory()); err != nil {
-		return err
-	}
-	if err := sealFile(path); err != nil {
-		return err
-	}
-	if err = d.publishFile(path, target); !errors.Is(err, syscall.EXDEV) {
-		return err
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := d.write(target, in); err != nil {
-		return err
-	}
-	return os.Remove(path)
 }
 
 // ensureDirectory creates the directory again if it was removed while the process runs.
@@ -138,30 +151,6 @@ func (d *Directory) publishFile(path, target string) error {
 		return err
 	}
 	return errors.Join(os.Remove(path), syncDir(d.dir))
-}
-
-// PutBytes implements Store.
-func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
-	target, err := d.objectPath(name)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
-		err = d.identity.check(ctx)
-	}
-	if err == nil {
-		err = d.ensureDirectory()
-	}
-	if err == nil && !fileExists(target) {
-		err = d.write(target, bytes.NewReader(b))
-	}
-	if err == nil {
-		err = d.identity.check(ctx) // as in Put
-	}
-	if err != nil {
-		return fmt.Errorf("segment store: put %s: %w", name, err)
-	}
-	return nil
 }
 
 // write atomically and durably writes the content of r to the file target.
