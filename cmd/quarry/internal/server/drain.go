@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/clock"
@@ -29,24 +30,19 @@ var errStopping = errors.New("the server is stopping")
 type drainer struct {
 	delay  time.Duration
 	logger *slog.Logger
-	mu     struct {
+	// stopping is set from the signal on. Every request reads it.
+	stopping atomic.Bool
+	mu       struct {
 		sync.Mutex
-		stopping bool
 		probes   int       // readiness checks that were answered with 200
 		probedAt time.Time // the latest of them
 	}
 }
 
-func (d *drainer) isStopping() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.mu.stopping
-}
-
 // closeConnections makes connections end with their answer once the process stops.
 func (d *drainer) closeConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.isStopping() {
+		if d.stopping.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
@@ -71,8 +67,8 @@ func (d *drainer) countProbes(check func(context.Context) error, next http.Handl
 // person who interrupts the process does not have to wait.
 func (d *drainer) run(ctx context.Context, isTerminated func() bool) error {
 	<-ctx.Done()
+	d.stopping.Store(true)
 	d.mu.Lock()
-	d.mu.stopping = true
 	probed := d.mu.probes >= probesOfBalancer && time.Since(d.mu.probedAt) < recentProbe
 	d.mu.Unlock()
 	if !probed || d.delay <= 0 || !isTerminated() {

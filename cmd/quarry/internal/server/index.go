@@ -254,7 +254,7 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 // wait for a version that becomes live later. A process without the role query is ready
 // when it is open.
 func (s *Server) checkReady(context.Context) error {
-	if s.drainer.isStopping() {
+	if s.drainer.stopping.Load() {
 		return errStopping
 	}
 	if err := s.checkSegments(); err != nil || s.versions == nil {
