@@ -318,9 +318,9 @@ func (h *indexRun) nameItems(b *batch, found map[readingKey]reading) {
 	}
 }
 
-// findInRelative calls live for each wanted key for which a ref of the relative contains the blob,
-// and removes the key from wanted. It visits at most the given number of directories and
-// returns how many it visited.
+// findInRelative calls live for each wanted key for which a ref of the relative contains
+// the blob, and removes the key from wanted. It visits at most the given number of
+// directories and returns how many it visited.
 func (h *indexRun) findInRelative(ctx context.Context, r *relative, wanted map[mirror.ObjectID][]readingKey, most int, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
 	indexed, err := indexedCommits(ctx, r.m)
 	if err != nil {

@@ -74,7 +74,7 @@ func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	return h.nameFromFamily(ctx, b, found)
 }
 
-// eachKey calls visit with the keys of all items and the paths they stand for.
+// eachKey calls visit with the keys of the readings of all items.
 func (h *indexRun) eachKey(b *batch, visit func(k readingKey, it *item)) {
 	for i := range b.items {
 		it := &b.items[i]

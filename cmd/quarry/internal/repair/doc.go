@@ -31,8 +31,9 @@
 //
 // # Concurrency
 //
-// Run of each type blocks until its context ends. Methods of StoreChecker, Restorer
-// and MirrorRequester are safe for concurrent use. A Reindexer, except for BrokenRefs, and a Scrubber belong
+// Run of each type blocks until its context ends. Methods of StoreChecker, Restorer and
+// MirrorRequester are safe for concurrent use. A Reindexer, except for BrokenRefs, and a
+// Scrubber belong
 // to one goroutine.
 //
 // This package knows one version of the projections at a time, and does not switch

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -12,13 +11,9 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// hookSecret signs the deliveries of deliverHook.
-const hookSecret = "the secret of the hook that calls"
 
 // TestHooksCostTheDifference commits two files of a repository with many, announces them
 // in each form that a hook may have, and counts the changes of the revision in the log:
@@ -28,7 +23,7 @@ func TestHooksCostTheDifference(t *testing.T) {
 	const files, changed = 40, 2
 	g := newGitRepository(t, "many", "release*")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))
-	c.Connections = []config.Connection{{Name: "local", Kind: code.GenericGitHost, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret)))}}}
+	c.Connections = []config.Connection{{Name: "local", Kind: code.GenericGitHost, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	s := runServer(t, c)
 	var pairs []string
 	for i := range files {
@@ -51,7 +46,7 @@ func TestHooksCostTheDifference(t *testing.T) {
 	deliver := func(t *testing.T, payload map[string]any) {
 		t.Helper()
 		payload["repository"] = g.dir
-		if status := s.deliverHook(t, payload); status != http.StatusAccepted {
+		if status, _ := s.deliverHook(t, fmt.Sprint("msg_", time.Now().UnixNano()), payload); status != http.StatusAccepted {
 			t.Fatalf("%v: %d, want %d", payload, status, http.StatusAccepted)
 		}
 	}
@@ -111,44 +106,14 @@ func TestHooksCostTheDifference(t *testing.T) {
 // revisionsOf returns the revisions of a repository in the log.
 func (s *Server) revisionsOf(t *testing.T, id code.RepositoryID) (revisions []*event.RevisionIndexed) {
 	t.Helper()
-	high, err := s.log.HighWater(t.Context(), event.TopicEvents)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for partition, end := range high {
-		for rec, err := range event.ReadRange(t.Context(), s.log, event.TopicEvents, int32(partition), 0, end) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, ev, err := event.Decode(rec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r, ok := ev.(*event.RevisionIndexed); ok && r.Repository == id {
-				revisions = append(revisions, r)
-			}
+	for rec := range s.eventRecords(t) {
+		_, ev, err := event.Decode(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := ev.(*event.RevisionIndexed); ok && r.Repository == id {
+			revisions = append(revisions, r)
 		}
 	}
 	return revisions
-}
-
-// deliverHook sends a signed delivery to the connection local and returns the status.
-func (s *Server) deliverHook(t *testing.T, payload map[string]any) int {
-	t.Helper()
-	body, err := json.Marshal(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request, err := http.NewRequest(http.MethodPost, s.URL()+"/webhooks/genericGitHost/local", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	signature.SetStandard(request.Header, fmt.Sprint("msg_", time.Now().UnixNano()), time.Now(), body, []byte(hookSecret))
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	return response.StatusCode
 }

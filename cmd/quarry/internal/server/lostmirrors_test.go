@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,19 +79,31 @@ func TestReadersRefillLostMirrors(t *testing.T) {
 // countRepairs counts the pushes in the log that replace something lost.
 func (s *Server) countRepairs(t *testing.T) (n int) {
 	t.Helper()
+	for rec := range s.eventRecords(t) {
+		if event.SourceOf(rec) == event.RepairSource {
+			n++
+		}
+	}
+	return n
+}
+
+// eventRecords returns the records that the log has now.
+func (s *Server) eventRecords(t *testing.T) iter.Seq[event.Record] {
+	t.Helper()
 	high, err := s.log.HighWater(t.Context(), event.TopicEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for partition, end := range high {
-		for rec, err := range event.ReadRange(t.Context(), s.log, event.TopicEvents, int32(partition), 0, end) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if event.SourceOf(rec) == event.RepairSource {
-				n++
+	return func(yield func(event.Record) bool) {
+		for partition, end := range high {
+			for rec, err := range event.ReadRange(t.Context(), s.log, event.TopicEvents, int32(partition), 0, end) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !yield(rec) {
+					return
+				}
 			}
 		}
 	}
-	return n
 }

@@ -94,7 +94,14 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 // Retry-After header.
 func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int, retry string) {
 	t.Helper()
-	body, err := json.Marshal(map[string]string{"repository": g.dir, "ref": "refs/heads/main"})
+	return s.deliverHook(t, fmt.Sprint("msg_", number), map[string]any{"repository": g.dir, "ref": "refs/heads/main"})
+}
+
+// deliverHook sends a delivery to the connection local, signed with pressureSecret. It
+// returns the status and the Retry-After header.
+func (s *Server) deliverHook(t *testing.T, id string, payload map[string]any) (status int, retry string) {
+	t.Helper()
+	body, err := json.Marshal(payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +110,7 @@ func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int,
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	signature.SetStandard(request.Header, fmt.Sprint("msg_", number), time.Now(), body, []byte(pressureSecret))
+	signature.SetStandard(request.Header, id, time.Now(), body, []byte(pressureSecret))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
