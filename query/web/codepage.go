@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -37,6 +38,7 @@ type codeData struct {
 	Repository, Root string
 	Revision         string // as in the address; empty means the default branch
 	Ref              string // the ref for searches; empty for the default branch and for revisions that searches do not cover
+	Label            string // of the menu of branches and tags: what the page shows
 	Commit           string
 	Path             string
 	Up               []crumb // the parent directories
@@ -148,11 +150,29 @@ func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
 	if kind == source.PageRaw || kind == source.PageCommit || kind == source.PageCompare {
 		kind, path = source.PageTree, ""
 	}
+	named := p.namedRef(refs)
+	switch {
+	case named != "":
+		d.Label = named.Short()
+	case p.Revision != "" && !strings.HasPrefix(d.Commit, p.Revision):
+		d.Label = p.Revision
+	default:
+		d.Label = shortCommit(d.Commit)
+	}
 	if d.MoreRefs = len(refs) > maxMenuRefs; d.MoreRefs {
 		refs = refs[:maxMenuRefs]
 	}
+	slices.SortStableFunc(refs, func(a, b source.Branch) int {
+		switch {
+		case a.Default:
+			return -1
+		case b.Default:
+			return 1
+		}
+		return compareRefs(a.Ref, b.Ref)
+	})
 	for _, r := range refs {
-		link := refLink{Name: r.Ref.Short(), Tag: r.Ref.IsTag(), Current: r.Ref == p.found.Ref || string(r.Ref) == p.Revision}
+		link := refLink{Name: r.Ref.Short(), Tag: r.Ref.IsTag(), Current: r.Ref == named}
 		name := string(r.Ref)
 		if r.Default {
 			name = ""

@@ -37,6 +37,7 @@ type repositoryList struct {
 type listedRepository struct {
 	wire.Repository
 	Picture string // address of its picture; empty if the code host has none
+	Failed  bool   // its last update failed
 }
 
 // listRepositories returns the rows of the list. Repositories with the same picture, which
@@ -73,6 +74,13 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 	list := &repositoryList{
 		Repositories: listRepositories(page.Items), Total: page.Total, Filter: params.Query,
 		Sorts: markChosen(asked.Get("sort"), choice{Value: "name", Label: s.texts.mustFormat("repos_sort_name")}, choice{Value: "pushed", Label: s.texts.mustFormat("repos_sort_pushed")}),
+	}
+	for i := range list.Repositories {
+		r := &list.Repositories[i]
+		if s.o.Status != nil {
+			st, err := s.o.Status.Status(ctx, code.RepositoryID(r.RepoID))
+			r.Failed = err == nil && st.LastError != nil
+		}
 	}
 	list.Pictured = slices.ContainsFunc(list.Repositories, func(r listedRepository) bool { return r.Picture != "" })
 	list.Previous, list.Next = pageLinks("/repos", asked, params.Page, !page.Last())

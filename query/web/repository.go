@@ -69,6 +69,7 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 		return operationError(v, err)
 	}
 	p := &repositoryPage{RepositoryStatus: *st, Path: repoPath(id), Browse: source.Address{Repository: st.RepoName, Kind: source.PageTree}.String(), Percent: -1}
+	slices.SortFunc(st.Refs, func(a, b wire.RefStatus) int { return compareRefs(code.Ref(a.Ref), code.Ref(b.Ref)) })
 	p.Refs = st.Refs[:min(len(st.Refs), maxShownRefs)]
 	p.MoreRefs = len(st.Refs) - len(p.Refs)
 	p.Badge, p.BadgeText = s.repoBadge(st)

@@ -49,6 +49,9 @@ func TestVerifyPage(t *testing.T) {
 	if want := `POST /api/verifications {"repositories":["team/kettle","7"],"remote":true}`; strings.TrimSpace(api.asked) != want {
 		t.Errorf("asked %s, want %s", api.asked, want)
 	}
+	if !strings.Contains(w.browser.page, `<div class="note good" role="status"><p><strong>No differences.`) {
+		t.Errorf("no differences is not a success:\n%s", w.browser.page)
+	}
 
 	t.Run("differences", func(t *testing.T) {
 		api.frames = nil

@@ -118,6 +118,7 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
 		API: operations, Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
+	options.Status, _ = operations.(web.Status)
 	if searches != nil {
 		options.Search, options.Contexts = searches, testContexts
 	}

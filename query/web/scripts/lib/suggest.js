@@ -72,7 +72,7 @@ async function findBranches(query, text, signal) {
     const repository = found.find((r) => r.repoName === name) ?? found[0];
     const status = repository && (await ask(`/api/repos/${repository.repoId}/status`, signal));
     if (!status) return [];
-    branches = { of: name, refs: status.refs.map((r) => r.ref) };
+    branches = { of: name, refs: status.refs.map((r) => r.ref).sort(new Intl.Collator('en', { numeric: true }).compare) };
   }
   const wanted = text.toLowerCase();
   return branches.refs.filter((ref) => ref.toLowerCase().includes(wanted) && ref !== text).slice(0, branchesAtOnce)

@@ -1,0 +1,47 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
+)
+
+// listedAPI is an API with three repositories: the update of the second one failed, and
+// the status of the third one cannot be read.
+type listedAPI struct{}
+
+// ServeHTTP implements http.Handler.
+func (listedAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Total-Count", "3")
+	_, _ = io.WriteString(w, `[{"repoId":1,"repoName":"team/good"},{"repoId":2,"repoName":"team/broken"},{"repoId":3,"repoName":"team/unknown"}]`)
+}
+
+// Status implements web.Status.
+func (listedAPI) Status(_ context.Context, id code.RepositoryID) (indexing.Status, error) {
+	switch id {
+	case 1:
+		return indexing.Status{}, nil
+	case 2:
+		return indexing.Status{LastError: &indexing.Failure{}}, nil
+	}
+	return indexing.Status{}, errors.New("the index is closed")
+}
+
+// TestRepositoriesShowFailures checks that the list names the repositories whose last
+// update failed.
+func TestRepositoriesShowFailures(t *testing.T) {
+	w := newAPIWorld(t, listedAPI{}, nil, nil)
+	w.setUp()
+	page := w.browser.get("/repos").expectPage(http.StatusOK, "team/good", "team/broken", "team/unknown").page
+	const failed = `<span data-live="failed-2"> <a class="tag bad" href="/repos/2">failed</a></span>`
+	if !strings.Contains(page, failed) || strings.Count(page, "tag bad") != 1 {
+		t.Errorf("the list does not show that the update of team/broken alone failed:\n%s", page)
+	}
+}
