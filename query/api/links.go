@@ -24,7 +24,7 @@ func (s *Server) linksOf(r *search.Repository, ref code.Ref) fileLinks {
 
 // appendFile appends the address of the page of a file on this server.
 func (l *fileLinks) appendFile(b []byte, path string) []byte {
-	return pageurl.AppendPath(append(b, l.web...), path, false)
+	return source.AppendPath(append(b, l.web...), path)
 }
 
 // filesURL returns the prefix of the page addresses of files.

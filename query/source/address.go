@@ -2,6 +2,7 @@ package source
 
 import (
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -43,15 +44,20 @@ type Address struct {
 	Path     string
 }
 
-// String returns the address as an escaped path. The slashes of the path are escaped;
-// those of the repository and the revision are not.
+// String returns the address as an escaped path.
 func (a Address) String() string {
 	b := []byte(AddressPrefix + escapeRepository(a.Repository))
 	if a.Revision != "" {
 		b = pageurl.AppendPath(append(b, '@'), a.Revision, true)
 	}
 	b = append(b, separator+string(a.Kind)+"/"...)
-	return string(pageurl.AppendPath(b, a.Path, false))
+	return string(AppendPath(b, a.Path))
+}
+
+// AppendPath appends the path of an address, escaped. Slashes are not escaped, except those
+// of a path with an element that browsers and proxies would remove, such as "..".
+func AppendPath(b []byte, name string) []byte {
+	return pageurl.AppendPath(b, name, path.Clean("/"+name) == "/"+name)
 }
 
 // separator separates the repository from the kind.

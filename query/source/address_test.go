@@ -21,6 +21,8 @@ var oddAddresses = []source.Address{
 	{"a%2Fb", "x%40", source.PageBlob, "a\nb\"<img>"},
 	{"x/-", "", source.PageTree, "-"},
 	{"-", "-", source.PageBlob, "tree/"},
+	{"a", "", source.PageBlob, "x/../y"},
+	{"a", "", source.PageBlob, "x//y/./"},
 }
 
 func TestAddressIsReadAsItWasWritten(t *testing.T) {
@@ -33,6 +35,19 @@ func TestAddressIsReadAsItWasWritten(t *testing.T) {
 		}
 		if read := source.ReadAddress(u.EscapedPath()); len(read) == 0 || read[0] != a {
 			t.Errorf("%s is read as %+v, want %+v", written, read, a)
+		}
+	}
+}
+
+// TestAddressIsReadable checks which slashes of a path are escaped: only those of a path
+// that a browser or a proxy would change.
+func TestAddressIsReadable(t *testing.T) {
+	for path, want := range map[string]string{
+		"src/boil.go": "src/boil.go", "a b/c#d.go": "a%20b/c%23d.go", "..;/x": "..%3B/x", ".../x": ".../x", "": "",
+		"x/../y": "x%2F..%2Fy", "./x": ".%2Fx", "x//y": "x%2F%2Fy", "x/": "x%2F", "%2F/x": "%252F/x",
+	} {
+		if have := (source.Address{Repository: "r", Kind: source.PageBlob, Path: path}).String(); have != "/browse/r/-/blob/"+want {
+			t.Errorf("%q: %s, want …%s", path, have, want)
 		}
 	}
 }

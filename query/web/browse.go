@@ -92,6 +92,15 @@ func (s *Server) refuseCode(w http.ResponseWriter, r *http.Request, err error) {
 // page.
 func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, error) {
 	p, err := s.findCode(v.r)
+	if err == nil && p.Kind != source.PageRaw && hasEscapedSlash(v.r.URL.EscapedPath()) && !hasEscapedSlash(p.Address.String()) {
+		// An address of an earlier release. Programs that read raw files may not follow redirects.
+		address := p.Address.String()
+		if v.r.URL.RawQuery != "" {
+			address += "?" + v.r.URL.RawQuery
+		}
+		seeOther(w, v, address)
+		return p, nil
+	}
 	if err == nil {
 		err = s.readCode(v, p)
 	}
@@ -112,6 +121,11 @@ func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, err
 		return p, sendRaw(w, p)
 	}
 	return p, s.renderPage(w, v, p.view)
+}
+
+// hasEscapedSlash reports whether a path of an address has an escaped slash.
+func hasEscapedSlash(escaped string) bool {
+	return strings.Contains(escaped, "%2F") || strings.Contains(escaped, "%2f")
 }
 
 // findCode returns the first reading of the address whose repository exists for the

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -55,6 +56,7 @@ type fileRequest struct {
 	part          int // from 1; 0 is the part with the mark
 	source, blame bool
 	wrap          bool
+	wrongLines    string // what the address has in place of lines; empty if it has lines, or none
 }
 
 func readFileRequest(r *http.Request) fileRequest {
@@ -62,6 +64,9 @@ func readFileRequest(r *http.Request) fileRequest {
 	q := fileRequest{mark: codehtml.ParseLines(query.Get("L")), source: query.Get("view") == "source", blame: query.Get("blame") == "1"}
 	if q.mark.IsEmpty() {
 		q.mark = codehtml.ParseRange(query.Get("highlightRange"))
+	}
+	if q.mark.IsEmpty() {
+		q.wrongLines = cutText(cmp.Or(query.Get("L"), query.Get("highlightRange")), maxShownQuery)
 	}
 	q.part, _ = strconv.Atoi(query.Get("part")) // 0 if it is not a number
 	switch query.Get("wrap") {
@@ -133,6 +138,9 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 // fillFile adds the requested part of a file to its page, rendered or as code.
 func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *codeData, body *fileBody, file *source.File, q fileRequest) error {
 	body.Language, body.Size = string(file.Language), formatBytes(int64(len(file.Text)))
+	if q.wrongLines != "" {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeNoLines", "lines", codehtml.SpellHidden(q.wrongLines)))
+	}
 	if len(file.Text) == 0 {
 		d.Problem = &problem{Icon: "file", Title: s.texts.mustFormat("codeEmpty")}
 		return nil

@@ -68,14 +68,21 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	}
 	started := s.o.Now()
 	q, err := syntax.Parse(p.Query, syntax.Options{Regexp: p.Regexp, CaseSensitive: p.Case})
+	if err == nil {
+		err = s.checkContexts(v.r.Context(), q)
+	}
 	status := http.StatusOK
-	if err != nil {
+	refused, isRefused := errors.AsType[*syntax.Error](err)
+	switch {
+	case isRefused:
 		status = http.StatusBadRequest
+	case err != nil:
+		status = failureOf(err).status
 	}
 	if err := s.recordSearch(w, v, &p, status); err != nil {
 		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
-	if refused, ok := errors.AsType[*syntax.Error](err); ok {
+	if isRefused {
 		return s.showRefusedQuery(w, v, &p, refused)
 	}
 	if err != nil {

@@ -111,7 +111,7 @@ func TestSearchStates(t *testing.T) {
 		says   []string
 		not    []string
 	}{
-		{"found", 2, nil, "/search?q=kettle", 200, []string{"8 matches in 2 files", "all of them", "1 more match in this file", `href="/browse/example.com/open/-/blob/src%2Fkettle0.go?L=1#L1"`, "<mark>kettle</mark> := newKettle(0)"}, []string{"No match"}},
+		{"found", 2, nil, "/search?q=kettle", 200, []string{"8 matches in 2 files", "all of them", "1 more match in this file", `href="/browse/example.com/open/-/blob/src/kettle0.go?L=1#L1"`, "<mark>kettle</mark> := newKettle(0)"}, []string{"No match"}},
 		{"one", 1, func(f *fakeSearches) {
 			f.files = []search.FileMatch{newFile("a.go", 1)}
 			f.result.Stats = search.Stats{Matches: 1, Files: 1, Displayed: 1}
@@ -136,6 +136,9 @@ func TestSearchStates(t *testing.T) {
 		{"failure", 2, func(f *fakeSearches) { f.err = errors.New("disk 7 is on fire") }, "/search?q=kettle", 200, []string{"kettle1.go", "The search did not finish.", "request-1", "Search again"}, []string{"disk 7"}},
 		{"busy", 0, func(f *fakeSearches) { f.err = search.ErrBusy }, "/search?q=kettle", 200, []string{"Too many searches are running", `data-wait="2"`}, nil},
 		{"context", 0, func(f *fakeSearches) { f.err = code.ErrNotFound }, "/search?q=kettle", 200, []string{"no search context with this name"}, nil},
+		{"unknown context", 1, nil, "/search?q=kettle+context:opn", 400, []string{"Invalid query", "kettle <mark>c</mark>ontext:opn", "Column 8", "There is no search context “opn”. Did you mean open?", `value="kettle context:opn"`}, []string{"kettle0.go"}},
+		{"hidden context", 1, nil, "/search?q=é+-context:closed", 400, []string{"Column 4", "There is no search context “closed”. "}, []string{"kettle0.go"}},
+		{"known context", 1, nil, "/search?q=kettle+context:open", 200, []string{"kettle0.go"}, []string{"Invalid query"}},
 		{"waiting", 1, func(f *fakeSearches) {
 			f.freshness = indexing.Summary{Waiting: 2, OldestAt: now.Add(-90 * time.Second)}
 		}, "/search?q=kettle", 200, []string{`class="fresh warn">2 pushes waiting, the oldest for 1 min`}, nil},

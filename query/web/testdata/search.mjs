@@ -73,7 +73,7 @@ try {
   await page.keyboard.press('Enter');
   await until('results', async () => /124 matches in 31 files|120 matches in 30 files/.test(await page.locator('body').innerText()));
   assert.equal(new URL(page.url()).search, '?q=kettle');
-  assert.match(await page.locator('.hit-file .path').first().getAttribute('href'), /\/-\/blob\/src%2Fkettle0\.go$/);
+  assert.match(await page.locator('.hit-file .path').first().getAttribute('href'), /\/-\/blob\/src\/kettle0\.go$/);
   assert.match(await page.locator('.line > .n').first().getAttribute('href'), /\?L=1#L1$/);
   assert.equal(await page.locator('.hit-file img, .hits script').count(), 0, 'names are text');
   await page.getByRole('link', { name: 'C++', exact: true }).click();

@@ -260,7 +260,9 @@ func TestEveryLinkIsServed(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: not below the public URL", h.url)
 			}
-			for _, address := range []string{path, strings.ReplaceAll(path, "%2F", "/")} {
+			before, tail, _ := strings.Cut(path, "/-/")
+			kind, tail, _ := strings.Cut(tail, "/")
+			for _, address := range []string{path, before + "/-/" + kind + "/" + strings.ReplaceAll(tail, "/", "%2F")} { // and as earlier releases wrote it
 				status, header, page := askedAs(t, "GET", s.URL()+address, "")
 				if status != http.StatusOK || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
 					t.Errorf("%s %s: link %s: %d %.300s", ask.path, ask.body, address, status, page)
@@ -411,6 +413,10 @@ func TestPagesOfOddKinds(t *testing.T) {
 		{odd("compare", "", "main...release/1.0"), 200, "0 files changed"},
 		{odd("blob", "", "plain.go") + "?blame=1", 200, "func Needle0()"},
 		{odd("blob", "", "plain.go") + "?L=99", 200, "Line 99 is beyond the end of the file, which has 3 lines."},
+		{odd("blob", "", "plain.go") + "?L=abc", 200, "“abc” is not a line or a range of lines, such as 12 or 12-30."},
+		{odd("blob", "", "plain.go") + "?L=0&blame=1", 200, "“0” is not a line"},
+		{odd("blob", "", "plain.go") + "?L=3-2&wrap=1", 200, "“3-2” is not a line"},
+		{odd("blob", "", "plain.go") + "?highlightRange=a:b", 200, "“a:b” is not a line"},
 		{odd("blob", "", "plain.go") + "?wrap=1", 200, "func Needle0()"},
 		{odd("tree", "", "") + "?rev=release/1.0", 200, "plain.go"},
 		{"/browse/nowhere/-/blob/x", 404, "no such page, or you may not view"},
@@ -436,12 +442,42 @@ func TestPagesOfOddKinds(t *testing.T) {
 	if _, _, page := askedAs(t, "GET", s.URL()+"/browse/large/-/blob/marked.txt?highlightRange=2:6,2:9", ""); !strings.Contains(page, `<span class=at id=at tabindex=-1 autofocus>zwei <mark>wör</mark>ter`+"\n</span>") {
 		t.Errorf("the range is not marked:\n%s", page)
 	}
+	// Addresses as earlier releases wrote them redirect and keep their parameters.
+	for former, address := range map[string]string{
+		"src%2Fa%2Fb%2Fdeep.go?L=3":  odd("blob", "", "src/a/b/deep.go") + "?L=3",
+		"src%2fa/b%2Fdeep.go":        odd("blob", "", "src/a/b/deep.go"),
+		"src%2Fa%2Fb%2Fdeep.go?wrap": odd("blob", "", "src/a/b/deep.go") + "?wrap",
+		"..%2F..%2Fetc":              "",
+		"%252F.txt":                  "",
+	} {
+		if have := redirectOf(t, s.URL()+odd("blob", "", "")+former); have != address {
+			t.Errorf("%s leads to %q, want %q", former, have, address)
+		}
+	}
+	if have := redirectOf(t, s.URL()+odd("raw", "", "")+"src%2Fa%2Fb%2Fdeep.go"); have != "" {
+		t.Errorf("raw text leads to %q: programs may not follow", have)
+	}
 	if status, h, text := askedAs(t, "GET", s.URL()+"/browse/large/-/raw/skipped.txt", ""); status != 200 || len(text) < 3<<20-18 || h.Get("Content-Disposition") != "inline; filename=skipped.txt" {
 		t.Errorf("raw: %d, %d bytes, %v", status, len(text), h)
 	}
 	if status, h, _ := askedAs(t, "POST", s.URL()+"/browse/large/-/blob/marked.txt", ""); status != http.StatusMethodNotAllowed || h.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: %d, Allow %q", status, h.Get("Allow"))
 	}
+}
+
+// redirectOf returns where an address redirects; empty if it does not.
+func redirectOf(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.Header.Get("Location")
 }
 
 // TestPagesAreInTheAuditLog compares the audit entries of pages with those of the API.
