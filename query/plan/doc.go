@@ -13,6 +13,8 @@
 //	Sets    sets of literals; every match contains a member of each set
 //	        (Cox, "Regular Expression Matching with a Trigram Index", 2012,
 //	        and the prefilters of RE2): a search looks up the cheapest set
+//	Prefixes  a set of literals of which every match begins with one: the
+//	        expression need only run where one of them occurs
 //	Run     a run of bytes of one class that every match contains: a pattern
 //	        such as [0-9]{16} has no literal, but skips through text in strides
 //	        of the run's length (Boyer and Moore's idea, applied to a class)

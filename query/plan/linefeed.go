@@ -83,14 +83,38 @@ func characterAt(rest string) (size int, lineFeed bool) {
 	return size, false
 }
 
-// relaxRune returns a tree that matches at least what re matches: where re names r, it
-// matches anything. It is for runes that may appear as other bytes: U+FFFD also
-// represents bytes that are not UTF-8, and a line feed also represents a carriage return
-// and line feed. classOf and findRun handle U+FFFD in a class.
-func relaxRune(re *syntax.Regexp, r rune) *syntax.Regexp {
+// maxLineFeeds bounds the line feeds of a literal that become alternatives: each doubles
+// the number of literals.
+const maxLineFeeds = 2
+
+// relaxLineFeeds returns a tree that matches the texts of re with each line feed as a line
+// feed or as a carriage return and line feed. Where it would have too many literals, it
+// matches more.
+func relaxLineFeeds(re *syntax.Regexp) *syntax.Regexp {
+	return replaceRune(re, '\n', func(literal *syntax.Regexp) *syntax.Regexp {
+		if countRune(literal.Rune, '\n') > maxLineFeeds {
+			return &syntax.Regexp{Op: syntax.OpAnyChar}
+		}
+		with := func(r ...rune) *syntax.Regexp { return &syntax.Regexp{Op: syntax.OpLiteral, Rune: r} }
+		return &syntax.Regexp{Op: syntax.OpAlternate, Sub: []*syntax.Regexp{with('\n'), with('\r', '\n')}}
+	})
+}
+
+// relaxInvalid returns a tree that matches at least what re matches: where re names
+// U+FFFD, which also represents bytes that are not UTF-8, it matches anything. classOf and
+// findRun handle U+FFFD in a class.
+func relaxInvalid(re *syntax.Regexp) *syntax.Regexp {
+	return replaceRune(re, utf8.RuneError, func(*syntax.Regexp) *syntax.Regexp {
+		return &syntax.Regexp{Op: syntax.OpAnyChar}
+	})
+}
+
+// replaceRune returns a tree with r replaced in each literal. A class with the line feed
+// matches anything if r is the line feed.
+func replaceRune(re *syntax.Regexp, r rune, with func(literal *syntax.Regexp) *syntax.Regexp) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return relaxLiteral(re, r)
+		return replaceInLiteral(re, r, with)
 	case syntax.OpCharClass:
 		if r == '\n' && inClass(re.Rune, r) {
 			return &syntax.Regexp{Op: syntax.OpAnyChar}
@@ -100,7 +124,7 @@ func relaxRune(re *syntax.Regexp, r rune) *syntax.Regexp {
 	out := *re
 	out.Sub = make([]*syntax.Regexp, len(re.Sub))
 	for i, sub := range re.Sub {
-		out.Sub[i] = relaxRune(sub, r)
+		out.Sub[i] = replaceRune(sub, r, with)
 	}
 	return &out
 }
@@ -115,7 +139,16 @@ func inClass(ranges []rune, r rune) bool {
 	return false
 }
 
-func relaxLiteral(re *syntax.Regexp, r rune) *syntax.Regexp {
+func countRune(in []rune, r rune) (n int) {
+	for _, c := range in {
+		if c == r {
+			n++
+		}
+	}
+	return n
+}
+
+func replaceInLiteral(re *syntax.Regexp, r rune, with func(literal *syntax.Regexp) *syntax.Regexp) *syntax.Regexp {
 	if !slices.Contains(re.Rune, r) {
 		return re
 	}
@@ -123,7 +156,7 @@ func relaxLiteral(re *syntax.Regexp, r rune) *syntax.Regexp {
 	for rest := re.Rune; len(rest) > 0; {
 		n := slices.Index(rest, r)
 		if n == 0 {
-			out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpAnyChar})
+			out.Sub = append(out.Sub, with(re))
 			rest = rest[1:]
 			continue
 		}

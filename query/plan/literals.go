@@ -86,6 +86,23 @@ func deriveLiteral(s string, fold bool) literalInfo {
 	return literalInfo{exact: []string{s}}
 }
 
+// prefixesOf returns literals of which every match of a tree begins with one, or nil.
+func prefixesOf(re *syntax.Regexp, fold bool) []string {
+	prefixes := []string{""}
+	for _, sub := range flattenConcat(nil, re) {
+		in := deriveInfo(sub, fold)
+		product := crossProduct(prefixes, in.exact)
+		if in.exact == nil || product == nil {
+			break
+		}
+		prefixes = product
+	}
+	if !isUsable(prefixes) {
+		return nil
+	}
+	return prefixes
+}
+
 // cutLiteral truncates a literal at a rune boundary.
 func cutLiteral(s string) string {
 	n := maxLiteralBytes

@@ -39,6 +39,9 @@ type Pattern struct {
 	TextAnchors bool
 	// Sets are non-empty sets of literals; every match contains a member of each.
 	Sets [][]string
+	// Prefixes is a set of literals of which every match begins with one; nil if there is
+	// no such set, and unless Multiline.
+	Prefixes []string
 	// LineStart and LineEnd are set if every match is the one literal of Sets[0] at the
 	// beginning or end of a line, and each such occurrence is a match.
 	LineStart, LineEnd bool
@@ -90,16 +93,18 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	}
 	p.Expression = formatExpression(tree)
 	tree = tree.Simplify()
-	certain := relaxRune(tree, utf8.RuneError)
-	if p.Multiline && !p.KeepCR {
-		certain = relaxRune(certain, '\n')
+	certain, readsAsWritten := relaxInvalid(tree), !p.Multiline || p.KeepCR
+	if !readsAsWritten {
+		certain = relaxLineFeeds(certain)
 	}
 	in := deriveInfo(certain, p.Fold)
-	if in.exact != nil && !in.asserts {
+	if in.exact != nil && !in.asserts && readsAsWritten {
 		p.Exact, p.Sets = isUsable(in.exact), [][]string{in.exact}
 	}
 	if !p.Exact {
-		if p.Sets = in.requiredSets(); !p.Multiline {
+		if p.Sets = in.requiredSets(); p.Multiline {
+			p.Prefixes = prefixesOf(certain, p.Fold)
+		} else {
 			p.setLineBounds(certain)
 		}
 		p.Run = findRun(certain)

@@ -29,6 +29,9 @@ func TestPatterns(t *testing.T) {
 		for _, set := range p.Sets {
 			fmt.Fprintf(&b, "one of %q\n", set)
 		}
+		if p.Prefixes != nil {
+			fmt.Fprintf(&b, "begins with one of %q\n", p.Prefixes)
+		}
 		if p.Run.Bytes > 0 {
 			fmt.Fprintf(&b, "run of %d\n", p.Run.Bytes)
 		}
@@ -124,6 +127,11 @@ func checkSuperset(t *testing.T, expression string, fold bool, text string) {
 		}
 		if p.Exact && !slices.Contains(p.Sets[0], seen) {
 			t.Fatalf("%q (fold %v) matches %q, which is none of %q", expression, fold, m, p.Sets[0])
+		}
+		if p.Prefixes != nil && !slices.ContainsFunc(p.Prefixes, func(s string) bool {
+			return strings.HasPrefix(strings.ReplaceAll(seen, "\r\n", "\n"), s) || strings.HasPrefix(seen, s)
+		}) {
+			t.Fatalf("%q (fold %v) matches %q, which begins with none of %q", expression, fold, m, p.Prefixes)
 		}
 		if p.Foreign && isASCII(m) {
 			t.Fatalf("%q (fold %v) matches %q, which is ASCII", expression, fold, m)

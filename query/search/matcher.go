@@ -27,8 +27,9 @@ const maxFoldGrowth = 3
 type matcher struct {
 	pattern      *plan.Pattern
 	literals     *scan.Literals
-	literalTexts []string // source of literals
-	reach        int      // length of the longest occurrence of a literal
+	literalTexts []string       // source of literals
+	reach        int            // length of the longest occurrence of a literal
+	prefixes     *scan.Literals // of a pattern that may span lines; nil if it has none
 	regexp       *scan.Regexp
 	re2          *scan.RE2 // nil if regexp searches
 	stats        *Stats
@@ -50,6 +51,9 @@ func newMatcher(a *atom, stats *Stats, stop func() bool) *matcher {
 	m := &matcher{pattern: a.pattern, stats: stats, onePerLine: a.symbols, stop: stop}
 	if p := a.pattern; p != nil && p.Regexp != nil {
 		m.regexp = scan.NewRegexp(p.Regexp, p.Expression, p.Instructions, stop)
+	}
+	if p := a.pattern; p != nil && p.Prefixes != nil {
+		m.prefixes = scan.NewLiterals(p.Prefixes, p.Fold)
 	}
 	if a.re2 != nil {
 		m.re2 = scan.NewRE2(a.re2, stop)

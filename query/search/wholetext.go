@@ -9,19 +9,39 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	if err != nil {
 		return err
 	}
+	if m.literals != nil {
+		m.literals.Reset(text)
+		if start, _ := m.literals.Next(0); start < 0 {
+			return nil
+		}
+	}
 	m.stats.RegexpsConsidered++
 	if m.pattern.KeepCR || !bytes.Contains(text, crlf) {
-		m.regexp.Each(text, lo, emit)
+		m.eachMatch(text, lo, emit)
 		return nil
 	}
 	m.carriageReturns = m.carriageReturns[:0]
 	m.withoutCR = stripCarriageReturns(m.withoutCR[:0], &m.carriageReturns, text)
-	m.regexp.Each(m.withoutCR, 0, func(start, end int) bool {
+	m.eachMatch(m.withoutCR, 0, func(start, end int) bool {
 		// The end follows the last byte, so that a match that ends a line does not
 		// include the carriage return.
 		return emit(lo+m.carriageReturns.originalOffset(start), lo+m.carriageReturns.originalOffset(end-1)+1)
 	})
 	return nil
+}
+
+// eachMatch runs the regular expression on a document without carriage returns that do not
+// count. It tries only the places where a match may begin, if they are known.
+func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) {
+	if m.prefixes == nil {
+		m.regexp.Each(text, base, emit)
+		return
+	}
+	m.prefixes.Reset(text)
+	m.regexp.EachAt(text, base, func(at int) int {
+		start, _ := m.prefixes.Next(at)
+		return start
+	}, emit)
 }
 
 var crlf = []byte("\r\n")

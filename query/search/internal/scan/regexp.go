@@ -22,7 +22,8 @@ type Regexp struct {
 	expression   string
 	instructions int
 	stop         func() bool
-	long         *longRegexp // created when a text needs it
+	long         *longRegexp     // created when a text needs it
+	anchored     *anchoredRegexp // created by EachAt
 }
 
 // NewRegexp returns a Regexp for a compiled expression and the number of instructions of
@@ -62,6 +63,73 @@ func (r *Regexp) Each(text []byte, base int, emit func(start, end int) bool) boo
 		r.long = newLongRegexp(r)
 	}
 	return r.long.eachMatch(text, at, base, r.stop, emit)
+}
+
+// EachAt is Each for an expression whose matches begin only at certain offsets: next
+// returns the first of them at or after at, or -1. It reads the text only from there on,
+// unless the attempts to match read more than the text has.
+func (r *Regexp) EachAt(text []byte, base int, next func(at int) int, emit func(start, end int) bool) bool {
+	if r.anchored == nil {
+		r.anchored = newAnchoredRegexp(r)
+	}
+	at, left := next(0), len(text)+minAttempts
+	for at >= 0 && left > 0 {
+		end, read := r.anchored.matchAt(text, at, r.stop)
+		left -= read
+		switch {
+		case r.stop():
+			return false
+		case end < 0:
+			at++
+		case !emit(base+at, base+end):
+			return false
+		default:
+			at = end
+		}
+		at = next(at)
+	}
+	if at < 0 {
+		return true
+	}
+	if r.long == nil {
+		r.long = newLongRegexp(r)
+	}
+	return r.long.eachMatch(text, at, base, r.stop, emit)
+}
+
+// minAttempts is the number of runes that EachAt reads in addition to those of the text
+// before it searches the text as a whole.
+const minAttempts = 4 << 10
+
+// An anchoredRegexp matches an expression at one offset of a text.
+type anchoredRegexp struct {
+	first *regexp.Regexp // at the beginning of the text
+	next  *regexp.Regexp // after a rune, because ^ and \b depend on it
+	poll  int            // runes to read between two calls of stop
+}
+
+func newAnchoredRegexp(r *Regexp) *anchoredRegexp {
+	return &anchoredRegexp{
+		first: regexp.MustCompile(`\A(?:` + r.expression + `)`),
+		next:  regexp.MustCompile(`\A(?s:.)(?:` + r.expression + `)`),
+		poll:  max(pollSteps/r.instructions, 1),
+	}
+}
+
+// matchAt returns the end of the match that starts at at, or -1, and the number of runes
+// read. The result is invalid once stop returns true.
+func (a *anchoredRegexp) matchAt(text []byte, at int, stop func() bool) (end, read int) {
+	re, from := a.first, 0
+	if at > 0 {
+		_, size := utf8.DecodeLastRune(text[:at])
+		re, from = a.next, at-size
+	}
+	in := runeReader{text: text[from:], poll: a.poll, stop: stop}
+	loc := re.FindReaderIndex(&in)
+	if loc == nil {
+		return -1, in.read
+	}
+	return from + loc[1], in.read
 }
 
 // afterMatch returns the offset at which the next match may start.

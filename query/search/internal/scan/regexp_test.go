@@ -45,6 +45,54 @@ func TestLongRegexpFindsWhatRegexpFinds(t *testing.T) {
 	}
 }
 
+// TestMatchesAtPrefixes checks that a search which tries only the places of prefixes finds
+// the same matches, also if the attempts read more than the text.
+func TestMatchesAtPrefixes(t *testing.T) {
+	long := strings.Repeat("ab\n", 5000)
+	texts := []string{"", "ab", "ab\n\n  cab\nc ab\n", "xab\nab\nc", "\xffab\n\u00e9c", "AB\nC", long, long + "c", "ab\n" + strings.Repeat("\n", 20000) + "ab\nc"}
+	for _, expression := range []string{`ab\n\s*c`, `ab\n`, `ab\n+`, `\bab\n[\s\S]*?c`, `^ab\n[ab\n]*c`, `(ab|xa)\n?b?\n+`, `ab\n.`, `ab\n(?:ab\n)*`, `\Aab[\s\n]`} {
+		for _, fold := range []bool{false, true} {
+			p, err := plan.Regexp(expression, fold)
+			if err != nil || p.Exact || p.Prefixes == nil {
+				t.Fatalf("%s: exact %v, prefixes %q, error %v", expression, p.Exact, p.Prefixes, err)
+			}
+			for _, text := range texts {
+				var got, want [][2]int
+				eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
+				prefixes := NewLiterals(p.Prefixes, p.Fold)
+				prefixes.Reset([]byte(text))
+				next := func(at int) int { start, _ := prefixes.Next(at); return start }
+				done := newRegexp(p, func() bool { return false }).EachAt([]byte(text), 7, next, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+				if !done || !slices.Equal(got, want) {
+					t.Errorf("%s (fold %v) in %.20q, %d bytes: %d matches, want %d", expression, fold, text, len(text), len(got), len(want))
+				}
+			}
+		}
+	}
+}
+
+// TestAttemptsAreBounded checks that attempts that read far do not take time quadratic in
+// the length of the text.
+func TestAttemptsAreBounded(t *testing.T) {
+	p, err := plan.Regexp(`ab\n[ab\n]*c`, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(strings.Repeat("ab\n", 20000))
+	attempts := 0
+	r := newRegexp(p, func() bool { return false })
+	r.EachAt(text, 0, func(at int) int {
+		attempts++
+		if i := bytes.Index(text[at:], []byte("ab\n")); i >= 0 {
+			return at + i
+		}
+		return -1
+	}, func(int, int) bool { return true })
+	if attempts > 4 {
+		t.Errorf("%d attempts of up to %d bytes in a text of %d", attempts, len(text), len(text))
+	}
+}
+
 // TestDearMatchesAreFoundAsByRegexp checks a text whose matches are expensive. It is
 // searched in two ways, one after the other, which must agree.
 func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
