@@ -49,7 +49,7 @@ type cli struct {
 
 	Search searchCommand `cmd:"" group:"search" help:"Search the indexed repositories."`
 	Index  indexCommand  `cmd:"" group:"search" help:"Add repositories and wait until they are searchable."`
-	Repos  reposCommand  `cmd:"" group:"search" help:"List, add, show and remove repositories."`
+	Repos  reposCommand  `cmd:"" group:"search" help:"List, add, show, rename and remove repositories."`
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
 	Files   filesCommand   `cmd:"" group:"code" help:"List the files of a repository."`

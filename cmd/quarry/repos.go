@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -14,12 +16,13 @@ type reposCommand struct {
 	List   listReposCommand  `cmd:"" default:"withargs" help:"List the repositories."`
 	Add    indexCommand      `cmd:"" help:"Add repositories and wait until they are searchable, as quarry index does."`
 	Show   showRepoCommand   `cmd:"" help:"Show the state of a repository."`
+	Rename renameRepoCommand `cmd:"" help:"Give a repository another name or clone URL."`
 	Remove removeRepoCommand `cmd:"" help:"Remove a repository and its index."`
 }
 
 // Help implements kong.HelpProvider.
 func (*reposCommand) Help() string {
-	return "Without a command, lists the repositories. To rename a repository, add it again with --name; it keeps its ID."
+	return "Without a command, lists the repositories."
 }
 
 type listReposCommand struct {
@@ -145,4 +148,62 @@ func (c *removeRepoCommand) Run(ctx context.Context, s streams) error {
 	}
 	_, err = fmt.Fprintf(s.err, "%s is removed\n", escapeCell(cmp.Or(removed.RepoName, c.Repository)))
 	return err
+}
+
+type renameRepoCommand struct {
+	askFlags
+	Repository string `arg:"" complete:"repository" help:"Full name or ID of the repository, or the end of the name if it is unique."`
+	Name       string `arg:"" optional:"" help:"The new name."`
+	URL        string `name:"url" placeholder:"URL" complete:"path" help:"The new clone URL, or the new path on the server."`
+}
+
+// Help implements kong.HelpProvider.
+func (*renameRepoCommand) Help() string {
+	return `Gives a repository that was added by hand another name, another clone URL, or both, and waits until the refs of the new clone URL are searchable. The repository keeps its ID, its members and its index. A name that was derived from the clone URL follows the new one. A clone URL whose refs cannot be listed is refused.
+
+The repositories of a connection are renamed at their code host; Quarry takes over what the host says. If the host redirects the former clone URL, this also holds for a repository that was added by hand.
+
+Examples:
+
+	quarry repos rename app shop
+	quarry repos rename app --url https://git.example.org/shop/app.git
+
+Exit status: 0 if the repository is searchable under its new name, 1 if it failed.`
+}
+
+// Run implements the command.
+func (c *renameRepoCommand) Run(ctx context.Context, s streams) error {
+	if c.Name == "" && c.URL == "" {
+		return usageErrorf("give a new name, or a new clone URL with --url")
+	}
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	request := wire.RenameRequest{Name: c.Name}
+	if c.URL != "" {
+		target, err := (&indexCommand{}).newRegistration(c.URL)
+		if err != nil {
+			return err
+		}
+		request.CloneURL = target.CloneURL + target.Path
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repository})
+	if err != nil {
+		return err
+	}
+	renamed, err := server.RenameRepository(ctx, ids[0], request)
+	if err != nil {
+		return addAdvice(err)
+	}
+	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
+	defer i.progress.Close()
+	i.total, i.pending = 1, []*pendingRepository{{target: renamed.RepoName, Accepted: renamed}}
+	if err := i.waitSearchable(ctx); err != nil {
+		return err
+	}
+	if i.failed > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
 }

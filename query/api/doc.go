@@ -10,6 +10,7 @@
 //	events.go     GET /api/events
 //	repos.go      GET /api/repos
 //	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh
+//	rename.go     PATCH /api/repos/{repoId}
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
 //	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
 //	replays.go    GET, POST /api/replays, DELETE …/{replayId}, POST …/rollback

@@ -178,6 +178,13 @@ func (w *world) Register(_ context.Context, r code.Repository) (code.RepositoryN
 	return 45, at, err
 }
 
+func (w *world) Rename(_ context.Context, from, to code.Repository) (event.Position, error) {
+	if strings.HasPrefix(to.CloneURL, "/etc") {
+		return event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
+	}
+	return w.append("rename %s to %+v", from.Name, to)
+}
+
 func (w *world) Remove(_ context.Context, id code.RepositoryID, reason string) (event.Position, error) {
 	return w.append("remove %d %s", id, reason)
 }

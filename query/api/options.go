@@ -83,6 +83,10 @@ type Registrar interface {
 	// It first checks the policy on clone URLs, because the repository comes from a
 	// client. The error wraps ErrConflict if no number is left.
 	Register(ctx context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error)
+	// Rename appends RepositoryChanged events that replace the description of a registered
+	// repository, and returns the position of the last one. It first checks the policy on
+	// clone URLs if the clone URL changes.
+	Rename(ctx context.Context, from, to code.Repository) (event.Position, error)
 	// Remove appends a RepositoryRemoved.
 	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
 	// Refresh appends a Push with ActionRefresh for all refs.

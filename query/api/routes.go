@@ -38,6 +38,7 @@ func (s *Server) routeTable() []route {
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/connections/sync", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.syncConnections},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos", Access: front.AccessOwner, Action: audit.RegisteredRepository}, handler: s.registerRepository},
 		{Route: front.Route{Method: http.MethodDelete, Path: "/api/repos/{repoId}", Access: front.AccessOwner, Action: audit.RemovedRepository, FreesSpace: true}, handler: s.removeRepository},
+		{Route: front.Route{Method: http.MethodPatch, Path: "/api/repos/{repoId}", Access: front.AccessOwner, Action: audit.ChangedRepository}, handler: s.renameRepository},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/erase", Access: front.AccessOwner, Action: audit.ErasedRepository}, handler: s.eraseRepository},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/erasures", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listErasures},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/refresh", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.refreshRepository},

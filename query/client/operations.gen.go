@@ -915,6 +915,17 @@ func (c *Client) RemoveRepository(ctx context.Context, repoID int64) (*wire.Acce
 	return receive[*wire.Accepted](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/repos/%s", escape(repoID))})
 }
 
+// RenameRepository: Rename a repository. It sends PATCH /api/repos/{repoId}.
+//
+// Addition. Gives a repository another name, another clone URL, or both. It keeps its ID, and its
+// index until the fetch from the new clone URL ends. If the name is that of the former clone URL, it
+// follows the new one, unless the request has a name. The refs at a new clone URL are listed first,
+// for at most ten seconds. If they cannot be listed, the response is 403 and nothing changes. The
+// repositories of a connection are renamed at their code host; the response is 409.
+func (c *Client) RenameRepository(ctx context.Context, repoID int64, body wire.RenameRequest) (*wire.Accepted, error) {
+	return receive[*wire.Accepted](ctx, c, request{method: "PATCH", path: fmt.Sprintf("/api/repos/%s", escape(repoID)), body: body})
+}
+
 // GetRepositoryAccess: Get repository access. It sends GET /api/repos/{repoId}/access.
 //
 // Addition. Returns the effective access and the decision of an owner.

@@ -37,7 +37,7 @@ const (
 const (
 	RegisteredRepository Action = "repo.registered"
 	RemovedRepository    Action = "repo.removed"
-	ChangedRepository    Action = "repo.changed"       // metadata: private, cloneUrl, formerCloneUrl
+	ChangedRepository    Action = "repo.changed"       // metadata: private, name, cloneUrl, formerCloneUrl
 	ErasedRepository     Action = "repo.erased"        // metadata: commit or path, unless the whole repository was erased
 	UploadedScip         Action = "repo.scip_uploaded" // metadata: commit, path
 	DeletedScip          Action = "repo.scip_deleted"  // metadata: upload, commit, path

@@ -9,6 +9,7 @@ FORM = {"INVALID_REQUEST_BODY", "INVALID_QUERY_PARAMS", "INVALID_PATH_PARAMS"}
 MEANING = {
     # Clone URLs and names of repositories have a grammar; the bound of a name is in bytes.
     "registerRepository": "INVALID_REQUEST_BODY",
+    "renameRepository": "INVALID_REQUEST_BODY",
     # The name of a symbol is bounded in bytes.
     "findDefinitions": "INVALID_REQUEST_BODY",
     "findReferences": "INVALID_REQUEST_BODY",

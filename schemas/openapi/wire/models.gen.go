@@ -2049,6 +2049,15 @@ type Removed struct {
 	Message string `json:"message"`
 }
 
+// RenameRequest At least one of name and cloneUrl is required.
+type RenameRequest struct {
+	// Name The new full name.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// CloneURL The new clone URL, as in a registration, or an absolute path on the server.
+	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
+}
+
 // Replay defines model for Replay.
 type Replay struct {
 	ID int `json:"id"`

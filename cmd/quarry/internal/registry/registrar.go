@@ -79,6 +79,33 @@ func (r *Registrar) CheckPolicy(ctx context.Context, repository code.Repository)
 	return fmt.Errorf("%w: %w", api.ErrRefused, err)
 }
 
+// Rename implements api.Registrar. The projections take a repository whose name, host and
+// path all change in one event for another one with the same ID, so a new clone URL and a
+// new name are two events.
+func (r *Registrar) Rename(ctx context.Context, from, to code.Repository) (event.Position, error) {
+	steps := []code.Repository{to}
+	if to.CloneURL != from.CloneURL {
+		if err := r.Admit(ctx, to); err != nil {
+			return event.Position{}, err
+		}
+		if to.Name != from.Name {
+			moved := to
+			moved.Name = from.Name
+			steps = []code.Repository{moved, to}
+		}
+	}
+	events := make([]event.Event, len(steps))
+	for i := range steps {
+		// The mark leaves a repository private that became private meanwhile.
+		events[i] = &event.RepositoryChanged{Repository: steps[i], PrivateMark: new(event.Offset), At: boot.Now().UTC()}
+	}
+	positions, err := r.AppendEvents(ctx, events...)
+	if err != nil {
+		return event.Position{}, err
+	}
+	return positions[len(positions)-1], nil
+}
+
 // Remove implements api.Registrar.
 func (r *Registrar) Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error) {
 	return r.AppendEvent(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: boot.Now().UTC()})

@@ -264,8 +264,11 @@ func (w *tour) exampleBody(t *testing.T, o *openapi3.Operation, all bool) []byte
 	if !all {
 		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(media.Schema.Value.Required, name) })
 	}
-	if o.OperationID == "registerRepository" {
+	switch o.OperationID {
+	case "registerRepository":
 		body = map[string]any{"path": "/nowhere"}
+	case "renameRepository":
+		body = map[string]any{"cloneUrl": "/nowhere"}
 	}
 	for name, value := range map[string]any{"repoName": w.name, "repoIds": []json.Number{json.Number(w.repository)}, "repositories": []string{w.name}} {
 		if _, has := body[name]; has {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -119,6 +120,51 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 		awaitStatus(t, s, r.RepoID, r.isApplied)
 		if known, _ := s.versions.Live().Catalog.Snapshot().ByID(before.ID); known == nil || known.CloneURL != after.CloneURL {
 			t.Errorf("the moved repository is registered as %+v, want it unchanged", known)
+		}
+	}
+	if letters, n := s.follower.List(ledger.DeadLetterQuery{}); n != 0 {
+		t.Errorf("%d dead letters: %+v", n, letters)
+	}
+}
+
+// TestRenameByHand moves a repository that was registered by its path to a host, under
+// another name, so that name, host and path change at once. It keeps its ID, and its text
+// is found under the new name only.
+func TestRenameByHand(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	g := gittest.New(t)
+	g.CommitFiles("a.txt", "vuvuzela\n")
+	local, remote := filepath.Join(root, "old"), filepath.Join(root, "tea", "new.git")
+	g.Git("clone", "--quiet", "--bare", g.Dir, local)
+	g.CommitFiles("a.txt", "ocarina\n")
+	g.Git("clone", "--quiet", "--bare", g.Dir, remote)
+	host := httptest.NewServer(gittest.HTTPHandler(t, root))
+	t.Cleanup(host.Close)
+	s := runServer(t, testConfig(t, "git.allowedProtocols=http,file", "git.allowedNetworks=127.0.0.0/8", "git.allowedRoots="+root))
+	var r registration
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"meadow/old"}`, local), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.isApplied)
+	before := s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
+
+	address := fmt.Sprintf("/api/repos/%d", r.RepoID)
+	if status, body := s.asOperator(t, http.MethodPatch, address, fmt.Sprintf(`{"name":"tea/new","cloneUrl":%q}`, host.URL+"/tea/absent.git"), "rename to an absent one"); status != http.StatusForbidden {
+		t.Errorf("rename to a clone URL without a repository: %d %s", status, body)
+	}
+	status, body := s.asOperator(t, http.MethodPatch, address, fmt.Sprintf(`{"name":"tea/new","cloneUrl":%q}`, host.URL+"/tea/new.git"), "rename")
+	if err := json.Unmarshal([]byte(body), &r); status != http.StatusAccepted || err != nil || r.RepoName != "tea/new" {
+		t.Fatalf("rename: %d %s: %v", status, body, err)
+	}
+	awaitStatus(t, s, r.RepoID, r.isApplied)
+	after := s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
+	if after.ID != before.ID || after.Name != "tea/new" || after.CloneURL != host.URL+"/tea/new.git" {
+		t.Errorf("registered as %+v, before as %+v", after, before)
+	}
+	for query, want := range map[string]bool{"ocarina repo:tea/new": true, "ocarina repo:meadow/old": false, "vuvuzela": false} {
+		if _, body := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"`+query+`","matches":10}`, query); strings.Contains(body, "a.txt") != want {
+			t.Errorf("%s: found %t, want %t: %s", query, !want, want, body)
 		}
 	}
 	if letters, n := s.follower.List(ledger.DeadLetterQuery{}); n != 0 {
