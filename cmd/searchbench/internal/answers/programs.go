@@ -3,6 +3,7 @@ package answers
 import (
 	"bytes"
 	"context"
+	"embed"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,9 @@ import (
 	"text/template"
 	"time"
 )
+
+//go:embed testdata/programs
+var templates embed.FS
 
 // chains is the number of ways in which each program fails.
 const chains = 8
@@ -67,8 +71,8 @@ func toCamel(snake string) string {
 // program is a program in one language that fails in as many ways as there are chains.
 type program struct {
 	language string
-	// path and text are the templates of each chain's file; mainPath and mainText those
-	// of the file that calls all of them.
+	// path is the template of the path of each chain's file, and text names the template
+	// of its content; mainPath and mainText are those of the file that calls all of them.
 	path, text         string
 	mainPath, mainText string
 	// make holds the commands that build the program. run returns the command that makes
@@ -77,282 +81,39 @@ type program struct {
 	run  func(chain int) []string
 }
 
-const goText = `package {{.Package}}
-
-// {{.Type}} is one of the parts that fail.
-type {{.Type}} struct{ sizes []int }
-
-func (s *{{.Type}}) {{.UpperFirst}}(n int) int {
-	if n < 0 {
-		return 0
-	}
-	return s.{{.Second}}(n*2) + 1
-}
-
-func (s *{{.Type}}) {{.Second}}(n int) int {
-	total := len(s.sizes)
-	total += s.sizes[n+total]
-	return total
-}
-
-// {{.UpperFunction}} begins.
-func {{.UpperFunction}}(n int) int {
-	s := &{{.Type}}{sizes: make([]int, n)}
-	return s.{{.UpperFirst}}(n)
-}
-`
-
-const goMain = `package main
-
-import (
-	"os"
-{{range .}}	"example.org/program/internal/{{.Package}}"
-{{end}})
-
-func main() {
-	switch os.Args[1] {
-{{range .}}	case "{{.Number}}":
-		println({{.Package}}.{{.UpperFunction}}(3))
-{{end}}	}
-}
-`
-
-const javaText = `package org.example.{{.Package}};
-
-import java.util.List;
-
-/** One of the parts that fail. */
-public class {{.Type}} {
-    private final List<Integer> sizes = List.of(1, 2, 3);
-
-    public static int {{.Function}}(int n) {
-        {{.Type}} made = new {{.Type}}();
-        return made.{{.First}}(n);
-    }
-
-    int {{.First}}(int n) {
-        if (n < 0) {
-            return 0;
-        }
-        return {{.Second}}(n * 2) + 1;
-    }
-
-    private int {{.Second}}(int n) {
-        return sizes.stream().map(size -> size / (n - 6)).reduce(0, Integer::sum);
-    }
-}
-`
-
-const javaMain = `package org.example;
-
-public class Main {
-    public static void main(String[] args) {
-{{range .}}        if (args[0].equals("{{.Number}}")) {
-            org.example.{{.Package}}.{{.Type}}.{{.Function}}(3);
-        }
-{{end}}    }
-}
-`
-
-const pythonText = `"""One of the parts that fail."""
-import json
-
-
-class {{.Type}}:
-    def __init__(self, sizes):
-        self.sizes = sizes
-
-    def {{index .Snake 1}}(self, n):
-        if n < 0:
-            return 0
-        return self.{{index .Snake 2}}(n * 2) + 1
-
-    def {{index .Snake 2}}(self, n):
-        text = "{" + str(self.sizes[n % len(self.sizes)])
-        return len(json.loads(text))
-
-
-def {{index .Snake 0}}(n):
-    made = {{.Type}}([1, 2, 3])
-    return made.{{index .Snake 1}}(n)
-`
-
-const pythonMain = `import sys
-
-{{range .}}from {{.Package}} import {{.File}}
-{{end}}
-if __name__ == "__main__":
-{{range .}}    if sys.argv[1] == "{{.Number}}":
-        {{.File}}.{{index .Snake 0}}(3)
-{{end}}`
-
-const nodeText = `'use strict';
-
-class {{.Type}} {
-  constructor(sizes) {
-    this.sizes = sizes;
-  }
-
-  {{.First}}(n) {
-    if (n < 0) {
-      return 0;
-    }
-    return this.{{.Second}}(n * 2) + 1;
-  }
-
-  {{.Second}}(n) {
-    return this.sizes.map((size) => size.values[n].length);
-  }
-}
-
-function {{.Function}}(n) {
-  const made = new {{.Type}}([1, 2, 3]);
-  return made.{{.First}}(n);
-}
-
-module.exports = { {{.Function}} };
-`
-
-const nodeMain = `'use strict';
-{{range .}}
-if (process.argv[2] === '{{.Number}}') {
-  require('./{{.Package}}/{{.File}}').{{.Function}}(3);
-}
-{{end}}`
-
-const rustText = `// One of the parts that fail.
-pub struct {{.Type}} {
-    sizes: Vec<usize>,
-}
-
-impl {{.Type}} {
-    #[inline(never)]
-    pub fn {{index .Snake 1}}(&self, n: usize) -> usize {
-        self.{{index .Snake 2}}(n * 2) + 1
-    }
-
-    #[inline(never)]
-    fn {{index .Snake 2}}(&self, n: usize) -> usize {
-        let total = self.sizes.len();
-        self.sizes[n + total]
-    }
-}
-
-#[inline(never)]
-pub fn {{index .Snake 0}}(n: usize) -> usize {
-    let made = {{.Type}} { sizes: vec![1, 2, 3] };
-    made.{{index .Snake 1}}(n)
-}
-`
-
-const rustMain = `{{range .}}mod {{.File}};
-{{end}}
-fn main() {
-    let which = std::env::args().nth(1).unwrap();
-{{range .}}    if which == "{{.Number}}" {
-        println!("{}", {{.File}}::{{index .Snake 0}}(3));
-    }
-{{end}}}
-`
-
-const cppText = `// One of the parts that fail.
-#include <cstdlib>
-
-namespace {{.Package}} {
-
-class {{.Type}} {
- public:
-  int {{.First}}(int n);
- private:
-  int {{.Second}}(int n);
-  int *sizes = nullptr;
-};
-
-int {{.Type}}::{{.First}}(int n) {
-  return {{.Second}}(n * 2) + 1;
-}
-
-int {{.Type}}::{{.Second}}(int n) {
-  if (n > 0) std::abort();
-  return sizes[n];
-}
-
-int {{.Function}}(int n) {
-  {{.Type}} made;
-  return made.{{.First}}(n);
-}
-
-}  // namespace
-`
-
-const cppMain = `#include <cstdlib>
-{{range .}}namespace {{.Package}} { int {{.Function}}(int n); }
-{{end}}
-int main(int argc, char **argv) {
-  int which = std::atoi(argv[1]);
-{{range .}}  if (which == {{.Number}}) return {{.Package}}::{{.Function}}(3);
-{{end}}  return argc;
-}
-`
-
-// csharpText is never run: its traces are generated from the documented format.
-const csharpText = `using System;
-
-namespace Example.{{.Package}};
-
-public class {{.Type}}
-{
-    private readonly int[] sizes = new int[3];
-
-    public int {{.UpperFirst}}(int n)
-    {
-        return {{.UpperSec}}(n * 2) + 1;
-    }
-
-    private int {{.UpperSec}}(int n)
-    {
-        return sizes[n];
-    }
-
-    public static int {{.UpperFunction}}(int n)
-    {
-        return new {{.Type}}().{{.UpperFirst}}(n);
-    }
-}
-`
-
 var programs = []program{
 	{
-		language: "Go", path: "internal/{{.Package}}/{{.File}}.go", text: goText, mainPath: "cmd/program/main.go", mainText: goMain,
+		language: "Go", path: "internal/{{.Package}}/{{.File}}.go", text: "go-part.go.tmpl", mainPath: "cmd/program/main.go", mainText: "go-main.go.tmpl",
 		make: [][]string{{"go", "mod", "init", "example.org/program"}, {"go", "build", "-o", "program.bin", "./cmd/program"}},
 		run:  func(c int) []string { return []string{"./program.bin", fmt.Sprint(c)} },
 	},
 	{
-		language: "Java", path: "src/main/java/org/example/{{.Package}}/{{.Type}}.java", text: javaText, mainPath: "src/main/java/org/example/Main.java", mainText: javaMain,
+		language: "Java", path: "src/main/java/org/example/{{.Package}}/{{.Type}}.java", text: "java-part.java.tmpl", mainPath: "src/main/java/org/example/Main.java", mainText: "java-main.java.tmpl",
 		make: [][]string{{"javac", "-g", "-d", "classes.bin", "-sourcepath", "src/main/java", "src/main/java/org/example/Main.java"}},
 		run:  func(c int) []string { return []string{"java", "-cp", "classes.bin", "org.example.Main", fmt.Sprint(c)} },
 	},
 	{
-		language: "Python", path: "app/{{.Package}}/{{.File}}.py", text: pythonText, mainPath: "app/main.py", mainText: pythonMain,
+		language: "Python", path: "app/{{.Package}}/{{.File}}.py", text: "python-part.py.tmpl", mainPath: "app/main.py", mainText: "python-main.py.tmpl",
 		run: func(c int) []string { return []string{"python3", "-B", "app/main.py", fmt.Sprint(c)} },
 	},
 	{
-		language: "JavaScript", path: "lib/{{.Package}}/{{.File}}.js", text: nodeText, mainPath: "lib/main.js", mainText: nodeMain,
+		language: "JavaScript", path: "lib/{{.Package}}/{{.File}}.js", text: "node-part.js.tmpl", mainPath: "lib/main.js", mainText: "node-main.js.tmpl",
 		run: func(c int) []string { return []string{"node", "lib/main.js", fmt.Sprint(c)} },
 	},
 	{
-		language: "Rust", path: "src/{{.File}}.rs", text: rustText, mainPath: "src/main.rs", mainText: rustMain,
+		language: "Rust", path: "src/{{.File}}.rs", text: "rust-part.rs.tmpl", mainPath: "src/main.rs", mainText: "rust-main.rs.tmpl",
 		make: [][]string{{"rustc", "-g", "-o", "program.bin", "src/main.rs"}},
 		run:  func(c int) []string { return []string{"./program.bin", fmt.Sprint(c)} },
 	},
 	{
-		language: "C++", path: "src/{{.Package}}/{{.File}}.cc", text: cppText, mainPath: "src/main.cc", mainText: cppMain,
+		language: "C++", path: "src/{{.Package}}/{{.File}}.cc", text: "cpp-part.cc.tmpl", mainPath: "src/main.cc", mainText: "cpp-main.cc.tmpl",
 		make: [][]string{{"sh", "-c", "g++ -g -O0 -o program.bin src/main.cc src/*/*.cc"}},
 		run: func(c int) []string {
 			return []string{"gdb", "-q", "-nx", "-batch", "-ex", "run", "-ex", "bt", "--args", "./program.bin", fmt.Sprint(c)}
 		},
 	},
-	{language: "C#", path: "src/{{.Package}}/{{.Type}}.cs", text: csharpText},
+	// C# is never run: its traces are generated from the documented format.
+	{language: "C#", path: "src/{{.Package}}/{{.Type}}.cs", text: "csharp-part.cs.tmpl"},
 }
 
 // trace is the output of a program that failed.
@@ -399,10 +160,14 @@ func (p *program) writeSources(folder string, all []chain) error {
 
 func writeTemplate(folder, path, text string, data any) error {
 	var name, content bytes.Buffer
+	source, err := templates.ReadFile("testdata/programs/" + text)
+	if err != nil {
+		return err
+	}
 	if err := template.Must(template.New("").Parse(path)).Execute(&name, data); err != nil {
 		return err
 	}
-	if err := template.Must(template.New("").Parse(text)).Execute(&content, data); err != nil {
+	if err := template.Must(template.New("").Parse(string(source))).Execute(&content, data); err != nil {
 		return err
 	}
 	full := filepath.Join(folder, filepath.FromSlash(name.String()))
