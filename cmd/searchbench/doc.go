@@ -7,19 +7,18 @@
 //	searchbench compare --corpora DIR --quarry PATH --before PATH …   this build and an earlier one, in turn; fails if it is worse
 //	searchbench random --corpora DIR --quarry PATH --seed N …         random queries alone, with counts checked by ripgrep
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
-//	searchbench meaning --tree NAME=DIR --oracle LANGUAGE=COMMAND …   compare the first definition of a name with language servers
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
-//	searchbench hooks --tree DIR --work DIR --quarry PATH …    measure how long webhooks wait for 202 under other load
+//	searchbench relevance --corpora DIR …              measure how high the wanted file ranks
+//	searchbench answers --work DIR --quarry PATH …     measure whether the right line is among the first ten
 //
 // It answers: how fast, how large and how right is this build, compared with what, on
 // which machine?
 //
 // The parts: internal/corpus (the searched text), internal/suite (the queries),
 // internal/proc (processes and their memory), internal/engine (one file per measured
-// program), internal/random (queries drawn from text), internal/compare (programs in
-// turn), internal/branches (many branches of one repository), internal/growth (the
-// experiments of growth), internal/meaning (the meanings of names), internal/hooks
-// (webhooks under other load).
+// program), internal/random (queries drawn from text), internal/bench (programs in turn),
+// internal/backbone (freshness and a backlog), internal/branches (many branches of one
+// repository), internal/verify, internal/relevance and internal/answers (right answers).
 //
 // Everything is bounded in time and count, every server listens on loopback, and every
 // started process is ended by its process group. A comparison that cannot be made (no

@@ -2,34 +2,39 @@ package main
 
 import (
 	"context"
-	_ "embed"
+	"embed"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/core"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
 //go:embed corpora.json
 var defaultList []byte
+
+//go:embed testdata/*.json testdata/relevance/*.json
+var testdata embed.FS
 
 type cli struct {
 	Corpora   corporaCommand   `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
 	Run       runCommand       `cmd:"" help:"Compare Quarry with zoekt and ripgrep."`
 	Compare   compareCommand   `cmd:"" help:"Compare a build with an earlier one, and with zoekt, side by side; fails if it is worse."`
 	Random    randomCommand    `cmd:"" help:"Compare random queries alone, with the matches of some of them checked by ripgrep."`
+	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
 	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
 	Answers   answersCommand   `cmd:"" help:"Report whether the right line is among the first ten that Quarry, zoekt and ripgrep show."`
-	Meaning   meaningCommand   `cmd:"" help:"Report whether the first definition of a name is the one that it means, as language servers say."`
-	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
-	Hooks     hooksCommand     `cmd:"" help:"Measure how long webhooks wait for 202 during searches, imports and refused deliveries."`
 }
 
 func main() {
@@ -37,8 +42,61 @@ func main() {
 	defer stop()
 	var c cli
 	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Compares Quarry with zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Vars{"steps": fmt.Sprint(bench.Steps), "sets": fmt.Sprint(bench.Sets), "logs": fmt.Sprint(backbone.Logs)})
+		kong.Vars{"steps": fmt.Sprint(runSteps), "sets": fmt.Sprint(bench.Sets), "logs": fmt.Sprint(backbone.Logs)})
 	k.FatalIfErrorf(k.Run())
+}
+
+func logLine(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}
+
+// readQueries reads queries from files, or returns the built-in suite if there are none.
+func readQueries(paths []string) ([]suite.Query, error) {
+	if len(paths) == 0 {
+		return builtIn("queries-first.json", "queries.json")
+	}
+	files := make([][]byte, len(paths))
+	for i, path := range paths {
+		var err error
+		if files[i], err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	}
+	return suite.Parse(files...)
+}
+
+func builtIn(names ...string) ([]suite.Query, error) {
+	files := make([][]byte, len(names))
+	for i, name := range names {
+		var err error
+		if files[i], err = testdata.ReadFile("testdata/" + name); err != nil {
+			return nil, err
+		}
+	}
+	return suite.Parse(files...)
+}
+
+// coreCommand measures the core of indexing. The run command starts it in a separate
+// process.
+type coreCommand struct {
+	Trees []string `arg:"" type:"existingdir" help:"Source trees to read."`
+}
+
+func (c *coreCommand) Run(ctx context.Context) error {
+	documents, err := core.Read(ctx, c.Trees...)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "searchbench-core-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	figure, err := core.Feed(documents, dir)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(figure)
 }
 
 type corporaCommand struct {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/compare"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
@@ -35,6 +35,9 @@ func TestShortRuns(t *testing.T) {
 	dir, binary := t.TempDir(), testserver.Build(t)
 	corpora := buildShortCorpora(t, dir)
 	tree := corpus.TreePath(corpora, "linux")
+	flagsOf := func(name string, settle time.Duration) programFlags {
+		return programFlags{Quarry: binary, Settle: settle, Seed: 3, Out: filepath.Join(dir, name+".md")}
+	}
 
 	t.Run("verify", func(t *testing.T) {
 		t.Parallel()
@@ -48,20 +51,25 @@ func TestShortRuns(t *testing.T) {
 		t.Parallel()
 		needRipgrep(t)
 		c := runCommand{
-			Corpora: corpora, Quarry: binary, Quick: true, Work: filepath.Join(dir, "run"), Out: filepath.Join(dir, "run.md"),
-			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1, Bandwidth: 1, Settle: time.Millisecond,
+			programFlags: flagsOf("run", time.Millisecond), Corpora: corpora, Quick: true, Work: filepath.Join(dir, "run"),
+			Only: []string{"machine", "import", "cold", "suite", "classes", "load", "stable", "stream", "scans", "pushes"}, Beside: -1, Bandwidth: 1,
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("run the quick measurements: %v", err)
 		}
-		wantText(t, c.Out, "- linux: 1 repositories", "- go: 1 repositories", "ripgrep")
+		wantText(t, c.Out, "- linux: 1 repositories", "- go: 1 repositories", "| import of mixed", "| suite (76)", "| 8 clients, one in 20", "| disk |", "Scans", "no comparison")
+		c = runCommand{programFlags: flagsOf("again", time.Millisecond), Corpora: corpora, Quick: true, Reuse: c.Work, Only: []string{"classes"}, Beside: -1}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatalf("run one step with the folder of an earlier run: %v", err)
+		}
+		wantText(t, c.Out, "Rare literals and symbols")
 	})
 	t.Run("compare", func(t *testing.T) {
 		t.Parallel()
-		c := compareCommand{Queries: 138, Runs: 1, Imports: 1, Pushes: 2, Loads: 1, comparedPrograms: comparedPrograms{
-			Corpora: corpora, Quarry: binary, Before: binary, Reference: "v1", Work: filepath.Join(dir, "compare"), Settle: 100 * time.Millisecond, Out: filepath.Join(dir, "compare.md"),
+		c := compareCommand{Queries: 138, Runs: 1, Imports: 1, Pushes: 2, Loads: 1, besideFlags: besideFlags{
+			programFlags: flagsOf("compare", 100*time.Millisecond), Corpora: corpora, Before: binary, Reference: "v1", Work: filepath.Join(dir, "compare"),
 		}}
-		if err := c.Run(t.Context()); err != nil && !errors.Is(err, compare.ErrWorse) { // times on such small corpora mean nothing
+		if err := c.Run(t.Context()); err != nil && !errors.Is(err, bench.ErrWorse) { // times on such small corpora mean nothing
 			t.Fatalf("compare a build with itself: %v", err)
 		}
 		wantText(t, c.Out, "| figure | here | v1 |", "| suite (76)", "| 8 clients,", "| push → searchable, p50 |", "| import, peak memory |", "| disk |", "| phrase |", "compare worst with v1")
@@ -69,8 +77,8 @@ func TestShortRuns(t *testing.T) {
 	t.Run("random", func(t *testing.T) {
 		t.Parallel()
 		needRipgrep(t)
-		c := randomCommand{Queries: 138, Runs: 1, Check: 5, comparedPrograms: comparedPrograms{
-			Corpora: corpora, Quarry: binary, Work: filepath.Join(dir, "random"), Settle: 100 * time.Millisecond, Seed: 3, Out: filepath.Join(dir, "random.md"),
+		c := randomCommand{Queries: 138, Runs: 1, Check: 5, besideFlags: besideFlags{
+			programFlags: flagsOf("random", 100*time.Millisecond), Corpora: corpora, Work: filepath.Join(dir, "random"),
 		}}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("run random queries, some of them compared with ripgrep: %v", err)
@@ -79,19 +87,11 @@ func TestShortRuns(t *testing.T) {
 	})
 	t.Run("growth", func(t *testing.T) {
 		t.Parallel()
-		c := growthCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "growth"), Copies: []int{1, 2}, Small: 3, Pushes: 3, Compared: 2, Rounds: 2, Starts: 1, Settle: 100 * time.Millisecond, Out: filepath.Join(dir, "growth.md")}
+		c := growthCommand{programFlags: flagsOf("growth", 100*time.Millisecond), Tree: tree, Work: filepath.Join(dir, "growth"), Copies: []int{1, 2}, Small: 3, Pushes: 3, Queries: 46, Runs: 1}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("measure growth from one to two copies: %v", err)
 		}
-		wantText(t, c.Out, "|")
-	})
-	t.Run("hooks", func(t *testing.T) {
-		t.Parallel()
-		c := hooksCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "hooks"), Duration: 200 * time.Millisecond, Rate: 10, Clients: 1, Out: filepath.Join(dir, "hooks.md")}
-		if err := c.Run(t.Context()); err != nil {
-			t.Fatalf("deliver under each load: %v", err)
-		}
-		wantText(t, c.Out, "| nothing |", "| searches |", "| imports |", "| small-forgeries |", "| large-forgeries |", "| all |")
+		wantText(t, c.Out, "| figure | 2 × | 1 × | ratio |", "| figure | 3 small | 1 small | ratio |", "| figure | after the pushes | new build | ratio |", "3 pushes, from the webhook", "| segments |")
 	})
 }
 

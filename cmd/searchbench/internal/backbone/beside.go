@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
 )
 
 // doneName is a file in a repository that marks it as complete. It contains the size of
@@ -46,7 +45,7 @@ func countCopies(originals []corpus.Built, want int64) []int {
 // makeCopies returns a repository and its copies. It creates the copies that do not exist
 // yet.
 func (o *Options) makeCopies(ctx context.Context, r corpus.Built, n int) (paths []string, textBytes int64, err error) {
-	var tree *growth.Tree
+	var tree *corpus.Tree
 	for i := range n {
 		if i == 0 {
 			paths, textBytes = append(paths, corpus.GitPath(o.Corpora, r.Name)), textBytes+r.TextBytes
@@ -56,7 +55,7 @@ func (o *Options) makeCopies(ctx context.Context, r corpus.Built, n int) (paths 
 		text, ok := o.readDone(path)
 		if !ok {
 			if tree == nil {
-				if tree, err = growth.ReadTree(corpus.TreePath(o.Corpora, r.Name)); err != nil {
+				if tree, err = corpus.ReadTree(corpus.TreePath(o.Corpora, r.Name)); err != nil {
 					return nil, 0, err
 				}
 			}

@@ -6,8 +6,7 @@
 //
 // # Experiments
 //
-//	Freshness    pushes of one file to Linux at given rates, while gigabytes of other text are indexed and queries are sent;
-//	             for comparison zoekt's delta mode and its normal mode
+//	Freshness    pushes of one file to Linux at given rates, while gigabytes of other text are indexed and queries are sent
 //	Throughput   tens of thousands of pushes wait in the log, over many small repositories, and are drained; after that pushes one by one,
 //	             compared with as many bare git fetch calls
 //

@@ -15,6 +15,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
+// linux is the name of the repository that receives the pushes.
+const linux = "linux"
+
 // Fresh holds the results for one rate on one log.
 type Fresh struct {
 	Log  Log
@@ -34,9 +37,6 @@ type Fresh struct {
 // Freshness holds the results of the experiment.
 type Freshness struct {
 	Runs []Fresh
-	// Delta and Normal are the times of zoekt.
-	Delta  []time.Duration
-	Normal time.Duration
 	// BesideBytes and Repositories were indexed in addition to Linux.
 	BesideBytes  int64
 	Repositories int
@@ -44,14 +44,17 @@ type Freshness struct {
 	Missing []string
 }
 
-// MeasureFreshness pushes to Linux on every log and, for comparison, through zoekt.
+// MeasureFreshness pushes to Linux on every log.
 func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 	f := &Freshness{}
-	h, err := o.prepareLinux(ctx, max(len(o.Rates)*o.Pushes, o.ZoektPushes+1))
+	if err := os.MkdirAll(o.gitPath(""), 0o755); err != nil {
+		return f, err
+	}
+	h, err := corpus.PreparePushSeries(ctx, o.gitPath(linux+".git"), corpus.GitPath(o.Corpora, linux), corpus.TreePath(o.Corpora, linux), len(o.Rates)*o.Pushes)
 	if err != nil {
 		return f, err
 	}
-	o.Log("freshness: %d commits of Linux are prepared", len(h.commits))
+	o.Log("freshness: %d commits of Linux are prepared", len(h.Commits))
 	paths, text, err := o.prepareExtraRepositories(ctx)
 	if err != nil {
 		return f, err
@@ -68,14 +71,11 @@ func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 			return f, ctx.Err()
 		}
 	}
-	if err := o.measureZoektFreshness(ctx, h, f); err != nil {
-		f.Missing = append(f.Missing, fmt.Sprintf("freshness of zoekt: %v", err))
-	}
 	return f, ctx.Err()
 }
 
 // measureFreshnessOn imports everything on one log and pushes at each rate.
-func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *history, beside []string) (runs []Fresh, err error) {
+func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *corpus.PushSeries, beside []string) (runs []Fresh, err error) {
 	quarry, cluster, err := o.startLog(ctx, l)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *history, bes
 	if cluster != nil {
 		defer func() { err = errors.Join(err, cluster.Close()) }()
 	}
-	if err := errors.Join(os.RemoveAll(data), corpus.Move(h.dir, h.before)); err != nil {
+	if err := errors.Join(os.RemoveAll(data), corpus.Move(h.Dir, h.Before)); err != nil {
 		return nil, err
 	}
 	server, err := quarry.Serve(ctx, data, o.allowedRoots())
@@ -106,9 +106,9 @@ func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *history, bes
 	return runs, nil
 }
 
-func (o *Options) importAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryServer, h *history, beside []string) error {
+func (o *Options) importAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryServer, h *corpus.PushSeries, beside []string) error {
 	began := time.Now()
-	if _, err := server.Index(ctx, map[string]string{linux: h.dir}); err != nil {
+	if _, err := server.Index(ctx, map[string]string{linux: h.Dir}); err != nil {
 		return err
 	}
 	if err := indexAll(ctx, quarry, server, beside); err != nil {
@@ -135,7 +135,7 @@ func indexAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryS
 }
 
 // measurePushes makes o.Pushes pushes at a rate, starting with number first.
-func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer, h *history, l Log, rate float64, first int) (Fresh, error) {
+func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer, h *corpus.PushSeries, l Log, rate float64, first int) (Fresh, error) {
 	run := Fresh{Log: l, Rate: rate}
 	before, err := server.Metrics(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer
 
 // sendPushes sends the pushes at their scheduled times, without waiting until earlier
 // ones are found. At the end it closes sent.
-func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent chan<- time.Time) error {
+func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h *corpus.PushSeries, run *Fresh, first int, sent chan<- time.Time) error {
 	defer close(sent)
 	begin := time.Now()
 	for n := range o.Pushes {
@@ -181,12 +181,12 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 				return err
 			}
 		}
-		if err := corpus.Move(h.dir, h.commits[first+n]); err != nil {
+		if err := corpus.Move(h.Dir, h.Commits[first+n]); err != nil {
 			return err
 		}
 		at := time.Now()
 		run.Behind = max(run.Behind, at.Sub(due))
-		if err := server.Push(ctx, linux, "refs/heads/"+corpus.Branch, h.commitBefore(first+n), h.commits[first+n]); err != nil {
+		if err := server.Push(ctx, linux, "refs/heads/"+corpus.Branch, h.Parent(first+n), h.Commits[first+n]); err != nil {
 			return err
 		}
 		run.Accepted = append(run.Accepted, time.Since(at))
@@ -197,10 +197,10 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 
 // awaitPushes searches for the words in order. A word that is found implies all earlier
 // ones.
-func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
+func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *corpus.PushSeries, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {
-		if err := engine.AwaitWord(ctx, server, h.words[first+n], pollEvery); err != nil {
+		if err := engine.AwaitWord(ctx, server, h.Words[first+n], pollEvery); err != nil {
 			return err
 		}
 		run.Found = append(run.Found, time.Since(at))

@@ -33,21 +33,6 @@ var Logs = []Log{Embedded, OneBroker, ThreeBrokers}
 // ErrLog is returned for an unknown log.
 var ErrLog = errors.New("no such log")
 
-// ParseLogs parses names of logs. An empty list means all.
-func ParseLogs(names []string) ([]Log, error) {
-	var logs []Log
-	for _, name := range names {
-		if !slices.Contains(Logs, Log(name)) {
-			return nil, fmt.Errorf("%w: %q; there are %s", ErrLog, name, strings.Trim(fmt.Sprint(Logs), "[]"))
-		}
-		logs = append(logs, Log(name))
-	}
-	if len(logs) == 0 {
-		return Logs, nil
-	}
-	return logs, nil
-}
-
 func (l Log) brokerCount() int {
 	switch l {
 	case OneBroker:
@@ -61,9 +46,7 @@ func (l Log) brokerCount() int {
 // Options are the options of the experiments. Quarry, Corpora, Manifest, Work and Log are
 // required.
 type Options struct {
-	Quarry *engine.Quarry
-	// Zoekt is nil if there is nothing to compare with.
-	Zoekt    *engine.Zoekt
+	Quarry   *engine.Quarry
 	Corpora  string
 	Manifest corpus.Manifest
 	// Work contains repositories and data. Reuse keeps the repositories of an earlier
@@ -80,12 +63,8 @@ type Options struct {
 	// BesideBytes is the amount of text indexed in addition to Linux.
 	BesideBytes int64
 	// Queries are sent in turn during the pushes, QueryRate per second.
-	Queries, ZoektQueries []engine.Request
-	QueryRate             float64
-	// ZoektPushes is the number of pushes in delta mode. SkipNormalPush omits the run
-	// without delta mode, which takes as long as an import.
-	ZoektPushes    int
-	SkipNormalPush bool
+	Queries   []engine.Request
+	QueryRate float64
 	// Backlog is the number of waiting pushes, spread over Repositories repositories.
 	// OneByOne is the number of pushes after them.
 	Backlog, Repositories, OneByOne int
@@ -94,17 +73,6 @@ type Options struct {
 	SettleTime time.Duration
 	Log        func(format string, args ...any)
 }
-
-// These are the defaults of Options.
-const (
-	DefaultPushes       = 1000
-	DefaultBesideBytes  = 5_000_000_000
-	DefaultQueryRate    = 5.0
-	DefaultZoektPushes  = 20
-	DefaultBacklog      = 50_000
-	DefaultRepositories = 200
-	DefaultOneByOne     = 400
-)
 
 // pollEvery is the pause between two queries for a word.
 const pollEvery = 3 * time.Millisecond

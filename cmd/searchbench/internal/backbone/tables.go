@@ -14,9 +14,8 @@ import (
 
 // These are the goals.
 const (
-	// goalDelta bounds the p50 of freshness as a part of zoekt's delta mode. goalTail
-	// bounds its p99 as a multiple of the p50.
-	goalDelta, goalTail = 0.5, 5.0
+	// goalTail bounds the p99 of freshness as a multiple of its p50.
+	goalTail = 5.0
 	// goalEvents is the goal for draining a backlog, in events per second. goalFetches is
 	// the part of the rate of bare git fetches that single pushes must reach.
 	goalEvents, goalFetches = 500.0, 0.5
@@ -35,40 +34,27 @@ func goalVerdict(reached bool) string {
 // Rows compares the results with the goals.
 func (f *Freshness) Rows() []report.Row {
 	var rows []report.Row
-	delta := stat.Quantile(f.Delta, 0.5)
-	zoekt := ""
-	if delta > 0 {
-		zoekt = fmt.Sprintf("delta mode by hand: p50 %s", report.Milliseconds(delta))
-	}
-	if f.Normal > 0 {
-		zoekt += "; normal mode " + report.Milliseconds(f.Normal)
-	}
 	for _, run := range f.Runs {
 		if !slices.Contains(goalLogs, run.Log) {
 			continue
 		}
 		p50, p99 := stat.Quantile(run.Found, 0.5), stat.Quantile(run.Found, 0.99)
-		row := report.Row{
-			Figure: fmt.Sprintf("webhook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
-			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: "p50 ≤ 1/2 of delta mode, p99 ≤ 5 × p50",
-			Verdict: "no comparison",
-		}
-		if delta > 0 && p50 > 0 {
-			row.Ratio = report.Times(float64(delta) / float64(p50))
-			row.Verdict = fmt.Sprintf("p50 %s, p99 %s (%.1f × p50)", goalVerdict(float64(p50) <= goalDelta*float64(delta)),
-				goalVerdict(float64(p99) <= goalTail*float64(p50)), float64(p99)/float64(p50))
-		}
-		rows = append(rows, row)
+		tail := float64(p99) / float64(max(p50, 1))
+		rows = append(rows, report.Row{
+			Figure: fmt.Sprintf("webhook → searchable, %g pushes a second, %s", run.Rate, run.Log),
+			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: fmt.Sprintf("p99 ≤ %.0f × p50", goalTail),
+			Verdict: fmt.Sprintf("%s (%.1f × p50)", goalVerdict(tail <= goalTail), tail),
+		})
 	}
 	return rows
 }
 
-// Table returns a table with a row for each rate on each log, and rows for zoekt.
+// Table returns a table with a row for each rate on each log.
 func (f *Freshness) Table() report.Table {
 	t := report.Table{
 		Title: "Freshness of pushes of one file to Linux",
 		Note: fmt.Sprintf("From the send of the signed webhook to the first answer with the push's word, polled every %s; a push that was indexed with a later one is found with it. "+
-			"In addition to Linux %d repositories with %.0f MB of text were indexed; zoekt's index holds Linux alone and its time begins when the commit is in the clone. "+
+			"In addition to Linux %d repositories with %.0f MB of text were indexed. "+
 			"Queries were sent meanwhile. The server's mean and revisions are those of its own histogram, which counts a revision once.",
 			pollEvery, f.Repositories, float64(f.BesideBytes)/1e6),
 		Header: []string{"log", "pushes/s", "pushes", "p50", "p90", "p99", "max", "hook answered p50, p99", "sent late at most", "revisions, server's mean", "questions/s, p50, p99, errors, left out"},
@@ -78,13 +64,6 @@ func (f *Freshness) Table() report.Table {
 			report.Milliseconds(stat.Quantile(run.Accepted, 0.5))+", "+report.Milliseconds(stat.Quantile(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
 			fmt.Sprintf("%.0f, %s", run.Revisions, report.Milliseconds(run.Mean)),
 			fmt.Sprintf("%.1f, %s, %s, %d, %d", run.Asked.Taken, report.Milliseconds(run.Asked.P50), report.Milliseconds(run.Asked.P99), run.Asked.Errors, run.Asked.LeftOut))...))
-	}
-	rest := []string{"", "", "", ""}
-	if len(f.Delta) > 0 {
-		t.Rows = append(t.Rows, append([]string{"zoekt, delta mode", "by hand"}, append(timesCells(f.Delta), rest...)...))
-	}
-	if f.Normal > 0 {
-		t.Rows = append(t.Rows, append([]string{"zoekt, normal mode", "by hand"}, append(timesCells([]time.Duration{f.Normal}), rest...)...))
 	}
 	return t
 }

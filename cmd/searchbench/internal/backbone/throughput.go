@@ -233,7 +233,7 @@ func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine
 			return err
 		}
 		found := time.Now()
-		if err := fetchBranches(ctx, filepath.Join(clones, filepath.Base(s.dir)), s.dir); err != nil {
+		if err := corpus.RunGit(ctx, filepath.Join(clones, filepath.Base(s.dir)), "fetch", "--quiet", "--no-tags", s.dir, "+refs/heads/*:refs/heads/*"); err != nil {
 			return err
 		}
 		run.Pushed, run.Fetched, run.OneByOne = run.Pushed+found.Sub(began), run.Fetched+time.Since(found), run.OneByOne+1

@@ -3,84 +3,225 @@ package bench
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/random"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// fake answers with the given times, in turn, and finds its word from the n-th query on.
+// fake is a program whose answers take the given times in turn.
 type fake struct {
-	times []time.Duration
-	err   error
-	found int64
-	asked atomic.Int64
+	dir     string
+	times   []time.Duration
+	asked   int
+	found   int // the number of the first query with an answer
+	stopped int
+	err     error
 }
 
 func (f *fake) Search(context.Context, engine.Request) (engine.Answer, error) {
-	n := f.asked.Add(1)
-	a := engine.Answer{Elapsed: f.times[int(n-1)%len(f.times)], Matches: 3, Files: 2}
-	if n < f.found {
-		a.Matches = 0
+	f.asked++
+	answer := engine.Answer{Elapsed: f.times[(f.asked-1)%len(f.times)], Matches: 7, FilesRead: 3}
+	if f.asked < f.found {
+		answer.Matches = 0
 	}
-	return a, f.err
+	return answer, f.err
 }
 
-func TestAsk(t *testing.T) {
-	const ms = time.Millisecond
-	f := &fake{times: []time.Duration{90 * ms, 5 * ms, 1 * ms, 3 * ms}}
-	got := measureQuery(context.Background(), f, engine.Request{}, 3, defaultQueryBudget)
-	if got.First != 90*ms || got.Median != 3*ms || got.Matches != 3 || f.asked.Load() != 4 {
-		t.Errorf("%+v after %d questions, want first 90 ms, median 3 ms after 4", got, f.asked.Load())
-	}
-	slow := &fake{times: []time.Duration{defaultQueryBudget * 2 / 5}}
-	if got := measureQuery(context.Background(), slow, engine.Request{}, 5, defaultQueryBudget); got.Median != defaultQueryBudget*2/5 || slow.asked.Load() != 2 {
-		t.Errorf("slow query: %d questions, want a warm-up and one run", slow.asked.Load())
-	}
-	slower := &fake{times: []time.Duration{defaultQueryBudget * 2 / 3}}
-	if got := measureQuery(context.Background(), slower, engine.Request{}, 5, defaultQueryBudget); got.Median != got.First || slower.asked.Load() != 1 {
-		t.Errorf("%+v after %d questions, want the warm-up alone", got, slower.asked.Load())
-	}
-	if got := measureQuery(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3, defaultQueryBudget); got.err == nil || got.isMeasured() {
-		t.Errorf("error: %+v", got)
-	}
+func (f *fake) Import(_ context.Context, sets []importSet) ([]importFigure, error) {
+	return make([]importFigure, len(sets)), nil
+}
+func (f *fake) Start(context.Context, int) error                { return nil }
+func (f *fake) Launch() (engine.Searcher, func() error, error)  { return f, f.Stop, nil }
+func (f *fake) Searchers() []engine.Searcher                    { return []engine.Searcher{f} }
+func (f *fake) Translate(q suite.Query) engine.Request          { return engine.QuarryRequest(q) }
+func (f *fake) Push(context.Context, string, corpus.Push) error { return nil }
+func (f *fake) Usage() (m proc.Memory, d time.Duration)         { return m, d }
+func (f *fake) Index() (string, []string)                       { return filepath.Join(f.dir, "index"), nil }
+func (f *fake) Stop() error                                     { f.stopped++; return nil }
+
+func queryOf(class, filter string, limit int) random.Query {
+	return random.Query{Query: suite.Query{Class: class, Text: class, Limit: limit}, Filter: filter}
 }
 
-func TestGeometricMean(t *testing.T) {
-	timings := []timing{{Median: 1000}, {Median: 100_000}, {Median: 7, err: errors.New("no")}, {Median: 10}}
-	if got := geometricMean(timings, func(i int) bool { return i < 3 }); got < 9_990 || got > 10_010 {
-		t.Errorf("geometric mean %d, want 10000", got)
+// testedComparison returns a comparison of two fakes on n queries of a family.
+func testedComparison(t *testing.T, here, before []time.Duration, n int) *comparison {
+	t.Helper()
+	c := &comparison{Options: Options{Reference: "v1", Runs: 3, Work: t.TempDir(), Log: t.Logf}, queries: map[Step][]random.Query{}}
+	c.here = c.addContender("here", func(dir string) program { return &fake{dir: dir, times: here} })
+	c.before = c.addContender("v1", func(dir string) program { return &fake{dir: dir, times: before} })
+	c.here.sets, c.before.sets = []importSet{{textBytes: 1e9}}, []importSet{{textBytes: 1e9}}
+	for range n {
+		c.queries[StepRandom] = append(c.queries[StepRandom], queryOf("phrase", random.NoFilter, 10))
 	}
-	best := fasterTimings([]timing{{Median: 5}, {Median: 2}, {err: errors.New("no")}}, []timing{{Median: 3}, {Median: 4}, {Median: 9}})
-	if best[0].Median != 3 || best[1].Median != 2 || best[2].Median != 9 {
-		t.Errorf("better: %+v", best)
-	}
+	return c
 }
 
-// slowFake takes as long as its answers say.
-type slowFake struct{ fake }
+const ms = time.Millisecond
 
-func (f *slowFake) Search(ctx context.Context, request engine.Request) (engine.Answer, error) {
-	answer, err := f.fake.Search(ctx, request)
-	<-time.After(answer.Elapsed) // of the bubble
-	return answer, err
-}
-
-func TestLoadCountsQueriesAndErrors(t *testing.T) {
-	const ms = time.Millisecond
-	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
-	synctest.Test(t, func(t *testing.T) {
-		f := &slowFake{fake{times: []time.Duration{ms, 3 * ms}}}
-		load := measureLoad(t.Context(), f, queries, engine.ZoektRequest, 20*ms)
-		if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*ms || load.Wall < 20*ms || load.Wall > 23*ms {
-			t.Errorf("%+v after %d questions, want as many queries without errors in 20 to 23 ms, the slowest 3 ms", load, f.asked.Load())
+// TestWorse measures builds that take 1.2 and 3 times as long, one that is equal except
+// for one outlier, and one that is faster.
+func TestWorse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		here []time.Duration
+		want []string
+		asks int // how often each query group is asked
+	}{
+		"slower":      {[]time.Duration{12 * ms}, []string{"all random queries (20), geometric mean (1.200)", "phrase (1.200)", "filter none (1.200)", "limit 10 (1.200)"}, 1 + maxAgain},
+		"much slower": {[]time.Duration{30 * ms}, []string{"all random queries (20), geometric mean (3.000)", "phrase (3.000)", "filter none (3.000)", "limit 10 (3.000)"}, 1},
+		"equal":       {[]time.Duration{10 * ms, 10 * ms, 90 * ms, 10 * ms}, nil, 1},
+		"faster":      {[]time.Duration{5 * ms}, nil, 1},
+	} {
+		c := testedComparison(t, tc.here, []time.Duration{10 * ms}, 20)
+		if err := c.askRandom(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		f = &slowFake{fake{times: []time.Duration{ms}, err: errors.New("no")}}
-		if load := measureLoad(t.Context(), f, queries, engine.ZoektRequest, 5*ms); load.Queries != 0 || load.Errors != 5*loadClients {
-			t.Errorf("failing server: %+v, want %d errors", load, 5*loadClients)
+		r, worse := c.buildReport()
+		if fmt.Sprint(worse) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: %q, want %q\n%s", name, worse, tc.want, r.Markdown())
+		}
+		asked := 20 * 4 * tc.asks // three runs after one to warm up
+		for _, o := range c.contenders {
+			if got := o.program.(*fake).asked; got != asked {
+				t.Errorf("%s: %s was asked %d times, want %d", name, o.name, got, asked)
+			}
+		}
+	}
+}
+
+// TestSuspicionIsDropped measures a build whose first index is slow: asked again on a new
+// one, it is not.
+func TestSuspicionIsDropped(t *testing.T) {
+	c := testedComparison(t, nil, []time.Duration{10 * ms}, 10)
+	var times []time.Duration
+	for i := range 10 * 4 * 2 {
+		times = append(times, 10*ms)
+		if i < 40 {
+			times[i] = 11500 * time.Microsecond
+		}
+	}
+	c.contenders[0].program = &fake{dir: c.Work, times: times}
+	if err := c.askRandom(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, worse := c.buildReport(); worse != nil {
+		t.Errorf("%q, want nothing: the second index is not slower", worse)
+	}
+}
+
+// TestSlowQueriesRunOnce checks that a query beyond the budget is run once after its
+// warm-up, by every program.
+func TestSlowQueriesRunOnce(t *testing.T) {
+	c := testedComparison(t, []time.Duration{2 * queryBudget}, []time.Duration{10 * ms}, 10)
+	if err := c.askRandom(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range c.contenders {
+		for i, a := range o.answers[StepRandom] {
+			if len(a.times[0]) != 1 {
+				t.Errorf("%s: query %d has %d times, want one", o.name, i, len(a.times[0]))
+			}
+		}
+	}
+}
+
+// TestFailedQueries checks that a query that fails has no ratio, and that the report says
+// so.
+func TestFailedQueries(t *testing.T) {
+	c := testedComparison(t, []time.Duration{ms}, []time.Duration{ms}, 10)
+	c.contenders[0].program.(*fake).err = errors.New("no")
+	if err := c.askRandom(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, worse := c.buildReport()
+	if len(worse) != 1 || !strings.Contains(worse[0], "10 queries failed") || !strings.Contains(r.Markdown(), "here: phrase: no") {
+		t.Errorf("%q, want ten failed queries, and the error in\n%s", worse, r.Markdown())
+	}
+}
+
+func TestReport(t *testing.T) {
+	c := testedComparison(t, []time.Duration{10 * ms}, []time.Duration{10 * ms}, 10)
+	c.Suite = []suite.Query{{Class: "phrase", Text: "a b", Mix: suite.MixInteractive}, {Class: "exhaustive", Text: "c"}}
+	c.queries[StepSuite] = wrapQueries(c.Suite)
+	if err := errors.Join(c.askRandom(t.Context()), c.askStep(t.Context(), StepSuite, c.suiteGroups())); err != nil {
+		t.Fatal(err)
+	}
+	here, before := c.contenders[0], c.contenders[1]
+	here.loads[loadInteractive] = []loadFigure{{Queries: 100, Wall: 3 * time.Second, CPU: time.Second}, {Queries: 100, Wall: time.Second, CPU: 2 * time.Second}, {Queries: 50, Wall: time.Second, CPU: time.Second}}
+	before.loads[loadInteractive] = []loadFigure{{Queries: 100, Wall: 2 * time.Second, CPU: 2 * time.Second}}
+	here.pushes, before.pushes = []time.Duration{30 * ms, 10 * ms, 12 * ms}, []time.Duration{10 * ms, 10 * ms, 10 * ms}
+	here.imports = [][]importFigure{{{2 * time.Second, 3 * time.Second, 104 << 20}}, {{time.Second, 4 * time.Second, 110 << 20}}}
+	before.imports = [][]importFigure{{{time.Second, 3 * time.Second, 100 << 20}}}
+	here.memory.ResidentBytes, before.memory.ResidentBytes = 106<<20, 100<<20
+	here.diskBytes, before.diskBytes = 50<<20, 100<<20
+	r, worse := c.buildReport()
+	text := r.Markdown()
+	if got, want := fmt.Sprint(worse), "[push → searchable, p50 (1.200) memory after the queries (1.060)]"; got != want {
+		t.Errorf("worse: %s, want %s", got, want)
+	}
+	for _, want := range []string{
+		"| all random queries (10), geometric mean | 10.00 ms | 10.00 ms | 1.000 | 1.03 | ok |",
+		"| 8 clients, time per query | 20.0 ms | 20.0 ms | 1.000 | 1.10 | ok |",
+		"| 8 clients, processor time per query | 20.0 ms | 20.0 ms | 1.000 | 1.10 | ok |",
+		"| push → searchable, p50 | 12.0 ms | 10.0 ms | 1.200 | 1.10 | WORSE |",
+		"| push → searchable, slowest | 30.0 ms | 10.0 ms | 3.000 |  |  |",
+		"| import | 1.0 s | 1.0 s | 1.000 |  |  |",
+		"| import, processor time | 3.0 s | 3.0 s | 1.000 | 1.10 | ok |",
+		"| import, peak memory | 104 MiB | 100 MiB | 1.040 | 1.05 | ok |",
+		"| memory after the queries | 106 MiB | 100 MiB | 1.060 | 1.05 | WORSE |",
+		"| disk | 50 MiB | 100 MiB | 0.500 | 1.05 | ok |",
+		"| phrase | 10 | 10.00 ms | 10.0 ms | 1.000 | 0 % |  |",
+		"0 % of 10 queries are slower here by more than a tenth.",
+		"| phrase | `phrase` | limit 10 | 10.0 ms | 10.0 ms | 1.00 | 7 | 7 | 3 |  |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks\n%s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// sleeper is a program that takes a second of the bubble for each answer.
+type sleeper struct {
+	fake
+	cpu time.Duration
+}
+
+func (s *sleeper) Search(context.Context, engine.Request) (engine.Answer, error) {
+	<-time.After(time.Second)
+	return engine.Answer{Elapsed: time.Second}, nil
+}
+func (s *sleeper) Searchers() []engine.Searcher { return []engine.Searcher{s} }
+func (s *sleeper) Usage() (proc.Memory, time.Duration) {
+	s.cpu += 8 * time.Second
+	return proc.Memory{}, s.cpu
+}
+
+// TestLoads sends 16 queries by eight clients, which takes two seconds and, as the
+// program says, eight seconds of processor time.
+func TestLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := testedComparison(t, []time.Duration{ms}, []time.Duration{ms}, 16)
+		c.Loads = 2
+		c.contenders[0].program, c.contenders[1].program = &sleeper{}, &sleeper{}
+		if err := c.sendLoads(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range c.contenders {
+			wall, cpu := o.perQuery(loadInteractive)
+			if len(o.loads[loadInteractive]) != 2 || wall != 2*time.Second/16 || cpu != 8*time.Second/16 {
+				t.Errorf("%s: %v; want two loads of 2 s and 8 s for 16 queries", o.name, o.loads)
+			}
 		}
 	})
 }

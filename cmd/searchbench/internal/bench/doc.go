@@ -1,26 +1,35 @@
-// Package bench measures Quarry and zoekt side by side and fills the table of
-// docs/performance.md.
+// Package bench measures a build of Quarry next to an earlier one, to zoekt and to
+// ripgrep, and fills the tables of docs/performance.md.
 //
-// It answers: is Quarry as fast, as small and as fresh as its goals require, on this
-// machine, now?
+// It answers: is this build slower, larger or less fresh than an earlier one, on queries
+// that it was not tuned for, and does it reach its goals?
 //
-// Run runs the steps of Steps in order, for each available program; each step can also be
-// run alone. The programs are measured one after the other, never at the same time, so
-// that neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
+// All programs run at the same time on indexes of their own and get each request in turn,
+// so that a change of the machine's speed meets all of them. What is compared is always
+// the ratio of this build's median to that of another program.
 //
-//	imports.go, core.go, cold.go          before a server is queried
-//	source.go, timing.go                  one server, one query after the other
-//	load.go, heavy.go, stable.go          many queries
-//	stream.go, bandwidth.go               streamed answers; the memory bandwidth
-//	pushes.go                             freshness
-//	zoekt.go, quarry.go, ripgrep.go       the order of steps for each program
-//	ledger.go                             figures of an earlier run
-//	goals.go, *rows.go, tables.go         the comparisons, and how they are printed
+//	program.go    what is measured: quarry serve, zoekt-webserver
+//	bench.go      the steps in order
+//	imports.go    imports, cold starts, pushes, memory and disk
+//	ask.go        queries in turn
+//	steps.go      clients, repeated and streamed requests, scans, counts against ripgrep
+//	core.go       the core of indexing
+//	growth.go     sizes of one corpus in place of programs
+//	verdict.go    the bounds and the goals
+//	tables.go     the report
 //
-// Invariants
+// # Bounds and goals
 //
-//  1. The corpora are never written to: repositories that receive pushes are clones in the work directory.
-//  2. A step that fails is reported under "not measured" with its reason; the other steps continue.
-//  3. Figures from an earlier run (ledger.go) are counted, and the report states that it combines runs.
-//  4. Every loop has a bound in count and in time (constants in this package).
+// Bounds are those of a gate: a build that exceeds one is worse than the earlier one. A
+// group of queries that exceeds its bound by little is asked again on new indexes before
+// it counts: two imports by one build differ in their segments, and so by a few percent
+// in their times. Goals are parts of zoekt's figures and absolute limits; a report without
+// an earlier build names those that are missed.
+//
+// # Invariants
+//
+//  1. The corpora are never written to: programs import a clone of the repository that receives pushes.
+//  2. This build is the first program; it runs every step.
+//  3. Every query has a bound in time (queryBudget), and both builds get the same number of runs of it.
+//  4. Without an earlier build, a step that fails is named with its reason, and the others continue.
 package bench

@@ -3,10 +3,10 @@ package corpus
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -55,32 +55,57 @@ func Move(dir, commit string) error {
 	return os.Rename(ref+".new", ref)
 }
 
-// ErrNoFiles means that a tree has too few suitable files to edit.
-var ErrNoFiles = errors.New("too few files to edit")
+// editedFiles is the number of files that a series of pushes edits in turn.
+const editedFiles = 200
 
-// Source is a file to edit.
-type Source struct {
-	Path    string
-	Content []byte
+// PushSeries is a repository with one commit of one file for each push.
+type PushSeries struct {
+	Dir     string
+	Before  string // the commit before the first push
+	Commits []string
+	Words   []string // Words[i] was added by Commits[i] and stays
+	// ChangedBytes is the size of the files that the pushes changed.
+	ChangedBytes int64
 }
 
-// Sources returns n ordinary sources of a tree, spread over it, so that the work of a
-// push that edits one is typical.
-func Sources(tree string, n int) ([]Source, error) {
+// Parent returns the parent of the i-th push.
+func (s *PushSeries) Parent(i int) string {
+	if i == 0 {
+		return s.Before
+	}
+	return s.Commits[i-1]
+}
+
+// PreparePushSeries recreates the bare repository dir with n commits of one file each on
+// top of Branch of bare, whose checkout is tree. It edits ordinary sources, spread over
+// the tree, so that the work of a push is typical.
+func PreparePushSeries(ctx context.Context, dir, bare, tree string, n int) (*PushSeries, error) {
 	files, err := listFiles(tree)
 	if err != nil {
 		return nil, err
 	}
-	var sources []Source
-	for _, f := range chooseEdited(files, n) {
-		content, err := f.readContent(tree)
-		if err != nil {
+	edited := chooseEdited(files, min(editedFiles, n))
+	if len(edited) == 0 {
+		return nil, fmt.Errorf("no file of %d to %d bytes to edit in %s", minEditedBytes, maxEditedBytes, tree)
+	}
+	contents := make([][]byte, len(edited))
+	for i, f := range edited {
+		if contents[i], err = f.readContent(tree); err != nil {
 			return nil, err
 		}
-		sources = append(sources, Source{f.path, content})
 	}
-	if len(sources) < n {
-		return nil, fmt.Errorf("%w: %d of %d in %s", ErrNoFiles, len(sources), n, tree)
+	s := &PushSeries{Dir: dir}
+	s.Before, s.Commits, err = BorrowRepository(ctx, dir, bare, func(c *Commits) {
+		for i := range n {
+			at, word := i%len(edited), fmt.Sprintf("pushed_%06d_word", i)
+			contents[at] = append(slices.Clip(contents[at]), "// "+word+"\n"...)
+			c.Begin(word)
+			c.File(edited[at].path, contents[at])
+			s.Words, s.ChangedBytes = append(s.Words, word), s.ChangedBytes+int64(len(contents[at]))
+		}
+	})
+	if err == nil && len(s.Commits) != n {
+		err = fmt.Errorf("%s has %d new commits, want %d", dir, len(s.Commits), n)
 	}
-	return sources, nil
+	return s, err
 }

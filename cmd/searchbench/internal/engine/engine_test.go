@@ -18,13 +18,10 @@ import (
 )
 
 func TestOptionsFor(t *testing.T) {
-	if o := optionsFor(100, false); o.TotalMaxMatchCount != 101 || o.MaxMatchDisplayCount != 100 || o.ShardMaxMatchCount >= 0 {
+	if o := optionsFor(100); o.TotalMaxMatchCount != 101 || o.MaxMatchDisplayCount != 100 || o.ShardMaxMatchCount >= 0 {
 		t.Errorf("limit 100: %+v", o)
 	}
-	if o := optionsFor(100, true); o.ShardMaxMatchCount != 101 {
-		t.Errorf("limit 100, shards capped: %+v", o)
-	}
-	if o := optionsFor(0, false); o.MaxMatchDisplayCount != 1 || o.TotalMaxMatchCount < 1<<30 {
+	if o := optionsFor(0); o.MaxMatchDisplayCount != 1 || o.TotalMaxMatchCount < 1<<30 {
 		t.Errorf("no limit: %+v", o)
 	}
 }

@@ -358,36 +358,12 @@ func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answe
 // Push announces, as a git host would, that a ref of a registered repository moved. It
 // returns when the delivery was accepted.
 func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
-	return s.Deliver(ctx, Delivery{ID: "msg_" + after, Repository: repository, Ref: ref, Before: before, After: after})
-}
-
-// Delivery is a push as a git host sends it. Before and After may be empty.
-type Delivery struct {
-	ID, Repository, Ref, Before, After string
-}
-
-// Deliver sends a delivery. It returns when the delivery was accepted.
-func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
-	fields := map[string]string{"repository": d.Repository, "ref": d.Ref}
-	if d.After != "" {
-		fields["before"], fields["after"] = d.Before, d.After
-	}
-	body, err := json.Marshal(fields)
+	body, err := json.Marshal(map[string]string{"repository": repository, "ref": ref, "before": before, "after": after})
 	if err != nil {
 		return err
 	}
-	return s.postDelivery(ctx, d.ID, body, s.secret)
-}
-
-// Forge sends a delivery with an invalid signature. The server must reject it with an
-// error.
-func (s *QuarryServer) Forge(ctx context.Context, body []byte) error {
-	return s.postDelivery(ctx, "msg_forged", body, []byte("the secret of another sender"))
-}
-
-func (s *QuarryServer) postDelivery(ctx context.Context, id string, body, secret []byte) error {
 	header := jsonHeader()
-	signature.SetStandard(header, id, time.Now(), body, secret)
-	_, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
+	signature.SetStandard(header, "msg_"+after, time.Now(), body, s.secret)
+	_, _, err = roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
 	return err
 }

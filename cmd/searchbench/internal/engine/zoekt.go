@@ -77,13 +77,8 @@ func (z *Zoekt) runIndex(ctx context.Context, args []string) (proc.Usage, error)
 // ZoektServer is a running zoekt-webserver.
 type ZoektServer struct {
 	*proc.Process
-	// CapShards makes zoekt also stop within each shard once it has reached the limit.
-	// Without it, as in products built on zoekt, zoekt finds the best files of every
-	// shard that it has begun. With it, answers are faster but contain the first matches
-	// found.
-	CapShards bool
-	url       string
-	client    *http.Client
+	url    string
+	client *http.Client
 }
 
 var _ Searcher = (*ZoektServer)(nil)
@@ -157,8 +152,9 @@ const noShardCap = -1
 
 // optionsFor returns options that stop the search one match after the limit, like a
 // service that needs to know whether there are more. Without a limit, everything is
-// counted and one match is shown.
-func optionsFor(limit int, capShards bool) zoektOptions {
+// counted and one match is shown. As in products built on zoekt, it finds the best files
+// of every shard that it has begun, instead of the first ones.
+func optionsFor(limit int) zoektOptions {
 	opts := zoektOptions{ChunkMatches: true, MaxWallTime: queryTimeout}
 	if limit == 0 {
 		opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = math.MaxInt32, math.MaxInt32
@@ -166,9 +162,6 @@ func optionsFor(limit int, capShards bool) zoektOptions {
 		return opts
 	}
 	opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = noShardCap, limit+1
-	if capShards {
-		opts.ShardMaxMatchCount = limit + 1
-	}
 	opts.MaxMatchDisplayCount, opts.MaxDocDisplayCount = limit, limit
 	return opts
 }
@@ -178,7 +171,7 @@ func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
 	body, err := json.Marshal(struct {
 		Q    string
 		Opts zoektOptions
-	}{q.Text, optionsFor(q.Limit, s.CapShards)})
+	}{q.Text, optionsFor(q.Limit)})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -40,11 +40,14 @@ func matchExpression(f *file, re string) term {
 	return term{text: quoteToken(re), from: f}
 }
 
+// RareIdentifier is the family of identifiers that occur a few times.
+const RareIdentifier = "identifier, rare"
+
 // families contains every family. Those of identifiers cover the deciles of frequency.
 var families = []family{
 	{"identifier, common", true, func(d *drawer) term { return d.drawIdentifier(0, 3) }},
 	{"identifier, middle", true, func(d *drawer) term { return d.drawIdentifier(3, 7) }},
-	{"identifier, rare", true, func(d *drawer) term { return d.drawIdentifier(7, deciles) }},
+	{RareIdentifier, true, func(d *drawer) term { return d.drawIdentifier(7, deciles) }},
 	{"phrase", true, (*drawer).drawPhrase},
 	{"across tokens", true, (*drawer).drawAcross},
 	{"1-3 characters", true, (*drawer).drawShort},

@@ -1,4 +1,4 @@
-package compare
+package bench
 
 import (
 	"cmp"
@@ -18,35 +18,59 @@ const queryBudget = time.Second
 
 // answers holds the times of one query by one program.
 type answers struct {
+	first     time.Duration     // of the first searcher, to warm up
 	times     [][]time.Duration // by searcher
 	matches   int
 	filesRead int // as the program reports it
 	err       error
 }
 
-// median returns the median of the faster searcher, or 0 if the query failed.
-func (a answers) median() (least time.Duration) {
+// fastestTimes returns the times of the faster searcher, or none if the query failed.
+func (a answers) fastestTimes() (best []time.Duration) {
 	for _, times := range a.times {
-		if m := stat.Median(times); a.err == nil && (least == 0 || m < least) {
-			least = m
+		if m := stat.Median(times); a.err == nil && m > 0 && (best == nil || m < stat.Median(best)) {
+			best = times
 		}
 	}
-	return least
+	return best
 }
 
-func (c *comparison) askRandom(ctx context.Context) error {
-	queries := make([]suite.Query, len(c.queries))
-	for i, q := range c.queries {
-		queries[i] = q.Query
-	}
+// median returns the median of the faster searcher, or 0 if the query failed.
+func (a answers) median() time.Duration { return stat.Median(a.fastestTimes()) }
+
+// askStep sends the queries of a step to all programs in turn, and those of doubtful
+// groups again.
+func (c *comparison) askStep(ctx context.Context, step Step, groups []group) error {
 	for _, o := range c.contenders {
-		o.random = make([]answers, len(queries))
+		o.answers[step] = make([]answers, len(c.queries[step]))
 	}
-	of := func(o *contender) []answers { return o.random }
-	if err := c.askAll(ctx, c.contenders, queries, of, func(int) bool { return true }); err != nil {
+	if err := c.askAll(ctx, c.contenders, step, func(int) bool { return true }); err != nil {
 		return err
 	}
-	return c.askAgain(ctx, queries, of, c.randomGroups())
+	return c.askAgain(ctx, step, groups)
+}
+
+// askRandom sends the random queries, and asks this build to explain those that will be
+// listed as the worst.
+func (c *comparison) askRandom(ctx context.Context) error {
+	if err := c.askStep(ctx, StepRandom, c.randomGroups()); err != nil {
+		return err
+	}
+	server := serverOf(c.here.program)
+	if server == nil {
+		return nil
+	}
+	c.explained = map[int]string{}
+	for _, other := range c.contenders[1:] {
+		for _, w := range c.worstQueries(other) {
+			text, err := server.Explain(ctx, c.here.program.Translate(c.queries[StepRandom][w.index].Query))
+			if err != nil {
+				return err
+			}
+			c.explained[w.index] = text
+		}
+	}
+	return nil
 }
 
 // maxWorst is the number of queries that are listed as the worst.
@@ -60,43 +84,13 @@ type comparedQuery struct {
 
 // worstQueries returns the random queries with the largest ratios to a program.
 func (c *comparison) worstQueries(other *contender) (worst []comparedQuery) {
-	for i := range c.queries {
-		if here, there := c.here.random[i].median(), other.random[i].median(); here > 0 && there > 0 {
+	for i := range c.queries[StepRandom] {
+		if here, there := c.here.answers[StepRandom][i].median(), other.answers[StepRandom][i].median(); here > 0 && there > 0 {
 			worst = append(worst, comparedQuery{i, float64(here) / float64(there)})
 		}
 	}
 	slices.SortFunc(worst, func(a, b comparedQuery) int { return cmp.Compare(b.ratio, a.ratio) })
 	return worst[:min(maxWorst, len(worst))]
-}
-
-// explainWorst asks this build to explain the queries that will be listed.
-func (c *comparison) explainWorst(ctx context.Context) error {
-	here, ok := c.here.program.(*quarryProgram)
-	if !ok {
-		return nil
-	}
-	c.explained = map[int]string{}
-	for _, other := range c.contenders[1:] {
-		for _, w := range c.worstQueries(other) {
-			text, err := here.server.Explain(ctx, here.Translate(c.queries[w.index].Query))
-			if err != nil {
-				return err
-			}
-			c.explained[w.index] = text
-		}
-	}
-	return nil
-}
-
-func (c *comparison) askSuite(ctx context.Context) error {
-	for _, o := range c.contenders {
-		o.suite = make([]answers, len(c.Suite))
-	}
-	of := func(o *contender) []answers { return o.suite }
-	if err := c.askAll(ctx, c.contenders, c.Suite, of, func(int) bool { return true }); err != nil {
-		return err
-	}
-	return c.askAgain(ctx, c.Suite, of, c.suiteGroups())
 }
 
 const (
@@ -112,15 +106,15 @@ const (
 // documents into different segments, which makes single queries faster and others
 // slower. If all queries together exceed their bound by much, it does nothing, because no
 // group can change the verdict.
-func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of func(*contender) []answers, groups []group) error {
-	if c.before == nil || len(groups) == 0 || c.ratioOf(c.before, of, groups[0]) > groups[0].bound*doubtFactor {
+func (c *comparison) askAgain(ctx context.Context, step Step, groups []group) error {
+	if c.before == nil || len(groups) == 0 || c.ratioOf(c.before, groups[0]) > groups[0].bound*doubtFactor {
 		return nil
 	}
 	both := []*contender{c.here, c.before}
 	for n := range maxAgain {
 		suspect := map[int]bool{}
 		for _, g := range groups {
-			if ratio := c.ratioOf(c.before, of, g); ratio > g.bound && ratio < g.bound*doubtFactor {
+			if ratio := c.ratioOf(c.before, g); ratio > g.bound && ratio < g.bound*doubtFactor {
 				c.Log("%s: %.3f of %s, asked again (%d)", g.name, ratio, c.Reference, n+1)
 				for _, i := range g.members {
 					suspect[i] = true
@@ -131,14 +125,14 @@ func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of fun
 			return nil
 		}
 		for _, o := range both {
-			if err := errors.Join(o.program.Stop(), c.importOnce(ctx, o), o.program.Start(ctx, len(c.repositories()))); err != nil {
+			if err := errors.Join(o.program.Stop(), c.importOnce(ctx, o), o.program.Start(ctx, o.countRepositories())); err != nil {
 				return fmt.Errorf("%s: %w", o.name, err)
 			}
 			for i := range suspect {
-				of(o)[i] = answers{}
+				o.answers[step][i] = answers{}
 			}
 		}
-		if err := c.askAll(ctx, both, queries, of, func(i int) bool { return suspect[i] }); err != nil {
+		if err := c.askAll(ctx, both, step, func(i int) bool { return suspect[i] }); err != nil {
 			return err
 		}
 	}
@@ -149,16 +143,16 @@ func (c *comparison) askAgain(ctx context.Context, queries []suite.Query, of fun
 const logEvery = 100
 
 // askAll sends each chosen query to programs, in turn.
-func (c *comparison) askAll(ctx context.Context, to []*contender, queries []suite.Query, of func(*contender) []answers, chosen func(int) bool) error {
-	for i, q := range queries {
+func (c *comparison) askAll(ctx context.Context, to []*contender, step Step, chosen func(int) bool) error {
+	for i, q := range c.queries[step] {
 		if !chosen(i) {
 			continue
 		}
-		if err := askQuery(ctx, inTurn(to, c.Runs+1), q, i, of); err != nil {
+		if err := askQuery(ctx, inTurn(to, c.Runs+1), q.Query, func(o *contender) *answers { return &o.answers[step][i] }); err != nil {
 			return err
 		}
 		if (i+1)%logEvery == 0 {
-			c.Log("%d of %d queries", i+1, len(queries))
+			c.Log("%d of %d queries", i+1, len(c.queries[step]))
 		}
 	}
 	return nil
@@ -166,7 +160,7 @@ func (c *comparison) askAll(ctx context.Context, to []*contender, queries []suit
 
 // askQuery sends a query in rounds, of which the first one warms up, until the slowest
 // program has spent its budget.
-func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, i int, of func(*contender) []answers) error {
+func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, of func(*contender) *answers) error {
 	var slowest time.Duration
 	spent := map[*contender]time.Duration{}
 	for round, order := range rounds {
@@ -174,7 +168,7 @@ func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, i int, 
 			break
 		}
 		for _, o := range order {
-			a := &of(o)[i]
+			a := of(o)
 			for s, searcher := range o.program.Searchers() {
 				answer, err := searcher.Search(ctx, o.program.Translate(q))
 				if ctx.Err() != nil {
@@ -190,6 +184,9 @@ func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, i int, 
 				spent[o] += answer.Elapsed
 				if round == 0 {
 					a.matches, a.filesRead = answer.Matches, answer.FilesRead
+					if s == 0 {
+						a.first = answer.Elapsed
+					}
 					continue
 				}
 				a.times[s] = append(a.times[s], answer.Elapsed)
