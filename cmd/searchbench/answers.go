@@ -93,9 +93,7 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 			}
 			runs = append(runs, run)
 		}
-		if err := answers.Report(os.Stdout, tasks[i], runs); err != nil {
-			return err
-		}
+		fmt.Print(answers.Report(tasks[i], runs).Markdown())
 		if err := c.reportAgents(ctx, engines, tasks[i]); err != nil {
 			return err
 		}
@@ -142,8 +140,8 @@ func (c *answersCommand) askQuestions(ctx context.Context, engines []lineEngine)
 		}
 		right = append(right, byCommand, byAgent)
 	}
-	fmt.Print("\nThe everyday questions, at the first try\n\n")
-	return answers.ReportQuestions(os.Stdout, questions, names, right)
+	fmt.Print("\nThe everyday questions, at the first try\n\n", answers.ReportQuestions(questions, names, right).Markdown())
+	return nil
 }
 
 // askCommand sends a question to the command line.
@@ -179,10 +177,7 @@ func (c *answersCommand) reportAgents(ctx context.Context, engines []lineEngine,
 		if err != nil {
 			return err
 		}
-		fmt.Printf("\n%s, by an AI agent\n", e.name)
-		if err := answers.ReportAgent(os.Stdout, tasks, run); err != nil {
-			return err
-		}
+		fmt.Printf("\n%s, by an AI agent\n\n%s", e.name, answers.ReportAgent(tasks, run).Markdown())
 	}
 	return nil
 }
@@ -258,9 +253,9 @@ func (c *answersCommand) startEngines(ctx context.Context, repositories, trees m
 		}
 		all = append(all, lineEngine{name, func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			if t.Files {
-				return linesOf(server.Found(ctx, t.Text))
+				return server.Found(ctx, t.Text)
 			}
-			return linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
+			return server.Shown(ctx, t.Text, answers.LinesOfFile)
 		}, server.CallTool, server.Command})
 	}
 	more, stopMore, err := c.startPeers(ctx, repositories, trees)
@@ -295,28 +290,19 @@ func (c *answersCommand) startPeers(ctx context.Context, repositories, trees map
 			if t.Files {
 				shown, err = server.Found(ctx, t.Text)
 			}
-			lines, err := linesOf(shown, err)
-			for i := range lines {
-				lines[i].Repository = names[lines[i].Repository]
+			for i := range shown {
+				shown[i].Repository = names[shown[i].Repository]
 			}
-			return lines, err
+			return shown, err
 		}, nil, nil})
 	}
 	if rg, err := engine.OpenRipgrep(); err == nil {
 		all = append(all, lineEngine{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			if t.Files {
-				return linesOf(rg.Found(ctx, t.Text, trees))
+				return rg.Found(ctx, t.Text, trees)
 			}
-			return linesOf(rg.Shown(ctx, t.Text, trees, answers.LinesOfFile))
+			return rg.Shown(ctx, t.Text, trees, answers.LinesOfFile)
 		}, nil, nil})
 	}
 	return all, stop, nil
-}
-
-func linesOf(shown []engine.ShownLine, err error) ([]answers.Line, error) {
-	lines := make([]answers.Line, len(shown))
-	for i, l := range shown {
-		lines[i] = answers.Line(l)
-	}
-	return lines, err
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
@@ -58,11 +56,11 @@ func (c *relevanceCommand) Run(ctx context.Context) (err error) {
 	}
 	runs = append(runs, more...)
 	if c.Misses {
-		if err := relevance.Misses(os.Stderr, queries, runs); err != nil {
-			return err
-		}
+		fmt.Fprint(os.Stderr, relevance.Misses(queries, runs).Markdown())
 	}
-	return relevance.Report(os.Stdout, queries, runs)
+	halves, categories := relevance.Report(queries, runs)
+	fmt.Printf("%s\n%s", halves.Markdown(), categories.Markdown())
+	return nil
 }
 
 func (c *relevanceCommand) measureQuarry(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
@@ -72,17 +70,10 @@ func (c *relevanceCommand) measureQuarry(ctx context.Context, queries []relevanc
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoServer, err)
 		}
-		data := filepath.Join(c.Work, "quarry")
-		if err := errors.Join(os.RemoveAll(data), os.MkdirAll(c.Work, 0o755)); err != nil {
-			return nil, err
-		}
-		if server, err = program.Serve(ctx, data, []string{filepath.Dir(corpus.GitPath(c.Corpora, "x"))}); err != nil {
+		if server, err = program.ServeIndexed(ctx, filepath.Join(c.Work, "quarry"), []string{filepath.Dir(corpus.GitPath(c.Corpora, "x"))}, repositories); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()
-		if _, err := server.Index(ctx, repositories); err != nil {
-			return nil, err
-		}
 	}
 	run, err := relevance.Measure(ctx, "Quarry", queries, func(ctx context.Context, q *relevance.Query) ([]engine.Place, error) {
 		return server.Ranked(ctx, q.Text, c.Matches, c.Display)
@@ -97,14 +88,7 @@ func (c *relevanceCommand) measureZoekt(ctx context.Context, queries []relevance
 		if err != nil {
 			return nil, err
 		}
-		index := filepath.Join(c.Work, "zoekt-index")
-		if err := os.RemoveAll(index); err != nil {
-			return nil, err
-		}
-		if _, err := program.Index(ctx, index, false, slices.Sorted(maps.Values(repositories))...); err != nil {
-			return nil, err
-		}
-		if server, err = program.Serve(ctx, index, len(repositories), false); err != nil {
+		if server, err = program.ServeIndexed(ctx, filepath.Join(c.Work, "zoekt-index"), repositories); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()

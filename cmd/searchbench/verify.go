@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -61,27 +60,16 @@ func (c *verifyCommand) startServer(ctx context.Context, repositories map[string
 	if work == "" {
 		work = filepath.Join(c.Corpora, "verify")
 	}
-	if err := os.RemoveAll(work); err != nil {
-		return nil, nil, err
-	}
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return nil, nil, err
-	}
-	server, err := quarry.Serve(ctx, filepath.Join(work, "data"), []string{filepath.Join(c.Corpora, "git")})
+	server, err := quarry.ServeIndexed(ctx, filepath.Join(work, "data"), []string{filepath.Join(c.Corpora, "git")}, repositories)
 	if err != nil {
 		return nil, nil, err
 	}
+	logLine("imported %d repositories", len(repositories))
 	stop := func() {
 		if err := server.Stop(); err != nil {
 			logLine("quarry serve did not end well: %v", err)
 		}
 	}
-	wall, err := server.Index(ctx, repositories)
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	logLine("imported %d repositories in %s", len(repositories), wall)
 	return server, stop, nil
 }
 

@@ -3,11 +3,12 @@ package answers
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
 // maxCalls bounds the calls of an agent for one task. bytesOfToken is the approximate
@@ -104,30 +105,23 @@ func LinesOfAnswer(answer string) (lines []Line) {
 	return lines
 }
 
-// ReportAgent prints for each family the share of tasks that the first call answers, the
+// ReportAgent returns for each family the share of tasks that the first call answers, the
 // share that up to maxCalls answer, and the tokens until then.
-func ReportAgent(w io.Writer, tasks []Task, run AgentRun) error {
-	if _, err := fmt.Fprintf(w, "\n| family | tasks | in the first call | in %d calls | tokens, median | 90 of 100 |\n|---|---:|---:|---:|---:|---:|\n", maxCalls); err != nil {
-		return err
-	}
+func ReportAgent(tasks []Task, run AgentRun) report.Table {
+	t := report.Table{Header: []string{"family", "tasks", "in the first call", fmt.Sprintf("in %d calls", maxCalls), "tokens, median", "90 of 100"}}
 	for _, g := range groupTasks(tasks) {
 		if tasks[g.tasks[0]].Files {
 			continue
 		}
-		first, all := 0, 0
 		var tokens []int
 		for _, i := range g.tasks {
-			if run.Calls[i] == 1 {
-				first++
-			}
-			if run.Calls[i] > 0 {
-				all++
-			}
 			tokens = append(tokens, run.Tokens[i])
 		}
 		slices.Sort(tokens)
-		n := float64(len(g.tasks))
-		fmt.Fprintf(w, "| %s | %d | %.2f | %.2f | %d | %d |\n", g.name, len(g.tasks), float64(first)/n, float64(all)/n, tokens[len(tokens)/2], tokens[len(tokens)*9/10])
+		t.Rows = append(t.Rows, []string{
+			g.name, strconv.Itoa(len(g.tasks)), g.share(func(i int) bool { return run.Calls[i] == 1 }), g.share(func(i int) bool { return run.Calls[i] > 0 }),
+			strconv.Itoa(tokens[len(tokens)/2]), strconv.Itoa(tokens[len(tokens)*9/10]),
+		})
 	}
-	return nil
+	return t
 }

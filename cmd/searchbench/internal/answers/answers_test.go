@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +51,7 @@ func TestTasksHaveARightLine(t *testing.T) {
 	for i, task := range tasks {
 		right := 0
 		for n, text := range strings.Split(sample, "\n") {
-			if task.Right(Line{"sample", "sample.go", n + 1, text}) {
+			if task.Right(Line{Repository: "sample", Path: "sample.go", Number: n + 1, Text: text}) {
 				right++
 			}
 		}
@@ -61,14 +60,13 @@ func TestTasksHaveARightLine(t *testing.T) {
 		}
 	}
 	run, err := Measure(t.Context(), "engine", tasks, func(_ context.Context, task *Task) ([]Line, error) {
-		return []Line{{}, {"sample", "sample.go", 7, strings.Split(sample, "\n")[6]}}, nil
+		return []Line{{}, {Repository: "sample", Path: "sample.go", Number: 7, Text: strings.Split(sample, "\n")[6]}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if err := Report(&b, tasks, []Run{run}); err != nil || !strings.Contains(b.String(), "| **error message** | 2 | 1.00 | 0.00 |") {
-		t.Errorf("%s, %v", &b, err)
+	if got := Report(tasks, []Run{run}).Markdown(); !strings.Contains(got, "| **error message** | 2 | 1.00 | 0.00 |") {
+		t.Errorf("%s", got)
 	}
 }
 
@@ -115,7 +113,7 @@ func TestNameTasksHaveARightLine(t *testing.T) {
 		families[task.Family]++
 		right := 0
 		for n, text := range strings.Split(nameSample, "\n") {
-			if task.Right(Line{"sample", file, n + 1, text}) {
+			if task.Right(Line{Repository: "sample", Path: file, Number: n + 1, Text: text}) {
 				right++
 			}
 		}
@@ -140,7 +138,7 @@ func TestAgentsDoWhatAnswersSuggest(t *testing.T) {
 	}
 	tasks := []Task{{Family: "f", Text: "wirte"}, {Family: "f", Text: "nothing"}, {Family: "f", Text: "kind:x wirte"}, {Family: "files", Text: "w", Files: true}}
 	for i := range tasks {
-		tasks[i].Right = func(l Line) bool { return l == Line{"r", "b.go", 7, "write"} }
+		tasks[i].Right = func(l Line) bool { return l == Line{Repository: "r", Path: "b.go", Number: 7, Text: "write"} }
 	}
 	run, err := MeasureAgent(t.Context(), tasks, func(_ context.Context, tool string, arguments map[string]any) (string, error) {
 		key := arguments["query"].(string)
@@ -156,9 +154,8 @@ func TestAgentsDoWhatAnswersSuggest(t *testing.T) {
 	if err != nil || !slices.Equal(run.Calls, []int{3, 0, 1, 0}) {
 		t.Fatalf("calls %v, %v", run.Calls, err)
 	}
-	var b bytes.Buffer
-	if err := ReportAgent(&b, tasks, run); err != nil || !strings.Contains(b.String(), "| **f** | 3 | 0.33 | 0.67 |") || strings.Contains(b.String(), "files") {
-		t.Errorf("%s, %v", &b, err)
+	if got := ReportAgent(tasks, run).Markdown(); !strings.Contains(got, "| **f** | 3 | 0.33 | 0.67 |") || strings.Contains(got, "files") {
+		t.Errorf("%s", got)
 	}
 }
 
@@ -199,9 +196,8 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	if err != nil || !slices.Equal(right, []bool{true, false, true, true}) {
 		t.Fatalf("%v, %v", right, err)
 	}
-	var b bytes.Buffer
-	if err := ReportQuestions(&b, questions, []string{"x"}, [][]bool{right}); err != nil || !strings.Contains(b.String(), "| **all** | 4 | **3** |") {
-		t.Errorf("%s, %v", &b, err)
+	if got := ReportQuestions(questions, []string{"x"}, [][]bool{right}).Markdown(); !strings.Contains(got, "| **all** | 4 | **3** |") {
+		t.Errorf("%s", got)
 	}
 	for _, bad := range []string{"{", `[{"ask": "a"}]`, `[{"ask": "a", "line": "("}]`} {
 		if _, err := ParseQuestions([]byte(bad)); err == nil {

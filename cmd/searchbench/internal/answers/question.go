@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
 // Question is one of the everyday questions, with the line that answers it.
@@ -107,34 +108,32 @@ func LinesOfOutput(output string) (lines []Line) {
 			continue
 		}
 		n, _ := strconv.Atoi(m[3])
-		lines = append(lines, Line{m[1], m[2], n, m[4]})
+		lines = append(lines, Line{Repository: m[1], Path: m[2], Number: n, Text: m[4]})
 	}
 	return lines
 }
 
-// ReportQuestions prints which questions were answered at the first try, for each named
+// ReportQuestions returns which questions were answered at the first try, for each named
 // way of asking.
-func ReportQuestions(w io.Writer, questions []Question, names []string, right [][]bool) error {
-	if _, err := fmt.Fprintf(w, "| question | asked | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names))); err != nil {
-		return err
-	}
+func ReportQuestions(questions []Question, names []string, right [][]bool) report.Table {
+	t := report.Table{Header: append([]string{"question", "asked"}, names...)}
 	sums := make([]int, len(names))
 	for i, q := range questions {
-		fmt.Fprintf(w, "| %s | `%s` |", q.About, strings.ReplaceAll(q.Ask, "|", `\|`))
+		cells := []string{q.About, "`" + q.Ask + "`"}
 		for k := range names {
 			word := "no"
 			if right[k][i] {
 				word = "yes"
 				sums[k]++
 			}
-			fmt.Fprintf(w, " %s |", word)
+			cells = append(cells, word)
 		}
-		fmt.Fprintln(w)
+		t.Rows = append(t.Rows, cells)
 	}
-	fmt.Fprintf(w, "| **all** | %d |", len(questions))
+	all := []string{"**all**", strconv.Itoa(len(questions))}
 	for _, n := range sums {
-		fmt.Fprintf(w, " **%d** |", n)
+		all = append(all, fmt.Sprintf("**%d**", n))
 	}
-	_, err := fmt.Fprintln(w)
-	return err
+	t.Rows = append(t.Rows, all)
+	return t
 }

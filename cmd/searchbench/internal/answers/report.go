@@ -4,47 +4,48 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 )
 
-// Report prints for each family the share of tasks whose right line is among the first
+// Report returns for each family the share of tasks whose right line is among the first
 // Depth, the share whose right line is the first, and the median time.
-func Report(w io.Writer, tasks []Task, runs []Run) error {
-	if _, err := fmt.Fprint(w, "| family | tasks |"); err != nil {
-		return err
-	}
-	line := "|---|---:|"
+func Report(tasks []Task, runs []Run) report.Table {
+	t := report.Table{Header: []string{"family", "tasks"}}
 	for _, run := range runs {
-		fmt.Fprintf(w, " %s: in ten | first | median |", run.Name)
-		line += "---:|---:|---:|"
+		t.Header = append(t.Header, run.Name+": in ten", "first", "median")
 	}
-	fmt.Fprintln(w, "\n"+line)
 	for _, group := range groupTasks(tasks) {
-		fmt.Fprintf(w, "| %s | %d |", group.name, len(group.tasks))
+		cells := []string{group.name, strconv.Itoa(len(group.tasks))}
 		for _, run := range runs {
-			ten, first := 0, 0
 			var times []time.Duration
 			for _, i := range group.tasks {
-				if run.Ranks[i] > 0 {
-					ten++
-				}
-				if run.Ranks[i] == 1 {
-					first++
-				}
 				times = append(times, run.Times[i])
 			}
-			slices.Sort(times)
-			n := float64(len(group.tasks))
-			fmt.Fprintf(w, " %.2f | %.2f | %.1f ms |", float64(ten)/n, float64(first)/n, float64(times[len(times)/2].Microseconds())/1000)
+			cells = append(cells, group.share(func(i int) bool { return run.Ranks[i] > 0 }), group.share(func(i int) bool { return run.Ranks[i] == 1 }), fmt.Sprintf("%.1f ms", float64(stat.Median(times).Microseconds())/1000))
 		}
-		fmt.Fprintln(w)
+		t.Rows = append(t.Rows, cells)
 	}
-	return nil
+	return t
 }
 
 type group struct {
 	name  string
 	tasks []int
+}
+
+// share returns the share of the tasks that keep accepts.
+func (g group) share(keep func(task int) bool) string {
+	n := 0
+	for _, i := range g.tasks {
+		if keep(i) {
+			n++
+		}
+	}
+	return fmt.Sprintf("%.2f", float64(n)/float64(len(g.tasks)))
 }
 
 // groupTasks returns the families, each followed by its variants.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
 // Depth is the number of lines of an answer that count. LinesOfFile bounds how many of
@@ -16,11 +18,7 @@ const (
 )
 
 // Line is a line of a file that an engine shows.
-type Line struct {
-	Repository, Path string
-	Number           int // from 1
-	Text             string
-}
+type Line = engine.ShownLine
 
 // Task is a text to search for.
 type Task struct {

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -84,6 +85,26 @@ func roundTrip(ctx context.Context, client *http.Client, method, url string, hea
 		return nil, elapsed, fmt.Errorf("%s %s: %w %d: %.300s", method, url, ErrStatus, resp.StatusCode, data)
 	}
 	return data, elapsed, nil
+}
+
+// fetchJSON sends a request, as JSON unless it is nil, and decodes the response, which is
+// not a part of the time.
+func fetchJSON(ctx context.Context, client *http.Client, method, url string, request, reply any) (time.Duration, error) {
+	var body []byte
+	if request != nil {
+		var err error
+		if body, err = json.Marshal(request); err != nil {
+			return 0, err
+		}
+	}
+	data, elapsed, err := roundTrip(ctx, client, method, url, jsonHeader(), body)
+	if err != nil {
+		return elapsed, err
+	}
+	if err := json.Unmarshal(data, reply); err != nil {
+		return elapsed, fmt.Errorf("%s %s: decode the response to %.200s: %w", method, url, body, err)
+	}
+	return elapsed, nil
 }
 
 func jsonHeader() http.Header { return http.Header{"Content-Type": {"application/json"}} }

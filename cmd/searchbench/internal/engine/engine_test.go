@@ -112,7 +112,7 @@ func TestLists(t *testing.T) {
 		place func(string, int) string
 		hash  func([]byte) (uint64, error)
 		reply string
-	}{{quarry, quarryList, `{"files":[%s]}`}, {zoekt, zoektList, `{"Result":{"Files":[%s]}}`}} {
+	}{{quarry, quarryList, `[%s]`}, {zoekt, zoektList, `[%s]`}} {
 		seen := make(map[uint64]string)
 		for _, files := range []string{"", c.place("a", 1), c.place("b", 1), c.place("a", 2), c.place("a", 1) + "," + c.place("b", 1), c.place("b", 1) + "," + c.place("a", 1)} {
 			data := fmt.Sprintf(c.reply, files)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +9,8 @@ import (
 
 // Explain runs a search and returns, in one line, where its time went and what it read.
 func (s *QuarryServer) Explain(ctx context.Context, q Request) (string, error) {
-	request := quarrySearch{Query: q.Text, Matches: q.Limit, Regex: true, Explain: true}
-	if q.Limit == 0 {
-		request.Matches, request.Display = countEverything, 1
-	}
-	data, _, err := s.postSearch(ctx, request)
-	if err != nil {
-		return "", err
-	}
+	request := requestFor(q)
+	request.Explain = true
 	var reply struct {
 		Explain struct {
 			Stages   map[string]int64 `json:"stages"`
@@ -35,8 +28,8 @@ func (s *QuarryServer) Explain(ctx context.Context, q Request) (string, error) {
 			} `json:"probes"`
 		} `json:"explain"`
 	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return "", fmt.Errorf("quarry: decode explanation of %s: %w", q.Text, err)
+	if _, err := s.postSearch(ctx, request, &reply); err != nil {
+		return "", err
 	}
 	var parts []string
 	for stage, micros := range reply.Explain.Stages {

@@ -87,6 +87,22 @@ func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*Quarr
 	return s, nil
 }
 
+// ServeIndexed starts a server on a new data directory, and indexes repositories (name →
+// bare repository below one of the roots).
+func (q *Quarry) ServeIndexed(ctx context.Context, data string, roots []string, repositories map[string]string) (*QuarryServer, error) {
+	if err := errors.Join(os.RemoveAll(data), os.MkdirAll(filepath.Dir(data), 0o755)); err != nil {
+		return nil, err
+	}
+	s, err := q.Serve(ctx, data, roots)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Index(ctx, repositories); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
 // Launch starts a server with all roles on a data directory, without waiting until it is
 // ready. The server may read repositories below roots. Its settings differ from the
 // defaults only in the connection, the roots and the limits on matches and time, which
@@ -189,56 +205,78 @@ type quarrySearch struct {
 	Explain         bool   `json:"explain,omitempty"`
 }
 
-// Search implements Searcher.
-func (s *QuarryServer) Search(ctx context.Context, q Request) (Answer, error) {
-	if q.Repositories {
-		return s.listRepositories(ctx, q.Text)
-	}
+// quarryFile is a file of an answer.
+type quarryFile struct {
+	FileName   struct{ Text string } `json:"fileName"`
+	Repository string                `json:"repository"`
+	BestLines  []int                 `json:"bestLines"`
+	Chunks     []struct {
+		Content      string `json:"content"`
+		ContentStart struct {
+			LineNumber int `json:"lineNumber"`
+		} `json:"contentStart"`
+		MatchRanges []struct {
+			Start struct {
+				ByteOffset int `json:"byteOffset"`
+			} `json:"start"`
+		} `json:"matchRanges"`
+	} `json:"chunks"`
+}
+
+func (f *quarryFile) place() Place { return Place{Repository: f.Repository, Path: f.FileName.Text} }
+
+// quarryStats are the counts of an answer.
+type quarryStats struct {
+	Actual int `json:"actualMatchCount"`
+	Total  int `json:"totalMatchCount"`
+	Files  int `json:"fileCount"`
+	Read   int `json:"filesLoaded"`
+}
+
+// requestFor returns the request for a query. Without a limit, every match is counted.
+func requestFor(q Request) quarrySearch {
 	request := quarrySearch{Query: q.Text, Matches: q.Limit, Regex: true}
 	if q.Limit == 0 {
 		request.Matches, request.Display = countEverything, 1
 	}
-	data, elapsed, err := s.postSearch(ctx, request)
+	return request
+}
+
+func (s *QuarryServer) postSearch(ctx context.Context, request quarrySearch, reply any) (time.Duration, error) {
+	return fetchJSON(ctx, s.client, http.MethodPost, s.url+"/api/search", request, reply)
+}
+
+// Search implements Searcher.
+func (s *QuarryServer) Search(ctx context.Context, q Request) (Answer, error) {
+	if q.Repositories {
+		var found []json.RawMessage
+		elapsed, err := s.findRepositories(ctx, q.Text, &found)
+		return Answer{Elapsed: elapsed, Matches: len(found), Files: len(found)}, err
+	}
+	var reply struct {
+		Stats quarryStats     `json:"stats"`
+		Files json.RawMessage `json:"files"`
+	}
+	reply.Files = json.RawMessage("[]") // unless the answer has a list
+	elapsed, err := s.postSearch(ctx, requestFor(q), &reply)
 	if err != nil {
 		return Answer{}, err
 	}
-	var reply struct {
-		Stats struct {
-			Actual int `json:"actualMatchCount"`
-			Total  int `json:"totalMatchCount"`
-			Files  int `json:"fileCount"`
-			Read   int `json:"filesLoaded"`
-		} `json:"stats"`
-	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return Answer{}, fmt.Errorf("quarry: decode answer to %s: %w", q.Text, err)
-	}
 	answer := Answer{Elapsed: elapsed, Matches: max(reply.Stats.Actual, reply.Stats.Total), Files: reply.Stats.Files, FilesRead: reply.Stats.Read}
 	if q.List {
-		answer.List, err = quarryList(data)
+		answer.List, err = quarryList(reply.Files)
 	}
 	return answer, err
 }
 
+// quarryList returns a hash of the listed files, as JSON.
 func quarryList(data []byte) (uint64, error) {
-	var reply struct {
-		Files []struct {
-			FileName   struct{ Text string } `json:"fileName"`
-			Repository string                `json:"repository"`
-			Chunks     []struct {
-				MatchRanges []struct {
-					Start struct {
-						ByteOffset int `json:"byteOffset"`
-					} `json:"start"`
-				} `json:"matchRanges"`
-			} `json:"chunks"`
-		} `json:"files"`
-	}
-	if err := json.Unmarshal(data, &reply); err != nil {
+	var files []quarryFile
+	if err := json.Unmarshal(data, &files); err != nil {
 		return 0, fmt.Errorf("quarry: decode list: %w", err)
 	}
 	var places []listedFile
-	for _, f := range reply.Files {
+	for _, f := range files {
 		place := listedFile{repository: f.Repository, path: f.FileName.Text}
 		for _, c := range f.Chunks {
 			for _, r := range c.MatchRanges {
@@ -250,45 +288,38 @@ func quarryList(data []byte) (uint64, error) {
 	return hashList(places), nil
 }
 
-func (s *QuarryServer) postSearch(ctx context.Context, request quarrySearch) ([]byte, time.Duration, error) {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return nil, 0, err
-	}
-	return roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
-}
-
 // Places returns the number of matches in every matching file, as listed, and the totals
 // of the statistics.
 func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, Answer, error) {
-	data, elapsed, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true})
+	var reply struct {
+		Stats      quarryStats  `json:"stats"`
+		Incomplete string       `json:"incompleteReason"`
+		Files      []quarryFile `json:"files"`
+	}
+	elapsed, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true}, &reply)
 	if err != nil {
 		return nil, Answer{}, err
-	}
-	var reply struct {
-		Stats struct {
-			Actual int `json:"actualMatchCount"`
-			Files  int `json:"fileCount"`
-		} `json:"stats"`
-		Incomplete string `json:"incompleteReason"`
-		Files      []struct {
-			FileName   struct{ Text string } `json:"fileName"`
-			Repository string                `json:"repository"`
-			Chunks     []struct {
-				MatchRanges []json.RawMessage `json:"matchRanges"`
-			} `json:"chunks"`
-		} `json:"files"`
-	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return nil, Answer{}, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
 	}
 	places := make(map[Place]int, len(reply.Files))
 	for _, f := range reply.Files {
 		for _, c := range f.Chunks {
-			places[Place{Repository: f.Repository, Path: f.FileName.Text}] += len(c.MatchRanges)
+			places[f.place()] += len(c.MatchRanges)
 		}
 	}
 	return places, Answer{Elapsed: elapsed, Matches: reply.Stats.Actual, Files: reply.Stats.Files, Incomplete: reply.Incomplete}, nil
+}
+
+// Ranked returns the files of an answer in order. The search looks for the given number
+// of matches and shows display of them.
+func (s *QuarryServer) Ranked(ctx context.Context, text string, matches, display int) (places []Place, err error) {
+	var reply struct {
+		Files []quarryFile `json:"files"`
+	}
+	_, err = s.postSearch(ctx, quarrySearch{Query: text, Matches: matches, Display: display}, &reply)
+	for _, f := range reply.Files {
+		places = append(places, f.place())
+	}
+	return places, err
 }
 
 // skippedPage is the page size for lists of skipped files.
@@ -303,14 +334,9 @@ func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[stri
 	}
 	skipped := make(map[string]string)
 	for page := 1; ; page++ {
-		address := fmt.Sprintf("%s/api/repos/%d/skipped?perPage=%d&page=%d", s.url, id, skippedPage, page)
-		data, _, err := roundTrip(ctx, s.client, http.MethodGet, address, http.Header{}, nil)
-		if err != nil {
-			return nil, err
-		}
 		var files []struct{ Path, Reason, Symbols string }
-		if err := json.Unmarshal(data, &files); err != nil {
-			return nil, fmt.Errorf("quarry: decode skipped files of %s: %w", repository, err)
+		if _, err := fetchJSON(ctx, s.client, http.MethodGet, fmt.Sprintf("%s/api/repos/%d/skipped?perPage=%d&page=%d", s.url, id, skippedPage, page), nil, &files); err != nil {
+			return nil, err
 		}
 		for _, f := range files {
 			if f.Symbols == "" { // files with partial symbols are searchable
@@ -324,16 +350,12 @@ func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[stri
 }
 
 func (s *QuarryServer) repositoryID(ctx context.Context, name string) (uint64, error) {
-	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/repos?perPage=100&query="+url.QueryEscape(name), http.Header{}, nil)
-	if err != nil {
-		return 0, err
-	}
 	var repositories []struct {
 		ID   uint64 `json:"repoId"`
 		Name string `json:"repoName"`
 	}
-	if err := json.Unmarshal(data, &repositories); err != nil {
-		return 0, fmt.Errorf("quarry: decode list of repositories: %w", err)
+	if _, err := s.findRepositories(ctx, name, &repositories); err != nil {
+		return 0, err
 	}
 	for _, r := range repositories {
 		if r.Name == name {
@@ -343,16 +365,9 @@ func (s *QuarryServer) repositoryID(ctx context.Context, name string) (uint64, e
 	return 0, fmt.Errorf("quarry has no repository %s", name)
 }
 
-func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answer, error) {
-	data, elapsed, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/repos?perPage=100&query="+url.QueryEscape(word), http.Header{}, nil)
-	if err != nil {
-		return Answer{}, err
-	}
-	var repositories []json.RawMessage
-	if err := json.Unmarshal(data, &repositories); err != nil {
-		return Answer{}, fmt.Errorf("quarry: decode list of repositories: %w", err)
-	}
-	return Answer{Elapsed: elapsed, Matches: len(repositories), Files: len(repositories)}, nil
+// findRepositories decodes the repositories whose names contain a word.
+func (s *QuarryServer) findRepositories(ctx context.Context, word string, reply any) (time.Duration, error) {
+	return fetchJSON(ctx, s.client, http.MethodGet, s.url+"/api/repos?perPage=100&query="+url.QueryEscape(word), nil, reply)
 }
 
 // Push announces, as a git host would, that a ref of a registered repository moved. It

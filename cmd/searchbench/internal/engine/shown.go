@@ -3,9 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -29,21 +27,18 @@ const shownMatches = 200
 // Shown returns the lines of an answer: up to perFile lines of each file, in order, best
 // first.
 func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
-	data, _, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches})
+	var reply struct {
+		Files   []quarryFile `json:"files"`
+		Related []struct {
+			Files []quarryFile `json:"files"`
+		} `json:"related"`
+	}
+	_, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches}, &reply)
 	if errors.Is(err, ErrStatus) {
 		return nil, nil // the server rejects the query
 	}
 	if err != nil {
 		return nil, err
-	}
-	var reply struct {
-		Files   []shownFile `json:"files"`
-		Related []struct {
-			Files []shownFile `json:"files"`
-		} `json:"related"`
-	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return nil, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
 	}
 	shown := linesOf(reply.Files, perFile)
 	for _, group := range reply.Related {
@@ -54,15 +49,11 @@ func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]S
 
 // Found returns the files that the file finder returns for some letters, best first.
 func (s *QuarryServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
-	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/find_files?query="+url.QueryEscape(letters), http.Header{}, nil)
-	if err != nil {
-		return nil, err
-	}
 	var reply struct {
 		Files []struct{ Repository, Path string }
 	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return nil, fmt.Errorf("quarry: decode files with %s: %w", letters, err)
+	if _, err := fetchJSON(ctx, s.client, http.MethodGet, s.url+"/api/find_files?query="+url.QueryEscape(letters), nil, &reply); err != nil {
+		return nil, err
 	}
 	var shown []ShownLine
 	for _, f := range reply.Files {
@@ -71,21 +62,8 @@ func (s *QuarryServer) Found(ctx context.Context, letters string) ([]ShownLine, 
 	return shown, nil
 }
 
-// shownFile is a file of an answer.
-type shownFile struct {
-	FileName   struct{ Text string } `json:"fileName"`
-	Repository string                `json:"repository"`
-	BestLines  []int                 `json:"bestLines"`
-	Chunks     []struct {
-		Content      string `json:"content"`
-		ContentStart struct {
-			LineNumber int `json:"lineNumber"`
-		} `json:"contentStart"`
-	} `json:"chunks"`
-}
-
 // linesOf returns up to perFile lines of each file, best first.
-func linesOf(files []shownFile, perFile int) (shown []ShownLine) {
+func linesOf(files []quarryFile, perFile int) (shown []ShownLine) {
 	for _, f := range files {
 		content := map[int]string{}
 		for _, c := range f.Chunks {
@@ -111,36 +89,17 @@ func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]Sh
 
 // Found returns the files whose paths contain the letters as a subsequence.
 func (s *ZoektServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
-	shown, err := s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
-	return shown, err
+	return s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
 }
 
 func (s *ZoektServer) searchShown(ctx context.Context, query string, perFile int) ([]ShownLine, error) {
-	opts := map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}
-	body, err := json.Marshal(map[string]any{"Q": query, "Opts": opts})
-	if err != nil {
-		return nil, err
-	}
-	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
+	var reply zoektReply
+	err := s.postSearch(ctx, query, map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}, &reply)
 	if errors.Is(err, ErrStatus) {
-		return nil, nil
+		return nil, nil // the server rejects the query
 	}
 	if err != nil {
 		return nil, err
-	}
-	var reply struct {
-		Result struct {
-			Files []struct {
-				FileName, Repository string
-				LineMatches          []struct {
-					Line       []byte
-					LineNumber int
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", query, err)
 	}
 	var shown []ShownLine
 	for _, f := range reply.Result.Files {

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +104,17 @@ func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re
 	return s, nil
 }
 
+// ServeIndexed starts a server on a new index of bare repositories.
+func (z *Zoekt) ServeIndexed(ctx context.Context, indexDir string, repositories map[string]string) (*ZoektServer, error) {
+	if err := os.RemoveAll(indexDir); err != nil {
+		return nil, err
+	}
+	if _, err := z.Index(ctx, indexDir, false, slices.Sorted(maps.Values(repositories))...); err != nil {
+		return nil, err
+	}
+	return z.Serve(ctx, indexDir, len(repositories), false)
+}
+
 // Launch starts a webserver over indexDir, without waiting until it is ready. re2 enables
 // its opt-in engine for every file.
 func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
@@ -123,15 +136,10 @@ func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
 }
 
 func (s *ZoektServer) countRepositories(ctx context.Context) (int, error) {
-	body := []byte(`{"Q":"repo:.","Opts":{"Field":0}}`)
-	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/list", jsonHeader(), body)
-	if err != nil {
-		return 0, err
-	}
 	var reply struct {
 		List struct{ Repos []json.RawMessage }
 	}
-	err = json.Unmarshal(data, &reply)
+	_, err := fetchJSON(ctx, s.client, http.MethodPost, s.url+"/api/list", map[string]any{"Q": "repo:.", "Opts": map[string]any{"Field": 0}}, &reply)
 	return len(reply.List.Repos), err
 }
 
@@ -166,48 +174,57 @@ func optionsFor(limit int) zoektOptions {
 	return opts
 }
 
+// zoektReply holds the files of an answer.
+type zoektReply struct {
+	Result struct {
+		Files []struct {
+			FileName, Repository string
+			LineMatches          []struct {
+				Line       []byte
+				LineNumber int
+			}
+		}
+	}
+}
+
+func (s *ZoektServer) postSearch(ctx context.Context, query string, opts, reply any) error {
+	_, err := fetchJSON(ctx, s.client, http.MethodPost, s.url+"/api/search", map[string]any{"Q": query, "Opts": opts}, reply)
+	return err
+}
+
 // Search implements Searcher.
 func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
-	body, err := json.Marshal(struct {
-		Q    string
-		Opts zoektOptions
-	}{q.Text, optionsFor(q.Limit)})
-	if err != nil {
-		return Answer{}, err
-	}
-	data, elapsed, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
-	if err != nil {
-		return Answer{}, err
-	}
 	var reply struct {
-		Result struct{ MatchCount, FileCount, FilesLoaded int }
+		Result struct {
+			MatchCount, FileCount, FilesLoaded int
+			Files                              json.RawMessage
+		}
 	}
-	if err := json.Unmarshal(data, &reply); err != nil {
-		return Answer{}, fmt.Errorf("zoekt: decode answer to %s: %w", q.Text, err)
+	reply.Result.Files = json.RawMessage("[]") // unless the answer has a list
+	elapsed, err := fetchJSON(ctx, s.client, http.MethodPost, s.url+"/api/search", map[string]any{"Q": q.Text, "Opts": optionsFor(q.Limit)}, &reply)
+	if err != nil {
+		return Answer{}, err
 	}
 	answer := Answer{Elapsed: elapsed, Matches: reply.Result.MatchCount, Files: reply.Result.FileCount, FilesRead: reply.Result.FilesLoaded}
 	if q.List {
-		answer.List, err = zoektList(data)
+		answer.List, err = zoektList(reply.Result.Files)
 	}
 	return answer, err
 }
 
+// zoektList returns a hash of the listed files, as JSON.
 func zoektList(data []byte) (uint64, error) {
-	var reply struct {
-		Result struct {
-			Files []struct {
-				Repository, FileName string
-				ChunkMatches         []struct {
-					Ranges []struct{ Start struct{ ByteOffset int } }
-				}
-			}
+	var files []struct {
+		Repository, FileName string
+		ChunkMatches         []struct {
+			Ranges []struct{ Start struct{ ByteOffset int } }
 		}
 	}
-	if err := json.Unmarshal(data, &reply); err != nil {
+	if err := json.Unmarshal(data, &files); err != nil {
 		return 0, fmt.Errorf("zoekt: decode list: %w", err)
 	}
 	var places []listedFile
-	for _, f := range reply.Result.Files {
+	for _, f := range files {
 		place := listedFile{repository: f.Repository, path: f.FileName}
 		for _, c := range f.ChunkMatches {
 			for _, r := range c.Ranges {
@@ -217,4 +234,24 @@ func zoektList(data []byte) (uint64, error) {
 		places = append(places, place)
 	}
 	return hashList(places), nil
+}
+
+// rankedFiles is the number of files that zoekt shows. zoekt still searches everything,
+// because it ranks what it has seen.
+const rankedFiles = 100
+
+// Ranked returns the files of an answer in order, by zoekt's default score or by its BM25
+// score.
+func (s *ZoektServer) Ranked(ctx context.Context, text string, bm25 bool) (places []Place, err error) {
+	var reply zoektReply
+	err = s.postSearch(ctx, text, map[string]any{"ChunkMatches": true, "MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout, "UseBM25Scoring": bm25}, &reply)
+	for _, f := range reply.Result.Files {
+		places = append(places, Place{Repository: f.Repository, Path: f.FileName})
+	}
+	return places, err
+}
+
+// ConnectZoekt returns a running webserver that someone else started.
+func ConnectZoekt(address string) *ZoektServer {
+	return &ZoektServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
 }

@@ -61,8 +61,8 @@ func TestFigures(t *testing.T) {
 	if f.queries != 3 || f.first != 1 || f.five != 2 || f.reciprocal != 1.25 {
 		t.Fatalf("got %+v", f)
 	}
-	var b strings.Builder
-	if err := Report(&b, queries, []Run{{Name: "x", Ranks: []int{1, 0, 4}}}); err != nil || !strings.Contains(b.String(), "x: MRR") {
-		t.Fatalf("%v: %s", err, b.String())
+	halves, categories := Report(queries, []Run{{Name: "x", Ranks: []int{1, 0, 4}}})
+	if got := halves.Markdown() + categories.Markdown(); !strings.Contains(got, "x: MRR") {
+		t.Fatalf("%s", got)
 	}
 }

@@ -2,45 +2,58 @@ package relevance
 
 import (
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// Report writes the figures of all runs as Markdown tables: one for both halves, and one
-// with the mean reciprocal rank of each category.
-func Report(w io.Writer, queries []Query, runs []Run) error {
-	p := &printer{w: w}
-	p.writeLine("| half | queries |%s", joinColumns(runs, func(r *Run) string { return r.Name + ": MRR, first, in 5" }))
-	p.writeRule(2 + len(runs))
+// Report returns the figures of all runs: one table for both halves, and one with the
+// mean reciprocal rank of each category.
+func Report(queries []Query, runs []Run) (halves, categories report.Table) {
+	halves.Header, categories.Header = []string{"half", "queries"}, []string{"category", "tune / test"}
+	for _, r := range runs {
+		halves.Header, categories.Header = append(halves.Header, r.Name+": MRR, first, in 5"), append(categories.Header, r.Name+": MRR tune / test")
+	}
 	for _, half := range []Half{Tune, Test} {
 		in := func(q *Query) bool { return q.Half() == half }
-		n := figuresOf(queries, &runs[0], in).queries
-		p.writeLine("| %s | %d |%s", half, n, joinColumns(runs, func(r *Run) string { return figuresOf(queries, r, in).String() }))
-	}
-	p.writeLine("\n| category | tune / test |%s", joinColumns(runs, func(r *Run) string { return r.Name + ": MRR tune / test" }))
-	p.writeRule(2 + len(runs))
-	for _, c := range listCategories(queries) {
-		of := func(h Half) func(*Query) bool {
-			return func(q *Query) bool { return q.Category == c && q.Half() == h }
+		cells := []string{string(half), strconv.Itoa(figuresOf(queries, &runs[0], in).queries)}
+		for i := range runs {
+			cells = append(cells, figuresOf(queries, &runs[i], in).String())
 		}
-		p.writeLine("| %s | %d / %d |%s", c, figuresOf(queries, &runs[0], of(Tune)).queries, figuresOf(queries, &runs[0], of(Test)).queries,
-			joinColumns(runs, func(r *Run) string {
-				return fmt.Sprintf("%.3f / %.3f", figuresOf(queries, r, of(Tune)).meanReciprocalRank(), figuresOf(queries, r, of(Test)).meanReciprocalRank())
-			}))
+		halves.Rows = append(halves.Rows, cells)
 	}
-	return p.err
+	for _, c := range listCategories(queries) {
+		figures := func(r *Run, h Half) figures {
+			return figuresOf(queries, r, func(q *Query) bool { return q.Category == c && q.Half() == h })
+		}
+		cells := []string{c, fmt.Sprintf("%d / %d", figures(&runs[0], Tune).queries, figures(&runs[0], Test).queries)}
+		for i := range runs {
+			cells = append(cells, fmt.Sprintf("%.3f / %.3f", figures(&runs[i], Tune).meanReciprocalRank(), figures(&runs[i], Test).meanReciprocalRank()))
+		}
+		categories.Rows = append(categories.Rows, cells)
+	}
+	return halves, categories
 }
 
-// Misses writes the queries of the tuning half for which a run does not show a wanted
-// file first.
-func Misses(w io.Writer, queries []Query, runs []Run) error {
-	p := &printer{w: w}
-	for i := range queries {
-		if q := &queries[i]; q.Half() == Tune && runs[0].Ranks[i] != 1 {
-			p.writeLine("%s\t%s\t%s", q.Category, q.Text, joinColumns(runs, func(r *Run) string { return fmt.Sprint(r.Ranks[i]) }))
-		}
+// Misses returns the queries of the tuning half for which the first run does not show a
+// wanted file first, with the ranks of all runs.
+func Misses(queries []Query, runs []Run) (t report.Table) {
+	t.Header = []string{"category", "query"}
+	for _, r := range runs {
+		t.Header = append(t.Header, r.Name)
 	}
-	return p.err
+	for i, q := range queries {
+		if q.Half() != Tune || runs[0].Ranks[i] == 1 {
+			continue
+		}
+		cells := []string{q.Category, q.Text}
+		for _, r := range runs {
+			cells = append(cells, strconv.Itoa(r.Ranks[i]))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
 }
 
 // figures summarizes some queries.
@@ -87,32 +100,4 @@ func listCategories(queries []Query) []string {
 		}
 	}
 	return out
-}
-
-func joinColumns(runs []Run, cell func(*Run) string) string {
-	out := ""
-	for i := range runs {
-		out += " " + cell(&runs[i]) + " |"
-	}
-	return out
-}
-
-// A printer writes formatted text and keeps the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) writeLine(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-func (p *printer) writeRule(columns int) {
-	rule := "|"
-	for range columns {
-		rule += "---|"
-	}
-	p.writeLine("%s", rule)
 }

@@ -72,6 +72,13 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
+// Markdown returns the table alone, without title and note.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	writeTable(&b, t.Header, t.Rows)
+	return b.String()
+}
+
 func writeTable(b *strings.Builder, header []string, rows [][]string) {
 	writeRow(b, header)
 	rule := make([]string, len(header))
