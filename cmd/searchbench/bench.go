@@ -11,7 +11,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/branches"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
@@ -274,11 +273,11 @@ func (c *runCommand) takeOwnSteps(ctx context.Context, opts bench.Options, steps
 			t, err := backbone.MeasureThroughput(ctx, o)
 			add(step, t.Rows(), t.Table(), t.Missing, err)
 		case stepBranches:
-			rounds := branches.DefaultRounds
+			rounds := 3
 			if c.Quick {
 				rounds = 1
 			}
-			f, err := branches.Measure(ctx, branches.Options{
+			f, err := backbone.MeasureBranches(ctx, backbone.BranchOptions{
 				Quarry: opts.Here, Zoekt: opts.Zoekt, Corpora: c.Corpora, Manifest: manifest, Work: filepath.Join(opts.Work, "branches"), Rounds: rounds, SettleTime: c.Settle, Log: logLine,
 			})
 			add(step, f.Rows(), f.Table(), nil, err)

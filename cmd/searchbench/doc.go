@@ -15,10 +15,10 @@
 // which machine?
 //
 // The parts: internal/corpus (the searched text), internal/suite (the queries),
-// internal/proc (processes and their memory), internal/engine (one file per measured
-// program), internal/random (queries drawn from text), internal/bench (programs in turn),
-// internal/backbone (freshness and a backlog), internal/branches (many branches of one
-// repository), internal/verify, internal/relevance and internal/answers (right answers).
+// internal/proc (processes, their memory, the machine), internal/engine (one file per
+// measured program), internal/random (queries drawn from text), internal/bench (programs
+// in turn), internal/backbone (freshness, a backlog, many branches), internal/verify,
+// internal/relevance and internal/answers (right answers), internal/report (tables).
 //
 // Everything is bounded in time and count, every server listens on loopback, and every
 // started process is ended by its process group. A comparison that cannot be made (no

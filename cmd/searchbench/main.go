@@ -14,7 +14,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/core"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
@@ -83,7 +82,7 @@ type coreCommand struct {
 }
 
 func (c *coreCommand) Run(ctx context.Context) error {
-	documents, err := core.Read(ctx, c.Trees...)
+	documents, err := bench.ReadDocuments(ctx, c.Trees...)
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (c *coreCommand) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	figure, err := core.Feed(documents, dir)
+	figure, err := bench.MeasureCore(documents, dir)
 	if err != nil {
 		return err
 	}

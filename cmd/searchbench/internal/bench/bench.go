@@ -13,7 +13,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/random"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
@@ -114,7 +113,7 @@ type contender struct {
 	// imports holds the figures of each import, by set.
 	imports   [][]importFigure
 	cold      []time.Duration
-	core      coreFigure
+	core      CoreFigure
 	answers   map[Step][]answers // parallel to the queries of the step
 	loads     map[string][]loadFigure
 	stable    []stableFigure
@@ -135,7 +134,7 @@ type comparison struct {
 	before, zoekt *contender
 	queries       map[Step][]random.Query
 	ripgrep       []time.Duration // medians, parallel to the scans
-	bandwidth     machine.Bandwidth
+	bandwidth     proc.Bandwidth
 	explained     map[int]string // how this build ran the worst random queries, by index
 	checks        []verify.Outcome
 	missing       []string

@@ -16,19 +16,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// coreFigure is the cost of the core of indexing: trigrams, frames, symbols.
-type coreFigure struct {
-	TextBytes int64         `json:"textBytes"`
-	CPU       time.Duration `json:"cpu"`
-}
-
-func (f coreFigure) perMegabyte() float64 {
-	if f.TextBytes == 0 {
-		return 0
-	}
-	return float64(f.CPU) / float64(f.TextBytes) * 1e6
-}
-
 // These patterns select the core of zoekt-git-index in its profile: building and writing
 // the shards, without the detection of languages and file kinds. They omit its garbage
 // collector, which runs on other goroutines, in zoekt's favor. They also omit git and
@@ -52,14 +39,14 @@ func (c *comparison) measureCores(ctx context.Context) (err error) {
 	if c.here.core, err = feedCore(ctx, trees); err != nil || c.zoekt == nil {
 		return err
 	}
-	c.zoekt.core = coreFigure{TextBytes: c.here.core.TextBytes}
+	c.zoekt.core = CoreFigure{TextBytes: c.here.core.TextBytes}
 	c.zoekt.core.CPU, err = c.profileZoekt(ctx, repositories)
 	return err
 }
 
 // feedCore feeds the segment builder in a separate process of this program, because the
 // builder is a package.
-func feedCore(ctx context.Context, trees []string) (f coreFigure, err error) {
+func feedCore(ctx context.Context, trees []string) (f CoreFigure, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return f, err

@@ -13,7 +13,7 @@
 //	imports.go    imports, cold starts, pushes, memory and disk
 //	ask.go        queries in turn
 //	steps.go      clients, repeated and streamed requests, scans, counts against ripgrep
-//	core.go       the core of indexing
+//	core.go       the core of indexing, with segments.go, which a separate process runs
 //	growth.go     sizes of one corpus in place of programs
 //	verdict.go    the bounds and the goals
 //	tables.go     the report

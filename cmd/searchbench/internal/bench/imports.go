@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/random"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
@@ -112,7 +112,7 @@ func (c *comparison) startCold(ctx context.Context) error {
 	}
 	for _, order := range inTurn(c.contenders, coldStarts) {
 		for _, o := range order {
-			dropped, err := machine.DropFiles(indexDir(o))
+			dropped, err := proc.DropFiles(indexDir(o))
 			if err != nil {
 				return fmt.Errorf("%s: %w", o.name, err)
 			}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
@@ -202,7 +201,7 @@ func (p *zoektProgram) Stop() error {
 // diskBytes returns the disk usage of an index.
 func diskBytes(p program) (int64, error) {
 	dir, without := p.Index()
-	return machine.DiskBytes(dir, without...)
+	return proc.DiskBytes(dir, without...)
 }
 
 // serverOf returns the running server of a build of Quarry, or nil.

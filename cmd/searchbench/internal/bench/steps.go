@@ -13,7 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/stat"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/verify"
@@ -43,7 +43,7 @@ func (c *comparison) measureMachine(context.Context) error {
 		err = errNoText
 	}
 	if err == nil {
-		c.bandwidth = machine.MeasureBandwidth(sample, c.BandwidthBytes)
+		c.bandwidth = proc.MeasureBandwidth(sample, c.BandwidthBytes)
 	}
 	return err
 }

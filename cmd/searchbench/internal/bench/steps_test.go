@@ -12,7 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/random"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
@@ -175,11 +175,11 @@ func TestGoals(t *testing.T) {
 	if err := errors.Join(c.askStep(t.Context(), StepSuite, nil), c.askStep(t.Context(), StepClasses, nil), c.askStep(t.Context(), StepScans, nil)); err != nil {
 		t.Fatal(err)
 	}
-	c.ripgrep, c.bandwidth, c.missing = []time.Duration{3 * ms, ms}, machine.Bandwidth{Count: 1e12, Index: 10e9, Copy: 5e9}, []string{"something: no"}
+	c.ripgrep, c.bandwidth, c.missing = []time.Duration{3 * ms, ms}, proc.Bandwidth{Count: 1e12, Index: 10e9, Copy: 5e9}, []string{"something: no"}
 	here, zoekt := c.here, c.zoekt
 	here.sets[0].name, here.imports, zoekt.imports = "linux", [][]importFigure{{{10 * time.Second, 20 * time.Second, 500 << 20}}}, [][]importFigure{{{60 * time.Second, time.Second, 2000 << 20}}}
 	here.memory.ResidentBytes, here.diskBytes, here.segments = 800<<20, 1200e6, 9
-	here.core, zoekt.core = coreFigure{1e9, 10 * time.Second}, coreFigure{1e9, 40 * time.Second}
+	here.core, zoekt.core = CoreFigure{TextBytes: 1e9, CPU: 10 * time.Second}, CoreFigure{TextBytes: 1e9, CPU: 40 * time.Second}
 	here.cold, zoekt.cold = []time.Duration{600 * ms}, []time.Duration{900 * ms}
 	here.loads[loadHeavy], zoekt.loads[loadHeavy] = []loadFigure{{Queries: 10, Wall: time.Second, Latencies: []time.Duration{ms}}}, []loadFigure{{Queries: 1, Wall: time.Second}}
 	here.stable, zoekt.stable = []stableFigure{{1, 101, 120}, {1, 7, 7}}, []stableFigure{{4, 102000, 9000}, {1, 7, 7}}

@@ -1,7 +1,9 @@
-// Package proc runs the measured programs and reads their resource usage.
+// Package proc runs the measured programs and reads their resource usage and that of the
+// machine: the speed of memory, the bytes on disk, and whether files are in memory.
 //
 // It answers: how long did it take, how much memory did it and its children use at most,
-// and has it ended?
+// and has it ended? How fast can all cores read and copy memory, as a reference for scans,
+// and is this file really cold?
 //
 // A Process leads its own process group. While it runs, a sampler adds up the resident
 // memory of the group's processes five times per second. The reported peak is the larger

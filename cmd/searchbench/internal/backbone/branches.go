@@ -1,6 +1,7 @@
-package branches
+package backbone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Set is the set of the manifest whose first repository is measured.
-const Set = "history"
+// historySet is the set of the manifest whose first repository is measured.
+const historySet = "history"
 
 // These are the sizes of the experiments, in branches.
 const (
@@ -27,18 +28,15 @@ const (
 	clones    = 3
 )
 
-// DefaultRounds is the default number of imports of each kind.
-const DefaultRounds = 3
-
-// Options are the options of Measure. Zoekt may be nil.
-type Options struct {
+// BranchOptions are the options of MeasureBranches. Zoekt may be nil.
+type BranchOptions struct {
 	Quarry   *engine.Quarry
 	Zoekt    *engine.Zoekt
 	Corpora  string
 	Manifest corpus.Manifest
 	// Work is created, and removed at the end.
 	Work string
-	// Rounds is the number of imports of each kind. Default: DefaultRounds.
+	// Rounds is the number of imports of each kind.
 	Rounds int
 	// Sixty, Many and Thousands are the numbers of branches. Default: the constants.
 	Sixty, Many, Thousands int
@@ -48,17 +46,14 @@ type Options struct {
 	Log        func(format string, args ...any)
 }
 
-func (o *Options) ensureDefaults() {
+func (o *BranchOptions) ensureDefaults() {
 	for _, n := range []struct {
 		value     *int
 		otherwise int
-	}{{&o.Rounds, DefaultRounds}, {&o.Sixty, Sixty}, {&o.Many, Many}, {&o.Thousands, Thousands}} {
+	}{{&o.Sixty, Sixty}, {&o.Many, Many}, {&o.Thousands, Thousands}} {
 		if *n.value == 0 {
 			*n.value = n.otherwise
 		}
-	}
-	if o.SettleTime == 0 {
-		o.SettleTime = engine.SettleTime
 	}
 }
 
@@ -74,8 +69,8 @@ type Import struct {
 	LogBytes, RowBytes float64
 }
 
-// Figures holds the median run of each experiment. Missing values are zero.
-type Figures struct {
+// BranchFigures holds the median run of each experiment. Missing values are zero.
+type BranchFigures struct {
 	Zoekt                                time.Duration
 	Sixty, Many, Text, Clones, Thousands Import
 	// DistinctDocuments and DistinctBytes describe the distinct text of the branches of
@@ -89,18 +84,18 @@ type Figures struct {
 // ErrNoHistory means that the corpora contain no history from which to create branches.
 var ErrNoHistory = errors.New("the corpora have no history; build them with searchbench corpora")
 
-type measurement struct {
-	Options
-	figures Figures
+type branchMeasurement struct {
+	BranchOptions
+	figures BranchFigures
 	source  string
 }
 
-// Measure creates the repositories and imports them in turn.
-func Measure(ctx context.Context, o Options) (*Figures, error) {
+// MeasureBranches creates the repositories and imports them in turn.
+func MeasureBranches(ctx context.Context, o BranchOptions) (*BranchFigures, error) {
 	o.ensureDefaults()
-	m := &measurement{Options: o}
+	m := &branchMeasurement{BranchOptions: o}
 	m.figures.Branches.Sixty, m.figures.Branches.Many, m.figures.Branches.Thousands = o.Sixty, o.Many, o.Thousands
-	histories := o.Manifest.Set(Set)
+	histories := o.Manifest.Set(historySet)
 	if len(histories) == 0 {
 		return &m.figures, ErrNoHistory
 	}
@@ -115,12 +110,12 @@ func Measure(ctx context.Context, o Options) (*Figures, error) {
 	return &m.figures, m.measureImports(ctx)
 }
 
-func (m *measurement) repositoryDir(name string) string {
+func (m *branchMeasurement) repositoryDir(name string) string {
 	return filepath.Join(m.Work, "git", name+".git")
 }
 
 // prepareRepositories creates the repositories.
-func (m *measurement) prepareRepositories(ctx context.Context) error {
+func (m *branchMeasurement) prepareRepositories(ctx context.Context) error {
 	for _, n := range []int{m.Sixty, m.Many, m.Thousands} {
 		if _, err := corpus.AddBranches(ctx, m.source, m.repositoryDir(strconv.Itoa(n)), n); err != nil {
 			return err
@@ -139,11 +134,11 @@ func (m *measurement) prepareRepositories(ctx context.Context) error {
 // cloneName returns the name of the i-th repository with the distinct text.
 func cloneName(i int) string { return fmt.Sprintf("text-%d", i) }
 
-// all is the flag that selects every branch.
-var all = []string{"--branch", "**"}
+// everyBranch is the flag that selects every branch.
+var everyBranch = []string{"--branch", "**"}
 
 // measureImports runs the experiments in turn.
-func (m *measurement) measureImports(ctx context.Context) error {
+func (m *branchMeasurement) measureImports(ctx context.Context) error {
 	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
 	cloned := map[string]string{}
 	for i := range clones {
@@ -156,10 +151,10 @@ func (m *measurement) measureImports(ctx context.Context) error {
 		flags        []string
 		rounds       int
 	}{
-		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repositoryDir(sixty)}, all, m.Rounds},
-		{many + " branches", &m.figures.Many, map[string]string{"many": m.repositoryDir(many)}, all, m.Rounds},
+		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repositoryDir(sixty)}, everyBranch, m.Rounds},
+		{many + " branches", &m.figures.Many, map[string]string{"many": m.repositoryDir(many)}, everyBranch, m.Rounds},
 		{"distinct text", &m.figures.Text, map[string]string{cloneName(0): m.repositoryDir(cloneName(0))}, nil, m.Rounds},
-		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repositoryDir(thousands)}, all, 1},
+		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repositoryDir(thousands)}, everyBranch, 1},
 		{"three clones", &m.figures.Clones, cloned, nil, 1},
 	}
 	runs := make([][]Import, len(experiments))
@@ -209,7 +204,7 @@ func medianImport(runs []Import) Import {
 }
 
 // importZoekt indexes all branches of a repository.
-func (m *measurement) importZoekt(ctx context.Context, repository string) (time.Duration, error) {
+func (m *branchMeasurement) importZoekt(ctx context.Context, repository string) (time.Duration, error) {
 	index := filepath.Join(m.Work, "zoekt")
 	defer os.RemoveAll(index)
 	usage, err := m.Zoekt.IndexBranches(ctx, index, []string{corpus.Branch, "b*", "topic/*"}, repository)
@@ -218,7 +213,7 @@ func (m *measurement) importZoekt(ctx context.Context, repository string) (time.
 
 // importQuarry imports repositories into an empty server. If settle is set, it waits for
 // the merges, and counts the dropped documents and the rows.
-func (m *measurement) importQuarry(ctx context.Context, repositories map[string]string, flags []string, settle bool) (run Import, err error) {
+func (m *branchMeasurement) importQuarry(ctx context.Context, repositories map[string]string, flags []string, settle bool) (run Import, err error) {
 	data := filepath.Join(m.Work, "data")
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -233,7 +228,7 @@ func (m *measurement) importQuarry(ctx context.Context, repositories map[string]
 		run.Wall, err = server.Index(ctx, repositories, flags...)
 	}
 	if err == nil && settle {
-		_, err = server.Settle(ctx, m.SettleTime)
+		_, err = server.Settle(ctx, cmp.Or(m.SettleTime, engine.SettleTime))
 	}
 	var after map[string]float64
 	if err == nil {

@@ -1,4 +1,4 @@
-package core
+package bench
 
 import (
 	"context"
@@ -22,22 +22,22 @@ func TestFeedTakesEveryTextFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	documents, err := Read(context.Background(), tree)
+	documents, err := ReadDocuments(context.Background(), tree)
 	if err != nil || len(documents) != 2 {
 		t.Fatalf("%d documents %v, want 2", len(documents), err)
 	}
 	symbols := len(documents[0].Symbols) + len(documents[1].Symbols)
-	f, err := Feed(documents, t.TempDir())
+	f, err := MeasureCore(documents, t.TempDir())
 	if err != nil || f.TextBytes != int64(2*len(text)) || f.Symbols != symbols || symbols < 2 || f.SegmentBytes == 0 || f.Documents != 2 {
 		t.Errorf("%+v %v, want %d bytes and %d symbols", f, err, 2*len(text), symbols)
 	}
 }
 
-func TestMegabytesPerCPUSecond(t *testing.T) {
-	if got := (Figure{TextBytes: 50e6, CPU: 2e9}).MegabytesPerCPUSecond(); got != 25 {
-		t.Errorf("%v, want 25", got)
+func TestTimeForAMegabyte(t *testing.T) {
+	if got := (CoreFigure{TextBytes: 50e6, CPU: 2e9}).perMegabyte(); got != 40e6 {
+		t.Errorf("%v ns, want 40 ms", got)
 	}
-	if got := (Figure{}).MegabytesPerCPUSecond(); got != 0 {
+	if got := (CoreFigure{}).perMegabyte(); got != 0 {
 		t.Errorf("empty: %v, want 0", got)
 	}
 }

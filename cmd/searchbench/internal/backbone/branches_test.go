@@ -1,4 +1,4 @@
-package branches
+package backbone
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 func TestMeasureWantsAHistory(t *testing.T) {
-	if _, err := Measure(context.Background(), Options{Work: t.TempDir()}); !errors.Is(err, ErrNoHistory) {
+	if _, err := MeasureBranches(context.Background(), BranchOptions{Work: t.TempDir()}); !errors.Is(err, ErrNoHistory) {
 		t.Errorf("%v, want ErrNoHistory", err)
 	}
 }
@@ -31,7 +31,7 @@ func TestMedian(t *testing.T) {
 // TestRowsHoldTheGoals tests each goal with a figure that reaches it and one that misses
 // it.
 func TestRowsHoldTheGoals(t *testing.T) {
-	f := &Figures{Zoekt: 60 * time.Second, DistinctDocuments: 100}
+	f := &BranchFigures{Zoekt: 60 * time.Second, DistinctDocuments: 100}
 	f.Branches.Sixty, f.Branches.Many, f.Branches.Thousands = Sixty, Many, Thousands
 	f.Sixty = Import{Wall: 10 * time.Second, PeakBytes: 500 << 20, Documents: 100}
 	f.Text = Import{Wall: 10 * time.Second, Documents: 100}
@@ -73,8 +73,8 @@ func TestMeasureTheBuiltBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Measure(t.Context(), Options{
-		Quarry: quarry, Corpora: corpora, Manifest: corpus.Manifest{Repositories: []corpus.Built{{Name: "h", Set: Set}}}, Work: filepath.Join(dir, "work"),
+	f, err := MeasureBranches(t.Context(), BranchOptions{
+		Quarry: quarry, Corpora: corpora, Manifest: corpus.Manifest{Repositories: []corpus.Built{{Name: "h", Set: historySet}}}, Work: filepath.Join(dir, "work"),
 		Rounds: 1, Sixty: 3, Many: 4, Thousands: 12, SettleTime: 500 * time.Millisecond, Log: t.Logf,
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package core
+package bench
 
 import (
 	"context"
@@ -17,22 +17,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Figure holds the cost of feeding.
-type Figure struct {
+// CoreFigure is the cost of the core of indexing: writing trigrams, frames and symbols to
+// segments, on one thread, in processor time of the whole process, user and system. It
+// includes garbage collection and the writing of files, but no git, no reading of files,
+// no detection of languages and no parsing. A process should measure only once, because
+// earlier work leaves garbage.
+type CoreFigure struct {
 	TextBytes    int64         `json:"textBytes"`
 	SegmentBytes int64         `json:"segmentBytes"`
 	Documents    int           `json:"documents"`
 	Symbols      int           `json:"symbols"`
-	CPU          time.Duration `json:"cpu"` // user and system
-	Wall         time.Duration `json:"wall"`
+	CPU          time.Duration `json:"cpu"`
 }
 
-// MegabytesPerCPUSecond returns the figure to compare, or 0 for an empty Figure.
-func (f Figure) MegabytesPerCPUSecond() float64 {
-	if f.CPU == 0 {
+func (f CoreFigure) perMegabyte() float64 {
+	if f.TextBytes == 0 {
 		return 0
 	}
-	return float64(f.TextBytes) / 1e6 / f.CPU.Seconds()
+	return float64(f.CPU) / float64(f.TextBytes) * 1e6
 }
 
 // maxTextBytes bounds the text in memory.
@@ -40,9 +42,9 @@ const maxTextBytes = 4 << 30
 
 var errTooMuch = fmt.Errorf("the trees hold more than %d bytes of text", int64(maxTextBytes))
 
-// Read reads all text files below the roots as documents. It omits files that the indexer
+// ReadDocuments reads all text files below the roots as documents. It omits files that the indexer
 // would skip.
-func Read(ctx context.Context, roots ...string) ([]segment.Document, error) {
+func ReadDocuments(ctx context.Context, roots ...string) ([]segment.Document, error) {
 	var documents []segment.Document
 	var total int64
 	analyzer := analyze.New(analyze.Options{})
@@ -78,11 +80,11 @@ func Read(ctx context.Context, roots ...string) ([]segment.Document, error) {
 	return documents, nil
 }
 
-// Feed builds segments of the documents in dir.
-func Feed(documents []segment.Document, dir string) (Figure, error) {
-	f := Figure{Documents: len(documents)}
+// MeasureCore builds segments of the documents in dir.
+func MeasureCore(documents []segment.Document, dir string) (f CoreFigure, err error) {
+	f.Documents = len(documents)
 	runtime.GC()
-	before, start := processorTime(), time.Now()
+	before := processorTime()
 	builder, next := segment.NewBuilder(segment.Options{}), 0
 	for next < len(documents) {
 		n, err := fillSegment(builder, documents[next:])
@@ -97,7 +99,7 @@ func Feed(documents []segment.Document, dir string) (Figure, error) {
 		f.TextBytes, f.SegmentBytes, f.Symbols = f.TextBytes+meta.TextBytes, f.SegmentBytes+meta.SizeBytes, f.Symbols+meta.Symbols
 		builder.Reset(segment.Options{})
 	}
-	f.CPU, f.Wall = processorTime()-before, time.Since(start)
+	f.CPU = processorTime() - before
 	return f, nil
 }
 

@@ -1,4 +1,4 @@
-package branches
+package backbone
 
 import (
 	"fmt"
@@ -8,31 +8,24 @@ import (
 
 // These are the goals.
 const (
-	goalZoekt   = 6.0
-	goalText    = 1.2
-	goalDropped = 0.01
-	goalPeak    = 600 << 20
-	goalClones  = 1.0
+	goalBranches = 6.0
+	goalText     = 1.2
+	goalDropped  = 0.01
+	goalPeak     = 600 << 20
+	goalClones   = 1.0
 )
 
-func formatVerdict(reached bool) string {
-	if reached {
-		return "reached"
-	}
-	return "missed"
-}
-
 // Rows compares the figures with the goals. It omits rows with missing figures.
-func (f *Figures) Rows() []report.Row {
+func (f *BranchFigures) Rows() []report.Row {
 	var rows []report.Row
 	if f.Sixty.Wall > 0 {
 		row := report.Row{
 			Figure: fmt.Sprintf("import %d branches (%.0f documents, %.0f MB) with symbols, from git", f.Branches.Sixty, f.Sixty.Documents, f.Sixty.TextBytes/1e6),
-			Quarry: report.Milliseconds(f.Sixty.Wall), Reach: fmt.Sprintf("≥ %.1f × faster", goalZoekt), Verdict: "no comparison",
+			Quarry: report.Milliseconds(f.Sixty.Wall), Reach: fmt.Sprintf("≥ %.1f × faster", goalBranches), Verdict: "no comparison",
 		}
 		if f.Zoekt > 0 {
 			ratio := f.Zoekt.Seconds() / f.Sixty.Wall.Seconds()
-			row.Zoekt, row.Ratio, row.Verdict = report.Milliseconds(f.Zoekt), report.Times(ratio), formatVerdict(ratio >= goalZoekt)
+			row.Zoekt, row.Ratio, row.Verdict = report.Milliseconds(f.Zoekt), report.Times(ratio), goalVerdict(ratio >= goalBranches)
 		}
 		rows = append(rows, row)
 	}
@@ -42,31 +35,31 @@ func (f *Figures) Rows() []report.Row {
 		rows = append(rows, report.Row{
 			Figure: fmt.Sprintf("import %d branches beside their distinct text alone (%d files, %.0f MB)", f.Branches.Many, f.DistinctDocuments, float64(f.DistinctBytes)/1e6),
 			Quarry: fmt.Sprintf("%s; the text alone %s", report.Milliseconds(f.Many.Wall), report.Milliseconds(f.Text.Wall)), Ratio: report.Times(ratio),
-			Reach: fmt.Sprintf("≤ %.1f ×", goalText), Verdict: formatVerdict(ratio <= goalText),
+			Reach: fmt.Sprintf("≤ %.1f ×", goalText), Verdict: goalVerdict(ratio <= goalText),
 		}, report.Row{
 			Figure: fmt.Sprintf("documents of %d branches that merges drop again", f.Branches.Many), Quarry: fmt.Sprintf("%.0f of %.0f", f.Many.Dropped, f.Many.Documents),
-			Reach: fmt.Sprintf("≤ %.0f %%", 100*goalDropped), Verdict: formatVerdict(dropped <= goalDropped),
+			Reach: fmt.Sprintf("≤ %.0f %%", 100*goalDropped), Verdict: goalVerdict(dropped <= goalDropped),
 		})
 	}
 	if f.Clones.Wall > 0 && f.Text.Documents > 0 {
 		ratio := f.Clones.Documents / f.Text.Documents
 		rows = append(rows, report.Row{
 			Figure: "documents written for three clones under three names, beside those of one", Quarry: fmt.Sprintf("%.0f for %.0f", f.Clones.Documents, f.Text.Documents),
-			Ratio: report.Times(ratio), Reach: fmt.Sprintf("%.0f ×", goalClones), Verdict: formatVerdict(ratio <= goalClones),
+			Ratio: report.Times(ratio), Reach: fmt.Sprintf("%.0f ×", goalClones), Verdict: goalVerdict(ratio <= goalClones),
 		})
 	}
 	if peak := max(f.Sixty.PeakBytes, f.Many.PeakBytes, f.Thousands.PeakBytes); f.Thousands.Wall > 0 {
 		rows = append(rows, report.Row{
 			Figure: fmt.Sprintf("peak memory while %d, %d and %d branches are imported", f.Branches.Sixty, f.Branches.Many, f.Branches.Thousands),
 			Quarry: fmt.Sprintf("%s, %s, %s", report.MiB(f.Sixty.PeakBytes), report.MiB(f.Many.PeakBytes), report.MiB(f.Thousands.PeakBytes)),
-			Reach:  "≤ " + report.MiB(goalPeak), Verdict: formatVerdict(peak <= goalPeak),
+			Reach:  "≤ " + report.MiB(goalPeak), Verdict: goalVerdict(peak <= goalPeak),
 		})
 	}
 	return rows
 }
 
 // Table returns a table of the cost of each branch and document.
-func (f *Figures) Table() report.Table {
+func (f *BranchFigures) Table() report.Table {
 	t := report.Table{
 		Title: "Many branches of one repository",
 		Note: fmt.Sprintf("Branches lie evenly on the history of %s. For each branch: what the import takes beyond that of %d branches, for each "+
