@@ -59,6 +59,8 @@ func adviseUsage(app *kong.Application, err error) error {
 		flag, _, _ = strings.Cut(flag, ",")
 		if instead := otherFlags[strings.TrimSpace(flag)]; instead != "" {
 			text = fmt.Sprintf("there is no flag %s: %s.", strings.TrimSpace(flag), instead)
+		} else if !strings.HasPrefix(flag, "--") { // every short flag is near
+			text = fmt.Sprintf("there is no flag %s.", strings.TrimSpace(flag))
 		}
 		if !strings.HasPrefix(flag, "--") {
 			text += " To exclude a word, write it after the other words, or after --."
@@ -70,12 +72,6 @@ func adviseUsage(app *kong.Application, err error) error {
 // otherFlags maps flags of grep and ripgrep that quarry search does not have to what to
 // write instead.
 var otherFlags = map[string]string{
-	"-A": "-C N prints lines before and after each match", "-B": "-C N prints lines before and after each match",
-	"--after-context": "-C N prints lines before and after each match", "--before-context": "-C N prints lines before and after each match",
-	"-w": `write --regex '\bWORD\b' for whole words`, "--word-regexp": `write --regex '\bWORD\b' for whole words`,
-	"-o": "--json prints the ranges of matches", "--only-matching": "--json prints the ranges of matches",
-	"-c": "select:file in the query and -l list the files, and --json counts matches", "--count": "select:file in the query and -l list the files, and --json counts matches",
-	"-F": `words are literal text; put a phrase in quotes: '"a b"'`, "--fixed-strings": `words are literal text; put a phrase in quotes: '"a b"'`,
 	"-v": "write -line:PATTERN for lines without a text, or a minus before what files must not contain", "--invert-match": "write -line:PATTERN for lines without a text, or a minus before what files must not contain",
 	"-T": "write -lang:LANGUAGE in the query", "--type-not": "write -lang:LANGUAGE in the query",
 	"-U": `write \n in an expression with --regex`, "--multiline": `write \n in an expression with --regex`,

@@ -22,14 +22,16 @@ import (
 type printer struct {
 	w     *bufio.Writer
 	style terminal.Style
-	// context is set if context lines are shown. Then -- separates groups of lines that
-	// are not adjacent.
-	context bool
+	// context is set if context lines are shown: up to before and after lines around each
+	// matching line. Then -- separates groups of lines that are not adjacent.
+	context       bool
+	before, after int
 	// editor is set if lines begin with a path, line and column that editors can open.
 	editor bool
 
-	// namesOnly is set if only the names of files are printed.
-	namesOnly bool
+	// namesOnly is set if only the names of files are printed, countOnly if only the
+	// numbers of their matching lines are, and matchesOnly if only the matches are.
+	namesOnly, countOnly, matchesOnly bool
 
 	// maxFiles bounds the printed files, and maxLines the printed lines of each file,
 	// which are its best ones. 0 means no bound.
@@ -74,6 +76,10 @@ func (p *printer) printFile(f *wire.SearchFile) {
 		p.printLine(name)
 		p.files++
 		return
+	case p.countOnly:
+		p.printLine(name + ":" + strconv.Itoa(countLines(f.Chunks)))
+		p.files++
+		return
 	case len(f.Chunks) == 0 && p.editor:
 		p.printLine(name + ":1:1: ")
 	case len(f.Chunks) == 0:
@@ -95,14 +101,9 @@ func (p *printer) printFile(f *wire.SearchFile) {
 		switch {
 		case p.editor:
 			p.editorLines(name, c)
-			continue
-		case p.context && c.ContentStart.LineNumber != p.next && (p.next > 0 || (p.groups > 0 && !headings)):
-			p.printLine(p.style.Dim("--"))
-		}
-		p.groups++
-		if headings {
+		case headings:
 			p.printChunk("", c)
-		} else {
+		default:
 			p.printChunk(name+":", c)
 		}
 	}
@@ -120,10 +121,31 @@ var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 // the name as one.
 func keepOnLine(name string) string { return lineBreaks.Replace(name) }
 
+// countLines returns the number of lines with a match.
+func countLines(chunks []wire.Chunk) (count int) {
+	for i := range chunks {
+		eachLine(&chunks[i], func(_, _ int, _ string, matches []wire.Range) {
+			if len(matches) > 0 {
+				count++
+			}
+		})
+	}
+	return count
+}
+
 // printChunk prints the lines of c. A colon follows the number of a matching line, a
-// minus sign the number of any other line.
+// minus sign the number of any other line. Of the context lines, which the server returns
+// before and after each match alike, those that are not to be shown are left out.
 func (p *printer) printChunk(prefix string, c *wire.Chunk) {
-	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
+	var matching []int // lines
+	if p.before != p.after {
+		eachLine(c, func(number, _ int, _ string, matches []wire.Range) {
+			if len(matches) > 0 {
+				matching = append(matching, number)
+			}
+		})
+	}
+	eachLine(c, func(number, offset int, text string, matches []wire.Range) {
 		separator := ":"
 		if len(matches) == 0 {
 			separator = "-"
@@ -131,11 +153,37 @@ func (p *printer) printChunk(prefix string, c *wire.Chunk) {
 		if p.shown != nil && !slices.Contains(p.shown, number) {
 			return
 		}
-		if p.lines++; p.style.Terminal {
+		if len(matching) > 0 && !slices.ContainsFunc(matching, func(m int) bool { return m-p.before <= number && number <= m+p.after }) {
+			return
+		}
+		if p.context && number != p.next && (p.next > 0 || p.groups > 0 && prefix != "") {
+			p.printLine(p.style.Dim("--"))
+		}
+		if number != p.next {
+			p.groups++
+		}
+		p.next = number + 1
+		p.lines++
+		prefix := prefix + p.style.Line(strconv.Itoa(number)) + separator
+		if p.matchesOnly {
+			for _, m := range matches {
+				p.printMatch(prefix, text, offset, m)
+			}
+			return
+		}
+		if p.style.Terminal {
 			text, offset = cutLine(text, offset, matches)
 		}
-		p.printLine(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.highlightMatches(text, offset, matches))
+		p.printLine(prefix + p.highlightMatches(text, offset, matches))
 	})
+}
+
+// printMatch prints the part of a match that is in a line, which begins at offset.
+func (p *printer) printMatch(prefix, text string, offset int, m wire.Range) {
+	start := min(max(m.Start.ByteOffset-offset, 0), len(text))
+	if end := min(m.End.ByteOffset-offset, len(text)); start < end {
+		p.printLine(prefix + p.style.Match(p.style.Clean(text[start:end])))
+	}
 }
 
 const (
@@ -175,7 +223,14 @@ func cutLine(text string, offset int, matches []wire.Range) (string, int) {
 // editorLines prints the matching lines of c. The column is that of the first match, in
 // bytes from 1, as grep and editors count.
 func (p *printer) editorLines(name string, c *wire.Chunk) {
-	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
+	eachLine(c, func(number, offset int, text string, matches []wire.Range) {
+		if p.matchesOnly {
+			for _, m := range matches {
+				place := fmt.Sprintf("%d:%d", number, max(m.Start.ByteOffset-offset, 0)+1)
+				p.printMatch(name+":"+p.style.Line(place)+": ", text, offset, m)
+			}
+			return
+		}
 		if len(matches) > 0 {
 			place := fmt.Sprintf("%d:%d", number, max(matches[0].Start.ByteOffset-offset, 0)+1)
 			p.printLine(name + ":" + p.style.Line(place) + ": " + p.highlightMatches(text, offset, matches))
@@ -185,14 +240,13 @@ func (p *printer) editorLines(name string, c *wire.Chunk) {
 
 // eachLine calls print for each line of c, with the offset at which it begins and the
 // matches in it.
-func (p *printer) eachLine(c *wire.Chunk, print func(number, offset int, text string, matches []wire.Range)) {
+func eachLine(c *wire.Chunk, print func(number, offset int, text string, matches []wire.Range)) {
 	number, offset := c.ContentStart.LineNumber, c.ContentStart.ByteOffset
 	for line := range strings.Lines(c.Content) {
 		end := offset + len(line)
 		print(number, offset, strings.TrimRight(line, "\r\n"), overlappingRanges(c.MatchRanges, offset, end))
 		number, offset = number+1, end
 	}
-	p.next = number
 }
 
 // overlappingRanges returns the ranges that overlap [from, to).

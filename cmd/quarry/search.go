@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -22,10 +23,16 @@ type searchCommand struct {
 	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. docs/query-language.md describes the query language."`
 	Matches     int           `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
+	After       *int          `short:"A" name:"after-context" placeholder:"N" help:"Print N lines of context after each match, whatever --context says."`
+	Before      *int          `short:"B" name:"before-context" placeholder:"N" help:"Print N lines of context before each match, whatever --context says."`
 	Regex       bool          `short:"e" help:"Interpret the words of the query as regular expressions."`
 	Case        bool          `short:"s" help:"Match case exactly."`
 	IgnoreCase  bool          `short:"i" help:"Ignore case, which is the default, also for --case."`
+	Words       bool          `short:"w" name:"word-regexp" help:"Find the words and phrases of the query only where they are whole words. Words consist of ASCII letters, digits and underscores."`
+	Fixed       bool          `short:"F" name:"fixed-strings" help:"Search for the query as one text, without operators, filters and quotes."`
 	Names       bool          `short:"l" name:"files-with-matches" help:"Print only the names of files with a match."`
+	Count       bool          `short:"c" help:"Print only the number of matching lines of each file."`
+	Only        bool          `short:"o" name:"only-matching" help:"Print only the matching parts of lines, each on its own line."`
 	Type        []string      `short:"t" sep:"none" placeholder:"LANGUAGE" help:"Only files in this language, as with lang:LANGUAGE. If it is repeated, in any of them."`
 	Glob        []string      `short:"g" sep:"none" placeholder:"GLOB" help:"Only files whose path matches GLOB, as with file:GLOB, or does not match it, after an exclamation mark. May be repeated."`
 	EditorLinks bool          `help:"Print PATH:LINE:COLUMN: TEXT for each matching line, a format that editors can open."`
@@ -37,7 +44,7 @@ type searchCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*searchCommand) Help() string {
-	return `Prints matching files, best first. Related files, such as a similar spelling if nothing is found, another style of an identifier, or files with that name, are printed separately: below the results on a terminal, otherwise to standard error. On a terminal, matching lines follow the name of each file, and long lines are truncated. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
+	return `Prints matching files, best first. Related files, such as a similar spelling if nothing is found, another style of an identifier, or files with that name, are printed separately: below the results on a terminal, otherwise to standard error. On a terminal, matching lines follow the name of each file, and long lines are truncated. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with lines of context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
 
 The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). Put a query that starts with an excluded word after "--".
 
@@ -47,6 +54,7 @@ Examples:
 	quarry search repo:app -file:_test lang:go ReadAll
 	quarry search --regex 'func \(\w+ \*Server\)'
 	quarry search '"exact phrase"' -C 2
+	quarry search -ws 'Close(' -A3
 	quarry search -- -excluded wanted
 	vim -q <(quarry search --editor-links TODO)
 
@@ -56,6 +64,9 @@ Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search fai
 // Run implements the command. Like grep, it exits with 0 if there is a match, 1 if there
 // is none, and 2 if the search failed.
 func (c *searchCommand) Run(ctx context.Context, s streams) error {
+	if c.Regex && (c.Words || c.Fixed) {
+		return usageErrorf("--regex is for expressions, --fixed-strings and --word-regexp are for text; for whole words, write --regex '\\bEXPRESSION\\b'")
+	}
 	found, err := c.runSearch(ctx, s)
 	if err != nil {
 		printError(s, addAdvice(err))
@@ -73,7 +84,7 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 		return false, err
 	}
 	request := wire.SearchRequest{
-		Query: c.queryText(), Matches: c.Matches, ContextLines: c.Context,
+		Query: c.queryText(), Matches: c.Matches, ContextLines: max(c.contextLines()),
 		IsRegexEnabled: c.Regex, IsCaseSensitivityEnabled: c.Case && !c.IgnoreCase, Explain: c.Explain,
 	}
 	if c.JSON {
@@ -82,9 +93,69 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 	return c.printResults(ctx, s, server, request)
 }
 
+// contextLines returns the numbers of lines to print before and after each match.
+func (c *searchCommand) contextLines() (before, after int) {
+	if c.Names || c.Count || c.Only {
+		return 0, 0
+	}
+	before, after = c.Context, c.Context
+	if c.Before != nil {
+		before = *c.Before
+	}
+	if c.After != nil {
+		after = *c.After
+	}
+	return before, after
+}
+
+// termText returns the query with its terms as --fixed-strings and --word-regexp read
+// them. An invalid query stays as it is, so that the server reports it.
+func (c *searchCommand) termText() string {
+	text := strings.Join(c.Query, " ")
+	if text == "" || !c.Fixed && !c.Words {
+		return text
+	}
+	o := syntax.Options{CaseSensitive: c.Case && !c.IgnoreCase}
+	var parsed *syntax.Parsed
+	if c.Fixed {
+		term := &syntax.Text{Pattern: text, Case: syntax.CaseNo}
+		if o.CaseSensitive {
+			term.Case = syntax.CaseYes
+		}
+		parsed = &syntax.Parsed{Root: term}
+	} else {
+		var err error
+		if parsed, err = syntax.Parse(text, o); err != nil {
+			return text
+		}
+	}
+	if c.Words {
+		parsed.Root = syntax.Map(parsed.Root, wholeWords)
+	}
+	return parsed.PrintLiteral(o)
+}
+
+// wholeWords replaces a literal term by an expression that does not match within words,
+// as grep -w. At an end that is no part of a word, \B requires that no word follows.
+func wholeWords(q syntax.Query) syntax.Query {
+	t, ok := q.(*syntax.Text)
+	if !ok || t.Regexp {
+		return q
+	}
+	boundary := func(end byte) string {
+		if end == '_' || '0' <= end && end <= '9' || 'A' <= end && end <= 'Z' || 'a' <= end && end <= 'z' {
+			return `\b`
+		}
+		return `\B`
+	}
+	word := *t
+	word.Pattern, word.Regexp = boundary(t.Pattern[0])+regexp.QuoteMeta(t.Pattern)+boundary(t.Pattern[len(t.Pattern)-1]), true
+	return &word
+}
+
 // queryText returns the query with the filters of --type and --glob.
 func (c *searchCommand) queryText() string {
-	text := strings.Join(c.Query, " ")
+	text := c.termText()
 	if len(c.Type)+len(c.Glob) == 0 {
 		return text
 	}
@@ -106,7 +177,7 @@ func (c *searchCommand) queryText() string {
 		}
 		filters += sign + (&syntax.File{Pattern: globPattern(glob), Case: syntax.CaseNo}).String()
 	}
-	if strings.Contains(text, " or ") || strings.Contains(text, " OR ") {
+	if !c.Fixed && (strings.Contains(text, " or ") || strings.Contains(text, " OR ")) {
 		text = "(" + text + ")"
 	}
 	return text + " " + strings.TrimSpace(filters)
@@ -145,10 +216,12 @@ const (
 // is set.
 func (c *searchCommand) printResults(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
-	p.context, p.editor, p.namesOnly = c.Context > 0, c.EditorLinks, c.Names
+	p.editor, p.namesOnly, p.countOnly, p.matchesOnly = c.EditorLinks, c.Names, c.Count, c.Only
+	p.before, p.after = c.contextLines()
+	p.context = p.before+p.after > 0
 	if request.Matches == 0 {
 		request.Matches = defaultMatches
-		if p.style.Terminal && !p.editor {
+		if p.style.Terminal && !p.editor && !p.countOnly {
 			request.Display, p.maxFiles, p.maxLines = pageMatches, pageFiles, pageLines
 		}
 	}
