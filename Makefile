@@ -19,7 +19,7 @@ TESTFLAGS ?=
 # Paths of this checkout are in no object file: tests, the binary and other checkouts share the build cache.
 export GOFLAGS ?= -trimpath
 # What make quick leaves out: whole servers, brokers, measurements, and tests of programs beside Quarry.
-NOT_QUICK = /cmd/(chaos|e2e|searchbench|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
+NOT_QUICK = /cmd/(chaos|e2e|harness|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
 GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
@@ -35,7 +35,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else the version comes from the newest tag and the commit
-	$(GO) build -trimpath -buildvcs=auto $(if $(RELEASE),-ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=$(RELEASE)') -o bin/ ./cmd/quarry ./cmd/searchbench
+	$(GO) build -trimpath -buildvcs=auto $(if $(RELEASE),-ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=$(RELEASE)') -o bin/ ./cmd/quarry ./cmd/harness/searchbench
 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
 	$(GO) build -o .cache/run/ ./cmd/internal/tasks

@@ -37,7 +37,7 @@ func (b *benchEngineTask) Run(ctx context.Context) error {
 		return err
 	}
 	here := filepath.Join(dir, "here")
-	if _, err := runOutput(ctx, ".", "go", "build", "-trimpath", "-o", here+string(filepath.Separator), "./cmd/quarry", "./cmd/searchbench"); err != nil {
+	if _, err := runOutput(ctx, ".", "go", "build", "-trimpath", "-o", here+string(filepath.Separator), "./cmd/quarry", "./cmd/harness/searchbench"); err != nil {
 		return err
 	}
 	searchbench, only := filepath.Join(here, "searchbench"), strings.Join(b.Only, ",")
