@@ -19,7 +19,7 @@ TESTFLAGS ?=
 # Paths of this checkout are in no object file: tests, the binary and other checkouts share the build cache.
 export GOFLAGS ?= -trimpath
 # What make quick leaves out: whole servers, brokers, measurements, and tests of programs beside Quarry.
-NOT_QUICK = /cmd/(chaos|e2e|harness|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
+NOT_QUICK = /cmd/(e2e|harness|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
 GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
@@ -101,7 +101,7 @@ client-tools: ## fetch the generators of clients from PyPI and npm
 	-cmp -s deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json || { cp deploy/clients/package*.json $(CLIENT_TOOLS)/ && npm ci --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund && cp deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json; }
 
 chaos: test-binary ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
-	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos
+	$(GO) build -o .cache/chaos/bin/chaos ./cmd/harness/chaos
 	.cache/chaos/bin/chaos --quarry $(QUARRY_TEST_BINARY) --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
 
 simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000000 events from SEED=1 on

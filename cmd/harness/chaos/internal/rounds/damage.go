@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 )
 
 // saysFull reports whether a process logged a full disk as the reason of its end.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )

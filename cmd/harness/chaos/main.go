@@ -11,8 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/rounds"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/rounds"
 )
 
 type cli struct {

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"

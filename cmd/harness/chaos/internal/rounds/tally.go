@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
 	"github.com/quarrysearch/quarry/cmd/internal/accounting"
 )
 

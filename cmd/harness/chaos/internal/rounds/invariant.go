@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
