@@ -30,7 +30,7 @@ func (r *Result) addHound(text []byte) error {
 			r.addNote("%s: not taken", key)
 		}
 	}
-	groups := make(map[houndGroup][]string)
+	groups := make(map[houndGroup]*houndRepositories)
 	for _, name := range sortedKeys(repositories.values) {
 		r.addHoundRepository(name, repositories.child(name), groups)
 	}
@@ -41,7 +41,11 @@ func (r *Result) addHound(text []byte) error {
 // houndGroup identifies repositories that can share one connection.
 type houndGroup struct{ scheme, host, branch string }
 
-func (r *Result) addHoundRepository(name string, o object, groups map[houndGroup][]string) {
+// houndRepositories are the clone URLs of a group, and the keys of the file that have
+// them.
+type houndRepositories struct{ clones, keys []string }
+
+func (r *Result) addHoundRepository(name string, o object, groups map[houndGroup]*houndRepositories) {
 	r.noteUnknown(o.where, o.values, "url", "vcs", "vcs-config", "ms-between-poll", "url-pattern", "exclude-dot-files", "display-name",
 		"enable-poll-updates", "enable-push-updates", "auto-generated-files")
 	if vcs := o.text("vcs"); vcs != "" && vcs != "git" {
@@ -81,26 +85,28 @@ func (r *Result) addHoundRepository(name string, o object, groups map[houndGroup
 		}
 		r.addNote("repos.*.ms-between-poll: the shortest counts for all repositories (pipeline.reconcileInterval); a webhook makes polling unnecessary")
 	}
+	repositories := groups[group]
+	if repositories == nil {
+		repositories = new(houndRepositories)
+		groups[group] = repositories
+	}
+	repositories.keys = append(repositories.keys, o.where)
 	if parsed.Scheme == "file" {
-		r.addHoundDirectory(name, parsed, group, groups)
+		directory := "/" + parsed.Path
+		r.allowRoot(directory)
+		r.addNote("repos.%s: a directory is indexed if it is a git repository", name)
+		repositories.clones = append(repositories.clones, "file://"+directory)
 		return
 	}
 	if group.scheme == "https" && group.host == "github.com" {
 		clone = parsed.Path
 	}
-	if !slices.Contains(groups[group], clone) {
-		groups[group] = append(groups[group], clone)
+	if !slices.Contains(repositories.clones, clone) {
+		repositories.clones = append(repositories.clones, clone)
 	}
 }
 
-func (r *Result) addHoundDirectory(name string, parsed code.CloneURL, group houndGroup, groups map[houndGroup][]string) {
-	directory := "/" + parsed.Path
-	r.allowRoot(directory)
-	r.addNote("repos.%s: a directory is indexed if it is a git repository", name)
-	groups[group] = append(groups[group], "file://"+directory)
-}
-
-func (r *Result) addHoundGroups(groups map[houndGroup][]string) {
+func (r *Result) addHoundGroups(groups map[houndGroup]*houndRepositories) {
 	sorted := slices.SortedFunc(maps.Keys(groups), func(a, b houndGroup) int {
 		return cmp.Or(strings.Compare(a.host, b.host), strings.Compare(a.branch, b.branch), strings.Compare(a.scheme, b.scheme))
 	})
@@ -113,7 +119,7 @@ func (r *Result) addHoundGroups(groups map[houndGroup][]string) {
 		if group.scheme == "file" {
 			c.Name = strings.Trim("disk-"+group.branch, "-")
 		}
-		c.Discover.Repos = repositories
+		c.Discover.Repos = repositories.clones
 		if group.scheme == "https" && group.host == "github.com" {
 			c.Kind = code.GitHub
 		}
@@ -121,6 +127,6 @@ func (r *Result) addHoundGroups(groups map[houndGroup][]string) {
 			c.Branches = []string{group.branch}
 			r.addNote("repos.*.vcs-config.ref: the default branch is indexed as well")
 		}
-		r.addConnection(c)
+		r.addConnection(c, repositories.keys...)
 	}
 }

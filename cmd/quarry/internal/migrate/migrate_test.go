@@ -53,6 +53,11 @@ func convert(t *testing.T, format string, text []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, note := range r.Notes {
+		if n := bytes.Count(got, []byte("# "+note+"\n")); n != 1 {
+			t.Errorf("the note %q is %d times in the settings, want 1", note, n)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "quarry.yaml")
 	if err := os.WriteFile(file, got, 0o600); err != nil {
 		t.Fatal(err)

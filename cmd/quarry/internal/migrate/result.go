@@ -28,6 +28,20 @@ type Result struct {
 	// Notes describe what was not converted, or was converted differently, and what to
 	// do.
 	Notes []string
+	// origins maps keys of the file to the connections and contexts that were made of
+	// them.
+	origins map[string]origin
+}
+
+// origin is what a key of the file became: an item of a list of the settings.
+type origin struct{ list, name string }
+
+// setOrigin records that a key of the file became the item of a list.
+func (r *Result) setOrigin(key, list, name string) {
+	if r.origins == nil {
+		r.origins = make(map[string]origin)
+	}
+	r.origins[strings.TrimSuffix(key, ".")] = origin{list, name}
 }
 
 func (r *Result) addNote(format string, args ...any) {
@@ -72,22 +86,95 @@ func Convert(format string, text []byte) (*Result, error) {
 // Formats are the formats that Convert reads.
 var Formats = []string{"sourcebot", "zoekt-mirror", "hound"}
 
-// YAML returns the settings as text of quarry.yaml, with the notes as comments.
+// Lists of the settings to which notes are attached.
+const (
+	connectionList = "$.connections"
+	contextList    = "$.query.contexts"
+)
+
+// YAML returns the settings as text of quarry.yaml, with the notes as comments: above the
+// key that they are about, or at the top if there is none.
 func (r *Result) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "# %s\n", strings.Map(printable, note))
-	}
 	values := toSlice(reflect.ValueOf(r.Config))
+	paths := make(map[string]bool)
+	addPaths(paths, "$", values)
+	comments := yaml.CommentMap{}
+	texts := make(map[string][]string)
+	for _, note := range r.Notes {
+		text := " " + strings.Map(printable, note)
+		if path := r.pathOfNote(note, paths); path != "" {
+			texts[path] = append(texts[path], text)
+		} else {
+			fmt.Fprintf(&b, "#%s\n", text)
+		}
+	}
 	if len(values) == 0 {
 		return append(b.Bytes(), "{}\n"...), nil
 	}
-	text, err := yaml.MarshalWithOptions(values, yaml.IndentSequence(true))
+	for path, lines := range texts {
+		comments[path] = []*yaml.Comment{yaml.HeadComment(lines...)}
+	}
+	text, err := yaml.MarshalWithOptions(values, yaml.IndentSequence(true), yaml.WithComment(comments))
 	if err != nil {
 		return nil, err
 	}
 	b.Write(text)
 	return b.Bytes(), nil
+}
+
+// addPaths adds the YAML paths of the keys of a value to paths.
+func addPaths(paths map[string]bool, at string, value any) {
+	switch v := value.(type) {
+	case yaml.MapSlice:
+		for _, item := range v {
+			path := at + "." + item.Key.(string)
+			paths[path] = true
+			addPaths(paths, path, item.Value)
+		}
+	case []any:
+		for i, item := range v {
+			addPaths(paths, fmt.Sprintf("%s[%d]", at, i), item)
+		}
+	}
+}
+
+var settingName = regexp.MustCompile(`\b[a-z]+\.[a-zA-Z]+\b`)
+
+// pathOfNote returns the YAML path of the key that a note is about, among paths; empty if
+// there is none. That is a key of the connection or context that was made of the key that
+// the note names, or else a setting whose name the note contains.
+func (r *Result) pathOfNote(note string, paths map[string]bool) string {
+	key, text, _ := strings.Cut(note, ": ")
+	for prefix := key; prefix != ""; prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)] {
+		o, ok := r.origins[prefix]
+		if !ok {
+			continue
+		}
+		item := fmt.Sprintf("%s[%d]", o.list, r.indexOf(o))
+		for path := item + key[len(prefix):]; len(path) > len(item); path = path[:strings.LastIndexByte(path, '.')] {
+			if paths[path] {
+				return path
+			}
+		}
+		if paths[item+".name"] {
+			return item + ".name"
+		}
+	}
+	for _, name := range settingName.FindAllString(text, -1) {
+		if paths["$."+name] {
+			return "$." + name
+		}
+	}
+	return ""
+}
+
+// indexOf returns the index of the item of a list.
+func (r *Result) indexOf(o origin) int {
+	if o.list == contextList {
+		return slices.IndexFunc(r.Config.Query.Contexts, func(c config.Context) bool { return c.Name == o.name })
+	}
+	return slices.IndexFunc(r.Config.Connections, func(c config.Connection) bool { return c.Name == o.name })
 }
 
 // printable replaces characters that would end a comment.
@@ -139,8 +226,9 @@ var badNameBytes = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 // maxNameBytes bounds the name of a connection.
 const maxNameBytes = 64
 
-// addConnection adds a connection under a valid, unique name.
-func (r *Result) addConnection(c config.Connection) {
+// addConnection adds a connection under a valid, unique name. keys are the keys of the
+// file that it was made of.
+func (r *Result) addConnection(c config.Connection, keys ...string) {
 	name := strings.Trim(badNameBytes.ReplaceAllString(c.Name, "-"), "-")
 	name = name[:min(len(name), maxNameBytes-4)]
 	if name == "" {
@@ -151,6 +239,9 @@ func (r *Result) addConnection(c config.Connection) {
 		c.Name = fmt.Sprintf("%s-%d", name, n)
 	}
 	r.Config.Connections = append(r.Config.Connections, c)
+	for _, key := range keys {
+		r.setOrigin(key, connectionList, c.Name)
+	}
 }
 
 // cleanURL returns a base URL without its user, which may be a secret, and without a

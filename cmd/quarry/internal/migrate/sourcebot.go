@@ -77,7 +77,7 @@ func (r *Result) addSourcebotConnection(name string, o object) {
 		r.addNote("connections.%s: it names no repositories, not taken", name)
 		return
 	}
-	r.addConnection(c)
+	r.addConnection(c, o.where)
 }
 
 // readToken returns the reference to a token.
@@ -324,5 +324,6 @@ func (r *Result) addContext(name string, o object) {
 	if o.text("description") != "" {
 		r.addNote("%sdescription: contexts have none, not taken", o.where)
 	}
+	r.setOrigin(o.where, contextList, name)
 	r.Config.Query.Contexts = append(r.Config.Query.Contexts, config.Context{Name: name, Include: include, Exclude: r.checkGlobs(o.where+"exclude", o.list("exclude"))})
 }

@@ -70,7 +70,7 @@ func (r *Result) addZoektEntry(o object) {
 		r.addNote("%s: it names no repositories that can be listed here, not taken", strings.TrimSuffix(o.where, "."))
 		return
 	}
-	r.addConnection(c)
+	r.addConnection(c, o.where)
 }
 
 func (r *Result) fillZoektGitHub(c *config.Connection, o object) {
