@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -11,12 +10,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Walker moves over the keys of a source. *store.Iterator implements it.
+// Walker finds keys of a source. *store.Iterator implements it.
 type Walker interface {
-	// SeekGE moves to the first key at or after key and reports whether there is
-	// one; Key and Value are valid until the next move.
-	SeekGE(key []byte) bool
-	Key() []byte
+	// Find moves to a key and reports whether it exists. Value is valid until the next
+	// move.
+	Find(key []byte) bool
 	Value() []byte
 	Err() error
 	Close() error
@@ -116,7 +114,7 @@ func (c *Cursor) switchSource(src Source) error {
 }
 
 func (c *Cursor) seek() ([]byte, error) {
-	if c.walker.SeekGE(c.key) && bytes.Equal(c.walker.Key(), c.key) {
+	if c.walker.Find(c.key) {
 		return c.walker.Value(), c.walker.Err()
 	}
 	return nil, cmp.Or(c.walker.Err(), code.ErrNotFound)

@@ -292,6 +292,8 @@ func (w walkable) Walk() (Walker, error) {
 
 func (w walker) Err() error { return w.Error() }
 
+func (w walker) Find(key []byte) bool { return w.SeekGE(key) && bytes.Equal(w.Key(), key) }
+
 // TestCursorMissingPart checks that a missing key is an error and does not yield the
 // value of the next key.
 func TestCursorMissingPart(t *testing.T) {

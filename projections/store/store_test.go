@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,6 +175,40 @@ func TestIngestAndExcise(t *testing.T) {
 		must(t, snap.Close())
 		must(t, s.Close())
 	}
+}
+
+// TestFindReadsOneBlock checks that Find reads no table blocks but the one that has the
+// key, whatever the order of the keys.
+func TestFindReadsOneBlock(t *testing.T) {
+	const keys, step = 300, 7
+	var all []string
+	for i := range keys {
+		all = append(all, fmt.Sprintf("sA%03d%s", i, strings.Repeat("x", 5000))) // each fills a block
+	}
+	s := open(t, filepath.Join(t.TempDir(), "d"), Options{})
+	must(t, s.IngestSegment(t.Context(), []byte("sA"), []byte("sB"), writeTable(t, all...)))
+	it, err := s.Iter([]byte("s"), []byte("t"))
+	must(t, err)
+	if !it.Find([]byte(all[0])) { // reads the index of the table
+		t.Fatalf("%.8q… is not found: %v", all[0], it.Err())
+	}
+	before := s.db.Metrics().BlockCache.Misses
+	finds := int64(0)
+	for i := step; i < keys; i += step {
+		if key := []byte(all[i]); !it.Find(key) || !bytes.Equal(it.Value(), key) {
+			t.Fatalf("%.8q… is not found: %v", key, it.Err())
+		}
+		if absent := []byte(all[i] + "y"); it.Find(absent) {
+			t.Fatalf("%.8q…y is found", all[i])
+		}
+		finds++
+	}
+	// One block for the key, and one for the key after the absent one.
+	if read := s.db.Metrics().BlockCache.Misses - before; read > 2*finds {
+		t.Errorf("%d finds of a key and an absent one read %d blocks, want at most %d", finds, read, 2*finds)
+	}
+	must(t, it.Close())
+	must(t, s.Close())
 }
 
 // TestIngestSurvivesCrash checks that an ingest is durable when it returns, whatever
