@@ -17,17 +17,7 @@ func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commi
 	if before, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return "", nil, err
 	}
-	objects, err := filepath.Abs(filepath.Join(bare, "objects"))
-	if err != nil {
-		return "", nil, err
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return "", nil, err
-	}
-	if err := initBare(ctx, dir); err != nil {
-		return "", nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(objects+"\n"), 0o644); err != nil {
+	if err := initBorrowing(ctx, dir, bare); err != nil {
 		return "", nil, err
 	}
 	err = fastImport(ctx, dir, func(w *bufio.Writer) error {
@@ -43,6 +33,21 @@ func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commi
 	}
 	out, err := gitCommand(dir, "rev-list", "--reverse", "--end-of-options", before+".."+LastRef).captureOutput(ctx)
 	return before, strings.Fields(string(out)), err
+}
+
+// initBorrowing recreates the empty bare repository dir, which shares the objects of bare.
+func initBorrowing(ctx context.Context, dir, bare string) error {
+	objects, err := filepath.Abs(filepath.Join(bare, "objects"))
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := initBare(ctx, dir); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(objects+"\n"), 0o644)
 }
 
 // Move sets Branch of a bare repository to an existing commit, as a push to the host

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -40,17 +39,7 @@ func preparePushes(ctx context.Context, bare, side, tree, name string, files []f
 	if len(edited) < n {
 		return nil, fmt.Errorf("%s: only %d source files to edit, %d pushes wanted", name, len(edited), n)
 	}
-	if err := os.RemoveAll(side); err != nil {
-		return nil, err
-	}
-	if err := initBare(ctx, side); err != nil {
-		return nil, err
-	}
-	objects, err := filepath.Abs(filepath.Join(bare, "objects"))
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(side, "objects", "info", "alternates"), []byte(objects+"\n"), 0o644); err != nil {
+	if err := initBorrowing(ctx, side, bare); err != nil {
 		return nil, err
 	}
 	pushes := make([]Push, n)

@@ -19,8 +19,6 @@ type Bandwidth struct {
 }
 
 const (
-	// DefaultBufferBytes is the buffer size per core, far above any cache.
-	DefaultBufferBytes = 256 << 20
 	// passes is the number of passes, of which the fastest counts, because the question
 	// is what the machine can do.
 	passes = 5
@@ -31,7 +29,7 @@ const (
 // MeasureBandwidth measures for about two seconds. sample is typical searched text, which
 // is repeated to fill the buffers, because the speed of bytes.Index depends on the
 // frequency of a word's letters. It must not be empty. size is the buffer size per core,
-// usually DefaultBufferBytes.
+// which should be far above any cache.
 func MeasureBandwidth(sample []byte, size int) Bandwidth {
 	cores := runtime.GOMAXPROCS(0)
 	from, to := make([][]byte, cores), make([][]byte, cores)

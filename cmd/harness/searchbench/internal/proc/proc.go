@@ -88,9 +88,6 @@ func Run(ctx context.Context, spec Spec) (Usage, error) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err returns the error with which the program ended. It is valid after Done.
-func (p *Process) Err() error { return p.err }
-
 // Output returns the end of the program's output.
 func (p *Process) Output() string { return p.output.lastLines(20) }
 
@@ -115,12 +112,6 @@ func (p *Process) Stop() error {
 		return nil
 	}
 	return p.err
-}
-
-// Kill kills the program's whole group, like a crash, and waits.
-func (p *Process) Kill() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	<-p.done
 }
 
 // tailBytes is the number of bytes that are kept of a program's output.
