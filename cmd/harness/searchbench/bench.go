@@ -47,7 +47,7 @@ func (p *programFlags) openPrograms() (opts bench.Options, err error) {
 
 // writeReport prints a report, if there is one, and returns the error of its run.
 func (p *programFlags) writeReport(r report.Report, err error) error {
-	if len(r.Tables) == 0 {
+	if len(r.Tables) == 0 && len(r.Missing) == 0 {
 		return err
 	}
 	text := r.Markdown()
@@ -183,7 +183,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 	own := slices.DeleteFunc(slices.Clone(opts.Steps), func(s bench.Step) bool { return slices.Contains(sharedSteps, s) })
-	r := report.Report{Title: opts.Title, Machine: report.Describe()}
+	r := report.Report{Title: opts.Title + time.Now().UTC().Format(" of 2006-01-02"), Machine: report.Describe()}
 	if len(own) < len(opts.Steps) {
 		if r, err = bench.Run(ctx, opts); err != nil {
 			return c.writeReport(r, err)
@@ -259,7 +259,10 @@ func (c *runCommand) takeOwnSteps(ctx context.Context, opts bench.Options, steps
 		return err
 	}
 	add := func(step bench.Step, rows []report.Row, table report.Table, missing []string, err error) {
-		r.Rows, r.Tables, r.Missing = append(r.Rows, rows...), append(r.Tables, table), append(r.Missing, missing...)
+		r.Rows, r.Missing = append(r.Rows, rows...), append(r.Missing, missing...)
+		if len(table.Rows) > 0 {
+			r.Tables = append(r.Tables, table)
+		}
 		if err != nil {
 			r.Missing = append(r.Missing, fmt.Sprintf("%s: %v", step, err))
 		}
