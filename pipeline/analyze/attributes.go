@@ -71,8 +71,13 @@ func (r Ruling) apply(flags, flag code.Flags) code.Flags {
 	return flags
 }
 
-// AttributesFile contains the lines of one file that classify files.
-type AttributesFile struct{ rules []attributeRule }
+// AttributesFile contains the lines of one file that classify files, by themselves or
+// through a macro.
+type AttributesFile struct {
+	rules []attributeRule
+	// macros contains the definitions of macros. They count in the root only.
+	macros map[string][]attributeRuling
+}
 
 // attributeRule is one line: a pattern, and what it says, from left to right.
 type attributeRule struct {
@@ -83,9 +88,14 @@ type attributeRule struct {
 // attributeRuling is what a line says about one attribute. A negated attribute with an
 // exclamation mark is Unruled, and hides what other lines say.
 type attributeRuling struct {
+	// attribute is otherAttribute if only name says which one it is.
 	attribute linguistAttribute
-	ruling    Ruling
-	language  code.Language
+	name      string
+	// set is true for an attribute without a sign or a value. A macro that is set stands
+	// for the attributes in its definition.
+	set      bool
+	ruling   Ruling
+	language code.Language
 }
 
 // linguistAttribute is an attribute that classifies files.
@@ -97,6 +107,8 @@ const (
 	attributeVendored
 	attributeDocumentation
 	linguistAttributes // their number
+
+	otherAttribute = linguistAttributes
 )
 
 var linguistAttributeOf = map[string]linguistAttribute{
@@ -104,9 +116,18 @@ var linguistAttributeOf = map[string]linguistAttribute{
 	"linguist-vendored": attributeVendored, "linguist-documentation": attributeDocumentation,
 }
 
-// ParseAttributes parses a file of attributes as git does. It returns nil if no line
-// classifies files. Lines that git ignores are ignored, and so are the definitions of
-// macros.
+// ownAttributes are the attributes that git itself uses. They are not looked up as macros,
+// so that files of attributes that say nothing else are not kept.
+var ownAttributes = map[string]bool{
+	"text": true, "eol": true, "crlf": true, "working-tree-encoding": true, "ident": true, "filter": true, "diff": true, "merge": true,
+	"whitespace": true, "export-ignore": true, "export-subst": true, "delta": true, "encoding": true, "conflict-marker-size": true, "binary": true,
+}
+
+const macroPrefix = "[attr]"
+
+// ParseAttributes parses a file of attributes as git does. It returns nil if no line can
+// classify files. Lines that git ignores are ignored. Which attributes are macros is known
+// only together with the file of the root.
 func ParseAttributes(content []byte) (*AttributesFile, error) {
 	if len(content) > MaxAttributesBytes {
 		return nil, fmt.Errorf("%w: more than %d bytes", errAttributes, MaxAttributesBytes)
@@ -116,21 +137,36 @@ func ParseAttributes(content []byte) (*AttributesFile, error) {
 		content = content[:nul] // where git stops
 	}
 	var f AttributesFile
+	lines := 0
 	for line := range bytes.Lines(content) {
 		line = bytes.TrimSuffix(line, []byte{'\n'})
-		if len(line) >= maxAttributeLine || !bytes.Contains(line, []byte("linguist-")) {
+		if len(line) >= maxAttributeLine {
 			continue
 		}
-		r, ok := parseAttributeLine(string(line))
+		pattern, rulings, ok := parseAttributeLine(string(line))
 		if !ok {
 			continue
 		}
-		if len(f.rules) == maxAttributeRules {
+		name, isMacro := macroName(pattern)
+		rule := attributeRule{rulings: rulings}
+		if !isMacro {
+			if rule.pattern, ok = compilePattern(pattern); !ok {
+				continue
+			}
+		}
+		if lines++; lines > maxAttributeRules {
 			return nil, fmt.Errorf("%w: more than %d lines", errAttributes, maxAttributeRules)
 		}
-		f.rules = append(f.rules, r)
+		if !isMacro {
+			f.rules = append(f.rules, rule)
+			continue
+		}
+		if f.macros == nil {
+			f.macros = make(map[string][]attributeRuling)
+		}
+		f.macros[name] = rulings // the last definition counts
 	}
-	if len(f.rules) == 0 {
+	if len(f.rules)+len(f.macros) == 0 {
 		return nil, nil
 	}
 	return &f, nil
@@ -140,21 +176,22 @@ const attributeBlanks = " \t\r"
 
 // parseAttributeLine parses "PATTERN ATTRIBUTE…". ok is false if the line classifies
 // nothing. One invalid attribute invalidates its line, as in git.
-func parseAttributeLine(line string) (r attributeRule, ok bool) {
+func parseAttributeLine(line string) (pattern string, rulings []attributeRuling, ok bool) {
 	line = strings.TrimLeft(line, attributeBlanks)
 	if line == "" || line[0] == '#' {
-		return r, false
+		return "", nil, false
 	}
 	pattern, rest, quoted := unquotePattern(line)
 	if !quoted {
 		end := strings.IndexAny(line, attributeBlanks)
 		if end < 0 {
-			return r, false
+			end = len(line)
 		}
 		pattern, rest = line[:end], line[end:]
 	}
-	if strings.HasPrefix(pattern, "[attr]") && len(pattern) > len("[attr]") {
-		return r, false
+	name, isMacro := macroName(pattern)
+	if isMacro && !isAttributeName(name) {
+		return "", nil, false
 	}
 	for field := range strings.FieldsFuncSeq(rest, func(c rune) bool { return strings.ContainsRune(attributeBlanks, c) }) {
 		name, value, hasValue := strings.Cut(field, "=")
@@ -163,22 +200,36 @@ func parseAttributeLine(line string) (r attributeRule, ok bool) {
 			sign, name = name[0], name[1:]
 		}
 		if !isAttributeName(name) {
-			return r, false
+			return "", nil, false
 		}
-		if attribute, known := linguistAttributeOf[name]; known {
-			r.rulings = append(r.rulings, newAttributeRuling(attribute, sign, value, hasValue))
+		if !ownAttributes[name] {
+			rulings = append(rulings, newAttributeRuling(name, sign, value, hasValue))
 		}
 	}
-	if len(r.rulings) == 0 {
-		return r, false
-	}
-	r.pattern, ok = compilePattern(pattern)
-	return r, ok
+	return pattern, rulings, isMacro || len(rulings) > 0
 }
 
-func newAttributeRuling(attribute linguistAttribute, sign byte, value string, hasValue bool) attributeRuling {
-	out := attributeRuling{attribute: attribute}
-	if sign == '!' {
+// macroName returns the name of the macro that a line with this pattern defines. ok is
+// false if it defines none.
+func macroName(pattern string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(pattern, macroPrefix)
+	if !ok || name == "" {
+		return "", false
+	}
+	name = strings.TrimLeft(name, attributeBlanks)
+	if end := strings.IndexAny(name, attributeBlanks); end >= 0 {
+		name = name[:end]
+	}
+	return name, true
+}
+
+func newAttributeRuling(name string, sign byte, value string, hasValue bool) attributeRuling {
+	attribute, known := linguistAttributeOf[name]
+	if !known {
+		attribute = otherAttribute
+	}
+	out := attributeRuling{attribute: attribute, name: name, set: sign == 0 && !hasValue}
+	if sign == '!' || !known {
 		return out
 	}
 	if attribute == attributeLanguage {
@@ -263,60 +314,101 @@ type Attributes struct {
 	// dir is the path of the directory with a slash at its end, empty for the root.
 	dir  string
 	file *AttributesFile
+	// macros are those of the root.
+	macros map[string][]attributeRuling
 }
 
 // Within returns the attributes of a directory below that of a, or of the root if a is
 // nil, whose file is f. dir ends in a slash, except for the root. A nil f adds nothing.
 func (a *Attributes) Within(dir string, f *AttributesFile) *Attributes {
-	if f == nil {
+	switch {
+	case f == nil:
 		return a
+	case dir == "":
+		return &Attributes{a, dir, f, f.macros}
+	case a == nil:
+		return &Attributes{a, dir, f, nil}
 	}
-	return &Attributes{a, dir, f}
+	return &Attributes{a, dir, f, a.macros}
 }
 
 // Classify returns what the attributes say about the file at path, which is below their
 // directory: of the lines that match, the last one of the nearest file.
 func (a *Attributes) Classify(path string) Override {
-	var o Override
 	if a == nil {
-		return o
+		return Override{}
 	}
-	var decided [linguistAttributes]bool
-	left, steps := int(linguistAttributes), maxMatchSteps
+	c := classification{macros: a.macros, steps: maxMatchSteps}
 	for ; a != nil; a = a.above {
 		within := path[len(a.dir):]
 		for i := len(a.file.rules) - 1; i >= 0; i-- {
 			r := &a.file.rules[i]
-			if steps--; steps <= 0 {
-				return o
+			if c.steps--; c.steps <= 0 {
+				return c.override
 			}
-			if !r.addsTo(&decided) || !r.pattern.matches(within, &steps) {
+			if !c.addsTo(r) || !r.pattern.matches(within, &c.steps) {
 				continue
 			}
-			for j := len(r.rulings) - 1; j >= 0; j-- {
-				ruling := &r.rulings[j]
-				if decided[ruling.attribute] {
-					continue
-				}
-				decided[ruling.attribute] = true
-				o.add(ruling)
-				if left--; left == 0 {
-					return o
-				}
+			if c.decide(r.rulings); c.count == int(linguistAttributes) {
+				return c.override
 			}
 		}
 	}
-	return o
+	return c.override
+}
+
+// classification is what is known of a file while its attributes are looked for.
+type classification struct {
+	override Override
+	decided  [linguistAttributes]bool
+	count    int // of decided
+	macros   map[string][]attributeRuling
+	// decidedMacros contains the macros that are set, unset or have a value.
+	decidedMacros map[string]bool
+	steps         int
 }
 
 // addsTo reports whether a line is about an attribute that is not decided yet.
-func (r *attributeRule) addsTo(decided *[linguistAttributes]bool) bool {
+func (c *classification) addsTo(r *attributeRule) bool {
 	for i := range r.rulings {
-		if !decided[r.rulings[i].attribute] {
+		if c.isOpen(&r.rulings[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// isOpen reports whether a ruling is about an attribute that is not decided yet.
+func (c *classification) isOpen(r *attributeRuling) bool {
+	if r.attribute != otherAttribute {
+		return !c.decided[r.attribute]
+	}
+	_, isMacro := c.macros[r.name]
+	return isMacro && !c.decidedMacros[r.name]
+}
+
+// decide takes over the rulings of a line, from right to left. Those of a macro count in
+// its place.
+func (c *classification) decide(rulings []attributeRuling) {
+	for i := len(rulings) - 1; i >= 0; i-- {
+		r := &rulings[i]
+		if c.steps--; c.steps <= 0 || !c.isOpen(r) {
+			continue
+		}
+		if r.attribute != otherAttribute {
+			c.decided[r.attribute] = true
+			c.count++
+			c.override.add(r)
+		} else {
+			if c.decidedMacros == nil {
+				c.decidedMacros = make(map[string]bool)
+			}
+			c.decidedMacros[r.name] = true
+		}
+		if r.set {
+			c.decide(c.macros[r.name])
+		}
+	}
 }
 
 func (o *Override) add(r *attributeRuling) {

@@ -47,7 +47,23 @@ func TestAttributes(t *testing.T) {
 		{`"a b linguist-generated`, "a b", Override{}},
 		{"!b.x linguist-generated", "b.x", Override{}},
 		{"*.x linguist-generated bad/name", "b.x", Override{}},
-		{"[attr]mine linguist-generated\n*.x mine", "b.x", Override{}},
+		{"[attr]mine linguist-generated\n*.x mine", "b.x", yes},
+		{"*.x mine\n[attr]mine linguist-generated linguist-language=Go", "b.x", Override{Generated: Yes, Language: "Go"}},
+		{"[attr]mine -linguist-generated\n*.x mine", "b.x", no},
+		{"[attr]mine linguist-generated\n*.x mine\n*.x -linguist-generated", "b.x", no},
+		{"[attr]mine linguist-generated\n*.x -linguist-generated\n*.x mine", "b.x", yes},
+		{"[attr]mine linguist-generated\n*.x -linguist-generated mine", "b.x", yes},
+		{"[attr]mine linguist-generated\n*.x mine -linguist-generated", "b.x", no},
+		{"[attr]mine linguist-generated\n*.x -mine", "b.x", Override{}},
+		{"[attr]mine linguist-generated\n*.x mine=true", "b.x", Override{}},
+		{"[attr]mine linguist-generated\n*.x mine\n*.x !mine", "b.x", Override{}},
+		{"[attr]mine linguist-generated\n[attr]mine -linguist-generated\n*.x mine", "b.x", no},
+		{"[attr]mine linguist-generated\n[attr]mine\n*.x mine", "b.x", Override{}},
+		{"[attr]inner linguist-generated\n[attr]mine inner linguist-vendored\n*.x mine", "b.x", Override{Generated: Yes, Vendored: Yes}},
+		{"[attr]mine mine linguist-generated\n*.x mine", "b.x", yes},
+		{`"[attr]mine" linguist-generated` + "\n*.x mine", "b.x", yes},
+		{"[attr]bad/name linguist-generated\n*.x bad/name", "b.x", Override{}},
+		{"[attr]linguist-vendored linguist-generated\n*.x linguist-vendored", "b.x", Override{Generated: Yes, Vendored: Yes}},
 		{"*.x binary linguist-generated text eol=lf", "b.x", yes},
 		{"dir/ linguist-generated", "dir/b.x", Override{}},
 		{"dir/** linguist-generated", "dir/a/b.x", yes},
@@ -63,6 +79,35 @@ func TestAttributes(t *testing.T) {
 		var a *Attributes
 		if got := a.Within("", f).Classify(c.path); got != c.want {
 			t.Errorf("%.100q classifies %.100q as %+v, want %+v", c.text, c.path, got, c.want)
+		}
+	}
+}
+
+// TestMacrosOfTheRoot checks that macros are defined in the root only, and count in every
+// directory.
+func TestMacrosOfTheRoot(t *testing.T) {
+	parse := func(text string) *AttributesFile {
+		f, err := ParseAttributes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	var none *Attributes
+	root := none.Within("", parse("[attr]mine linguist-generated\n*.x mine"))
+	for _, c := range []struct {
+		what string
+		a    *Attributes
+		want Ruling
+	}{
+		{"the root's", root, Yes},
+		{"a directory's use", none.Within("", parse("[attr]mine linguist-generated")).Within("d/", parse("*.x mine")), Yes},
+		{"a directory's definition", root.Within("d/", parse("[attr]mine -linguist-generated\n*.x mine")), Yes},
+		{"a directory's definition alone", none.Within("d/", parse("[attr]mine linguist-generated\n*.x mine")), Unruled},
+		{"a directory that unsets it", root.Within("d/", parse("*.x -mine")), Unruled},
+	} {
+		if got := c.a.Classify("d/b.x").Generated; got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}
 }
@@ -216,11 +261,11 @@ func writeRandomTree(t *testing.T, rng *rand.Rand, dir string) []string {
 		var b strings.Builder
 		b.WriteString(pick("", "", "", "\ufeff", "\xff"))
 		for range 1 + rng.IntN(6) {
-			b.WriteString(pick("", "", " ", "\t", "# ") + pattern())
+			b.WriteString(pick("", "", " ", "\t", "# ") + pick(pattern(), pattern(), pattern(), pattern(), "[attr]mine", "[attr]other", `"[attr]mine"`, "[attr]linguist-vendored"))
 			for range rng.IntN(4) {
 				b.WriteString(pick(" ", "  ", "\t") + pick("linguist-language=Go", "linguist-language=C++", "-linguist-language", "!linguist-language", "linguist-language=none-such",
 					"linguist-generated", "-linguist-generated", "!linguist-generated", "linguist-generated=false", "linguist-generated=true", "linguist-generated=0",
-					"linguist-vendored", "-linguist-vendored", "linguist-documentation", "-linguist-documentation=x", "linguist-detectable=false", "binary", "text", "-bad/name", "eol=lf"))
+					"linguist-vendored", "-linguist-vendored", "linguist-documentation", "-linguist-documentation=x", "linguist-detectable=false", "mine", "mine", "mine", "-mine", "!mine", "mine=true", "other", "other", "-other", "binary", "text", "-bad/name", "eol=lf"))
 			}
 			b.WriteString(pick("\n", "\n", "\n", "\r\n", "\n\n"))
 		}

@@ -158,6 +158,19 @@ func TestAttributesReclassifyFiles(t *testing.T) {
 	b.push("main")
 	b.checkClasses("main", "dev")
 	changed("a.h")
+
+	// A macro that a directory uses before the root defines it.
+	b.repo.CommitFiles("dir/.gitattributes", "*.h mine\n")
+	b.push("main")
+	b.checkClasses("main", "dev")
+	changed("dir/.gitattributes", "dir/b.h") // which was Objective-C
+	b.repo.CommitFiles(".gitattributes", "[attr]mine linguist-generated linguist-language=C++\n")
+	b.push("main")
+	b.checkClasses("main", "dev")
+	changed(".gitattributes", "dir/b.h")
+	if c := b.refs["refs/heads/main"]["dir/b.h"]; c.Language != "C++" || c.Flags&code.FlagGenerated == 0 {
+		t.Fatalf("dir/b.h is %s with flags %b, want generated C++", c.Language, c.Flags)
+	}
 }
 
 // TestAttributesModel makes random changes of files and attributes on several branches,
@@ -180,8 +193,8 @@ func TestAttributesModel(t *testing.T) {
 			case 1, 2:
 				var lines strings.Builder
 				for range rng.IntN(4) {
-					lines.WriteString(pick("*", "*.h", "a.h", "d/**", "e/*", "/a.*", "**/e/a.go", "vendor/*") + " " +
-						pick("linguist-language=C++", "linguist-language=Go", "linguist-language=None", "!linguist-language", "text") + " " +
+					lines.WriteString(pick("*", "*.h", "a.h", "d/**", "e/*", "/a.*", "**/e/a.go", "vendor/*", "[attr]mine", "[attr]mine") + " " +
+						pick("mine", "mine", "-mine", "linguist-language=C++", "linguist-language=Go", "linguist-language=None", "!linguist-language", "text") + " " +
 						pick("linguist-generated", "-linguist-generated", "linguist-vendored=false", "linguist-documentation", "-linguist-documentation", "eol=lf") + "\n")
 				}
 				b.repo.Write(dir+".gitattributes", lines.String())
