@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -55,8 +56,8 @@ func (s *Server) searchHandler(page pageHandler, label string) http.Handler {
 	}), s.refuseCode)
 }
 
-// searchPage shows the results of a query: the head first, then files as they are found,
-// then the summary.
+// searchPage shows the results of a query: the head first, then files, best first, then the
+// summary. Files that are found later than holdTime after the first follow as they come.
 func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	p := readSearchParams(v.r)
 	if strings.TrimSpace(p.Query) == "" {
@@ -147,25 +148,37 @@ type resultsData struct {
 	Refused *refusedQuery
 }
 
-// resultWriter writes one page of results.
+// holdTime is how long files are held after the first one, so that the first screen is in
+// the order of rank. A search sends its files in a burst, in an order that depends on the
+// index and on the load of the machine. Most bursts are shorter.
+const holdTime = 150 * time.Millisecond
+
+// resultWriter writes one page of results. While it holds files, a timer may send them: mu
+// is held by whatever writes.
 type resultWriter struct {
-	s        *Server
-	w        http.ResponseWriter
-	v        *pageRequest
-	p        *searchParams
-	parts    *partWriter
+	s     *Server
+	w     http.ResponseWriter
+	v     *pageRequest
+	p     *searchParams
+	parts *partWriter
+	frame *frame
+
+	mu       sync.Mutex
 	files    fileWriter
-	frame    *frame
 	seen     []*search.Repository
-	left     int          // files that the page does not show
-	ranked   []rankedFile // files that are held back until they can be sorted by rank
-	lowest   float64      // the lowest score of the files sent so far
-	unsorted bool         // a file with a higher score followed one with a lower score
+	holds    bool // files are held back until they can be sorted by rank
+	held     []rankedFile
+	timer    *time.Timer // ends holds; nil before the first file
+	found    int         // matches counted so far
+	shown    int         // files sent
+	left     int         // files that the page does not show
+	lowest   float64     // the lowest score of the files sent so far
+	unsorted bool        // a file with a higher score followed one with a lower score
 }
 
 func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searchParams) *resultWriter {
 	d := &resultsData{searchParams: *p}
-	out := &resultWriter{s: s, w: w, v: v, p: p, parts: s.newPartWriter(w, v.r), files: s.newFileWriter(p.FilesOnly)}
+	out := &resultWriter{s: s, w: w, v: v, p: p, parts: s.newPartWriter(w, v.r), files: s.newFileWriter(p.FilesOnly), holds: true}
 	out.frame = s.newFrame(v, &view{title: cutText(p.Query, 80), broad: true, script: resultsScript, data: d, search: p})
 	return out
 }
@@ -198,16 +211,36 @@ func (o *resultWriter) send(name string, part []byte) {
 // run searches, and sends the results and the rest of the page.
 func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.Time) {
 	var state *resultState
-	err := o.s.o.Search.RunSearch(ctx, o.p.request(q), o.sendFiles, func(r *search.Result, reason string) error {
+	defer o.stopHolding() // also if the search ends the handler: nothing writes after this function
+	err := o.s.o.Search.RunSearch(ctx, o.p.request(q), o.takeFiles, func(r *search.Result, reason string) error {
 		state = o.s.describeResult(*o.p, q, r, reason, o.s.o.Now().Sub(started))
 		if len(o.seen) == 0 {
 			o.seen = r.Repositories[:min(len(r.Repositories), 64)]
 		}
 		return nil
 	})
-	o.sendRanked()
-	if !o.p.isFragment {
-		o.send("", []byte("</section>\n"))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	first := o.shown == 0
+	held := o.appendFiles(nil, o.takeHeld())
+	if err == nil {
+		o.describeRest(ctx, state)
+	}
+	// What is above the files is sent before them if it is known, so that it moves nothing.
+	if err == nil && first {
+		o.sendTemplate("status", "status", state)
+		o.sendTemplate("notices", "notices", state)
+	}
+	switch {
+	case !o.p.isFragment && first:
+		o.send("", []byte(o.filesStart()+string(held)+"</section>\n"))
+	case !o.p.isFragment:
+		o.send("", append(held, "</section>\n"...))
+	case len(held) > 0:
+		o.send("files", held)
 	}
 	switch {
 	case o.parts.err != nil:
@@ -215,8 +248,10 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 	case err != nil:
 		o.sendFailure(err)
 	default:
-		o.describeRest(ctx, state)
-		o.sendTemplate("status", "status", state)
+		if !first {
+			o.sendTemplate("status", "status", state)
+			o.sendTemplate("notices", "notices", state)
+		}
 		o.sendTemplate("aside", "aside", state)
 		o.sendTemplate("after", "after", state)
 	}
@@ -254,58 +289,96 @@ func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 	}
 }
 
-// sendFiles is the search.Emit of a page.
-func (o *resultWriter) sendFiles(files []search.FileMatch, _ search.Stats) error {
-	if len(files) == 0 {
+// takeFiles is the search.Emit of a page.
+func (o *resultWriter) takeFiles(files []search.FileMatch, stats search.Stats) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.found += stats.Matches; len(files) == 0 {
 		return o.parts.err // the search continues
 	}
+	o.files.capped = o.found > o.p.displayLimit()
 	o.seen = collectRepositories(o.seen, files)
-	o.files.out = o.files.out[:0]
+	taken := make([]rankedFile, 0, len(files))
 	for i := range files {
-		if o.files.files >= o.p.Files {
-			o.left++
-			continue
-		}
-		o.writeFile(&files[i])
+		f := &files[i]
+		o.files.out = o.files.out[:0]
+		o.files.writeFile(f)
+		taken = append(taken, rankedFile{f.Score, f.Repo.Name, f.Path, string(f.Ref), bytes.Clone(o.files.out)})
 	}
-	if len(o.files.out) > 0 {
-		o.send("files", o.files.out)
+	if !o.holds {
+		o.sendFiles(taken)
+		return o.parts.err
+	}
+	o.held = append(o.held, taken...)
+	if o.timer == nil && !o.p.ByRank {
+		o.timer = time.AfterFunc(holdTime, o.stopHolding)
 	}
 	return o.parts.err
 }
 
-// rankedFile is a rendered file with its rank.
+// stopHolding sends the files held so far; further ones are sent as they come.
+func (o *resultWriter) stopHolding() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.holds {
+		o.sendFiles(o.takeHeld())
+	}
+}
+
+// rankedFile is a rendered file with what determines its rank.
 type rankedFile struct {
-	score  float64
-	markup []byte
+	score           float64
+	repo, path, ref string
+	markup          []byte
 }
 
-// writeFile writes a file, or keeps it for sendRanked.
-func (o *resultWriter) writeFile(f *search.FileMatch) {
-	if o.files.files > 0 && f.Score > o.lowest {
-		o.unsorted = true
-	}
-	if o.files.files == 0 || f.Score < o.lowest {
-		o.lowest = f.Score
-	}
-	at := len(o.files.out)
-	o.files.writeFile(f)
-	if o.p.ByRank {
-		o.ranked = append(o.ranked, rankedFile{f.Score, bytes.Clone(o.files.out[at:])})
-		o.files.out = o.files.out[:at]
-	}
+// takeHeld stops holding files and returns those held, best first. Names decide between
+// equal scores, so that the same files are always in the same order.
+func (o *resultWriter) takeHeld() []rankedFile {
+	held := o.held
+	o.holds, o.held = false, nil
+	slices.SortStableFunc(held, func(a, b rankedFile) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.repo, b.repo), cmp.Compare(a.path, b.path), cmp.Compare(a.ref, b.ref))
+	})
+	return held
 }
 
-// sendRanked sends the kept files, sorted by rank.
-func (o *resultWriter) sendRanked() {
-	slices.SortStableFunc(o.ranked, func(a, b rankedFile) int { return cmp.Compare(b.score, a.score) })
+// sendFiles sends files before the search has ended.
+func (o *resultWriter) sendFiles(files []rankedFile) {
 	var out []byte
-	for _, f := range o.ranked {
-		out = append(out, f.markup...)
+	if o.shown == 0 && len(files) > 0 && !o.p.isFragment {
+		out = append(out, o.filesStart()...)
 	}
-	if len(out) > 0 {
+	if out = o.appendFiles(out, files); len(out) > 0 {
 		o.send("files", out)
 	}
+}
+
+// appendFiles appends files in their order, up to the number that the page shows.
+func (o *resultWriter) appendFiles(out []byte, files []rankedFile) []byte {
+	for _, f := range files {
+		if o.shown >= o.p.Files {
+			o.left++
+			continue
+		}
+		o.unsorted = o.unsorted || o.shown > 0 && f.score > o.lowest
+		if o.shown == 0 || f.score < o.lowest {
+			o.lowest = f.score
+		}
+		o.shown++
+		out = append(out, f.markup...)
+	}
+	return out
+}
+
+// filesStart opens the element of the files. If the answer is known to be cut before its
+// notice can be sent, the place of the notice is reserved.
+func (o *resultWriter) filesStart() string {
+	class := "hits"
+	if o.files.capped {
+		class += " capped"
+	}
+	return `<section class="` + class + `" id="files" aria-label="` + o.s.texts.mustFormat("resultsLabel") + `" tabindex="-1">` + "\n"
 }
 
 // sendTemplate sends a part rendered by a template.

@@ -32,16 +32,26 @@ type fakeSearches struct {
 	freshness indexing.Summary
 	asOf      string
 	request   search.Request // the last one
+	counted   search.Stats   // of the first part
+	cutFor    string         // part of the queries whose answers are cut; empty: none
 	canceled  chan struct{}  // gets a value for each search whose caller has disconnected
 }
 
 func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(*search.Result, string) error) error {
 	f.request = r
 	for i := range f.files {
-		if err := emit(f.files[i:i+1], search.Stats{}); err != nil {
+		counted := search.Stats{}
+		isCut := f.cutFor != "" && strings.Contains(r.Query.Text, f.cutFor)
+		if i == 0 && isCut {
+			counted.Matches = r.Display + 1
+		} else if i == 0 {
+			counted = f.counted
+		}
+		if err := emit(f.files[i:i+1], counted); err != nil {
 			return err
 		}
-		if i == 0 && f.pause != nil && strings.Contains(r.Query.Text, f.pausesFor) {
+		breaks := f.breaksFor != "" && strings.Contains(r.Query.Text, f.breaksFor)
+		if i == 0 && f.pause != nil && (breaks || strings.Contains(r.Query.Text, f.pausesFor)) {
 			select {
 			case <-f.pause:
 			case <-ctx.Done():
@@ -60,6 +70,10 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 		return f.err
 	}
 	result := f.result
+	if f.cutFor != "" && strings.Contains(r.Query.Text, f.cutFor) {
+		result.Notices = nil // the notice about the cut is the only one
+		return finish(&result, "display limit")
+	}
 	return finish(&result, f.reason)
 }
 
@@ -304,8 +318,8 @@ func TestHostileResults(t *testing.T) {
 			}
 		}
 	}
-	if parts := strings.Split(w.browser.get("/search?q=kettle&fragment=1").page, "\x1e"); len(parts) != 7+3+1 {
-		t.Errorf("%d parts: text of a file ends one", len(parts))
+	if parts := strings.Split(w.browser.get("/search?q=kettle&fragment=1&sort=rank").page, "\x1e"); len(parts) != 5+1 {
+		t.Errorf("%d parts, want status, notices, files, aside and after: text of a file ends one", len(parts))
 	}
 }
 
@@ -386,38 +400,6 @@ func TestLongLinesShowTheirMatch(t *testing.T) {
 		if !strings.Contains(page, "<mark>kettle</mark>") || strings.Contains(page, "\uFFFD") || len(page) > 20_000 {
 			t.Errorf("%d characters before the match: a page of %d bytes", before, len(page))
 		}
-	}
-}
-
-// TestSortByRank checks that a page whose files did not arrive in rank order links to one
-// that is sorted by rank.
-func TestSortByRank(t *testing.T) {
-	w := searchOf(t, 3, func(f *fakeSearches) {
-		for i, score := range []float64{2, 1, 3} {
-			f.files[i].Score = score
-		}
-	})
-	order := func(page string) (names []string) {
-		for _, m := range regexp.MustCompile(`data-path="src/(kettle\d)\.go"`).FindAllStringSubmatch(page, -1) {
-			names = append(names, m[1])
-		}
-		return names
-	}
-	page := w.browser.get("/search?q=kettle").expectPage(http.StatusOK, "Sort by relevance").page
-	if got := strings.Join(order(page), " "); got != "kettle0 kettle1 kettle2" {
-		t.Errorf("files as they came: %s", got)
-	}
-	link := regexp.MustCompile(`href="(/search\?[^"]*sort=rank[^"]*)"`).FindStringSubmatch(page)
-	if link == nil {
-		t.Fatal("no link to the order of the rank")
-	}
-	page = w.browser.get(unescapeHTML(link[1])).expectPage(http.StatusOK).page
-	if got := strings.Join(order(page), " "); got != "kettle2 kettle0 kettle1" || strings.Contains(page, "Sort by relevance") {
-		t.Errorf("files by rank: %s", got)
-	}
-	w.searches.files[2].Score = 0
-	if page = w.browser.get("/search?q=kettle").page; strings.Contains(page, "Sort by relevance") {
-		t.Error("files in the order of their rank can be sorted")
 	}
 }
 

@@ -27,9 +27,12 @@ func TestSearchInABrowser(t *testing.T) {
 	hostile.Chunks = []search.Chunk{{Content: []byte("<script>alert(1)</script> kettle \u202E \x1e end\n"), Start: search.Location{LineNumber: 1, Column: 1},
 		Ranges: []search.Range{{Start: search.Location{ByteOffset: 26}, End: search.Location{ByteOffset: 32}}}}}
 	w := searchOf(t, 30, func(f *fakeSearches) {
+		for i := range f.files {
+			f.files[i].Score = float64(len(f.files) - i)
+		}
 		f.files = append(f.files, hostile)
 		f.pause = make(chan struct{})
-		f.pausesFor, f.breaksFor = "slow", "broken"
+		f.pausesFor, f.breaksFor, f.cutFor = "slow", "broken", "cut"
 		f.result.Facets = []search.Facet{
 			{Name: search.FacetLanguage, Complete: true, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go", Matches: 120, Files: 30}, {Value: "C++", Filter: "lang:C++", Matches: 1, Files: 1}}},
 			{Name: search.FacetDirectory, Complete: true, Values: []search.FacetValue{{Value: "<img src=x onerror=alert(1)>/", Filter: "file:^x/", Matches: 1, Files: 1}}},

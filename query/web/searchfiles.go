@@ -30,9 +30,9 @@ type fileWriter struct {
 	assets    *assets
 	texts     *texts
 	filesOnly bool
-	files     int // number of files written
-	open      int // chunks per file that are not folded
-	after     int // the number of the line after the last chunk
+	capped    bool // the answer does not show all matches
+	open      int  // chunks per file that are not folded
+	after     int  // the number of the line after the last chunk
 	// tokens returns the tokens of a part of a file.
 	tokens func(language code.Language, text []byte) []code.Token
 }
@@ -57,7 +57,6 @@ var attributeEscaper = strings.NewReplacer("&", "&amp;", `"`, "&#34;", "<", "&lt
 
 // writeFile appends a file with its matches.
 func (w *fileWriter) writeFile(f *search.FileMatch) {
-	w.files++
 	address := addressOf(f)
 	href := address.String()
 	w.raw(`<article class="hit-file"`)
@@ -157,11 +156,23 @@ func (w *fileWriter) writeAbout(f *search.FileMatch, address *source.Address) {
 	}
 	if n := countRanges(f.Chunks); n > 0 {
 		w.raw(`<span class="count">`)
-		w.text(w.texts.mustFormat("resultsMatches", "n", n))
+		if w.isAtLeast(n) {
+			w.text(w.texts.mustFormat("resultsMatchesAtLeast", "n", n))
+		} else {
+			w.text(w.texts.mustFormat("resultsMatches", "n", n))
+		}
 		w.raw(`</span>`)
 	}
 	w.raw(`</p>`)
 }
+
+// fullShare is the number of matches that a search shows of each file before it shows more
+// of any file.
+const fullShare = 10
+
+// isAtLeast reports whether a file with this many matches may have others, because the
+// answer does not show all.
+func (w *fileWriter) isAtLeast(matches int) bool { return w.capped && matches >= fullShare }
 
 func countRanges(chunks []search.Chunk) (n int) {
 	for i := range chunks {
@@ -184,7 +195,11 @@ func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	}
 	if rest := f.Chunks[open:]; len(rest) > 0 {
 		w.raw(`<details class="rest"><summary>`)
-		w.text(w.texts.mustFormat("resultsRest", "n", countRanges(rest)))
+		if w.isAtLeast(countRanges(f.Chunks)) {
+			w.text(w.texts.mustFormat("resultsRestAtLeast", "n", countRanges(rest)))
+		} else {
+			w.text(w.texts.mustFormat("resultsRest", "n", countRanges(rest)))
+		}
 		w.raw(`</summary>`)
 		for i := range rest {
 			w.writeChunk(f.Language, &rest[i], href)

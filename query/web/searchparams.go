@@ -72,11 +72,19 @@ func readSearchParams(r *http.Request) searchParams {
 
 // request returns the search of the parameters.
 func (p *searchParams) request(q *syntax.Parsed) search.Request {
-	r := search.Request{Query: q, Matches: countedMatches, Display: p.Matches, ContextLines: p.Context, Explain: p.Explain, Facets: true}
+	r := search.Request{Query: q, Matches: countedMatches, Display: p.displayLimit(), ContextLines: p.Context, Explain: p.Explain, Facets: true}
 	if p.isTyping {
-		r.Matches, r.Display = countedTyping, min(typingMatches, p.Matches)
+		r.Matches = countedTyping
 	}
 	return r
+}
+
+// displayLimit returns how many matches a response shows.
+func (p *searchParams) displayLimit() int {
+	if p.isTyping {
+		return min(typingMatches, p.Matches)
+	}
+	return p.Matches
 }
 
 // URL returns the address of the same page for another query.

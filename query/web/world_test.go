@@ -107,6 +107,13 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 			_ = json.NewEncoder(rw).Encode(w.queries)
 			return
 		}
+		if r.URL.Path == "/release" { // lets one search go on that waits
+			select {
+			case w.searches.pause <- struct{}{}:
+			case <-r.Context().Done():
+			}
+			return
+		}
 		if r.URL.Path == "/probe" {
 			w.requireKey(rw, r)
 			return

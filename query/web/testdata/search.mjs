@@ -20,7 +20,7 @@ async function open(name, options = {}) {
   const context = await browser.newContext({ javaScriptEnabled: o.scripts, baseURL: o.base, viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(300000);
   const page = await context.newPage();
-  page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
+  page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_FAILED/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
   page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));
   page.on('dialog', (d) => { complaints.push(`${name}: dialog ${d.message()}`); d.dismiss(); });
   page.on('request', (r) => r.url().startsWith(o.base) || complaints.push(`${name}: loads ${r.url()}`));
@@ -88,6 +88,19 @@ try {
   await page.goto('/search?q=(kettle&re=1');
   assert.equal(await page.locator('#q').inputValue(), '(kettle', 'the text is kept');
   assert.match(await page.locator('body').innerText(), /Column 1:/);
+
+  // The notice about a cut answer has its place before it comes, and moves nothing.
+  for (const viewport of [{ width: 1280, height: 860 }, { width: 390, height: 800 }]) {
+    await page.setViewportSize(viewport);
+    await page.goto('/search?q=slow+cut', { waitUntil: 'commit' });
+    await until('the first file', async () => (await page.locator('.hit-file').count()) === 1);
+    const top = () => page.locator('.hit-file').first().evaluate((e) => e.getBoundingClientRect().top);
+    const before = await top();
+    await page.request.get('/release');
+    await until('the notice', async () => (await page.locator('.notices .partial').count()) === 1);
+    assert.ok(Math.abs((await top()) - before) < 1, `${viewport.width}: the notice moves the files from ${before} to ${await top()}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
 
   if (o.scripts) {
     // As you type; one entry of the history for what stood.
@@ -211,6 +224,31 @@ try {
     await until('the next', async () => /all of them/.test(await status(page)));
     assert.equal(await page.locator('.hit-file').count(), 31);
 
+    // While no answer comes, what is shown is dimmed, and said to be that of the query before.
+    for (const [how, handle, words] of [['slow', () => {}, /Searching/], ['offline', (r) => r.abort('connectionfailed'), /The connection was lost, or the server cannot be reached\./]]) {
+      await page.goto('/search?q=kettle');
+      await until('scripts', async () => (await page.locator('.tools').count()) > 0);
+      const color = () => page.locator('.line.hit code').first().evaluate((e) => getComputedStyle(e).color);
+      const before = await color();
+      await page.route('**/search?*fragment=1*', handle);
+      await page.locator('#q').fill('boil');
+      await until(how, async () => words.test(await status(page)));
+      assert.match(await status(page), /The results below are those of the query before\./, how);
+      assert.notEqual(await color(), before, `${how}: what is shown is not dimmed`);
+      assert.equal(await page.locator('.hit-file').count(), 31);
+      await check(page, how);
+      await page.shot(how);
+      if (how === 'slow') {
+        await page.getByRole('button', { name: 'Stop' }).click();
+        await until('it to stop', async () => /Stopped/.test(await status(page)));
+        assert.match(await status(page), /those of the query before/);
+      }
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.getByRole('button', { name: 'Search again' }).click();
+      await until('the answer', async () => /all of them/.test(await status(page)));
+      assert.equal(await color(), before, `${how}: the answer is dimmed`);
+    }
+
     // What fails: what came stays, the message has the request's ID and says what to do, and
     // nothing is sent again by itself.
     const sent = async (query) => (await (await page.request.get('/queries')).json())[query] ?? 0;
@@ -224,6 +262,13 @@ try {
         q.dispatchEvent(new InputEvent('input', { bubbles: true }));
         q.form.requestSubmit();
       }, query);
+      // The connection breaks after the first file has come.
+      const release = async () => {
+        if (word !== 'broken') return;
+        await until('the first file', async () => (await page.locator('.hit-file').count()) === 1);
+        await page.request.get('/release');
+      };
+      await release();
       await until(`the message of ${word}`, async () => said.test(await status(page)));
       assert.match(await status(page), /Request ID request-1/, `${word} has an ID`);
       // How much of an answer comes before its connection breaks depends on the network.
@@ -241,6 +286,7 @@ try {
       }
       await page.getByRole('button', { name: action }).click();
       await until(`${word} again`, async () => (await sent(query)) === 2);
+      await release();
       await until(`the message of ${word} again`, async () => said.test(await status(page)));
       assert.equal(await sent(query), 2, `${word}: one click is one request`);
     }

@@ -73,7 +73,7 @@ export function installFresh(results, show) {
     const response = await fetch(asked, { headers: { Accept: 'text/html' } });
     if (!response.ok || response.redirected || results.isBusy()) throw new Error('no answer');
     const parts = (await response.text()).split('\x1e');
-    if (parts.pop() !== '' || !parts.some((p) => p.startsWith('status\n'))) throw new Error('the answer ended early');
+    if (parts.pop() !== '' || !parts.some((p) => p.startsWith('after\n'))) throw new Error('the answer ended early');
     const files = document.createElement('div');
     for (const part of parts) if (part.startsWith('files\n')) files.append(parsePart(part.slice(6)));
     const count = newLines(files, document.getElementById('files')).length;

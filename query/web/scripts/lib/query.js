@@ -4,7 +4,9 @@ import Combobox from '@github/combobox-nav';
 import * as texts from '../../text/en.json';
 import { icon } from './markup.js';
 import { say } from './say.js';
-import { suggest, wordAt } from './suggest.js';
+import { inField } from './help.js';
+import { keysAreOn } from './keys.js';
+import { quote, suggest, wordAt } from './suggest.js';
 import { forgetQueries, rememberQuery } from './visited.js';
 
 const tokens = /("(?:\\.|[^"\\])*")|(\b(?:repo|file|lang|sym|rev|kind|is|line|type|case|context|reposet|archived|fork|visibility|regex|literal|content|select):)|(\(|\)|(?<=^|\s)-(?=\S)|(?<=^|\s)(?:or|and|not|OR|AND|NOT)(?=\s|$))/g;
@@ -27,6 +29,7 @@ class QQuery extends LitElement {
     this.form.addEventListener('submit', () => { this.close(); rememberQuery(this.input.value); });
     // Signing out clears the history, so that the next user of the browser does not see it.
     document.querySelector('form[action="/sign-out"]')?.addEventListener('submit', forgetQueries);
+    document.addEventListener('keydown', (e) => this.takeSelection(e));
     this.addEventListener('focusout', (e) => { if (!this.contains(e.relatedTarget)) this.close(); });
   }
 
@@ -43,6 +46,18 @@ class QQuery extends LitElement {
     input.addEventListener('scroll', () => this.scrollMarks());
     input.addEventListener('keydown', (e) => this.press(e));
     this.mark();
+  }
+
+  // takeSelection takes the text that is selected on the page along to the box, for the keys
+  // that lead there.
+  takeSelection(e) {
+    if (!['/', 's'].includes(e.key) || !keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    const text = getSelection().toString().trim();
+    if (!text || text.length > 200 || text.includes('\n')) return;
+    e.preventDefault();
+    this.input.focus();
+    this.value = quote(text);
+    this.input.select();
   }
 
   // describeClosed tells screen readers what the field is, without a list.

@@ -21,6 +21,7 @@ class QResults extends LitElement {
     super.connectedCallback();
     this.form = document.querySelector('form.find-code');
     this.box = this.form?.querySelector('q-query');
+    this.shown = location.href; // the address of what is shown
     this.equip(this);
     this.form?.addEventListener('input', () => this.schedule());
     this.form?.addEventListener('change', (e) => e.target.type === 'checkbox' && this.submit());
@@ -159,12 +160,14 @@ class QResults extends LitElement {
       place.replaceChildren(...element.childNodes);
       if (open) place.querySelector('.facet-fold')?.setAttribute('open', '');
     }
-    if (name === 'status' || name === 'failure') run.ended = true;
+    if (name === 'after' || name === 'failure') run.ended = true;
   }
 
   // begin empties the page for the first part of an answer.
   begin(run) {
     run.begun = true;
+    this.shown = run.url.href;
+    this.querySelector('.results').classList.remove('former');
     this.fresh?.forget();
     document.querySelector('.results-refused')?.remove();
     document.getElementById('files').replaceChildren();
@@ -196,8 +199,17 @@ class QResults extends LitElement {
     return say(texts.resultsCount, { n: this.querySelectorAll('.hits mark').length, files: say(texts.resultsFiles, { n: files }) });
   }
 
+  // markFormer dims what is shown while it answers another query than the one in the box, and
+  // returns what the status line says about it.
+  markFormer(run) {
+    const isFormer = !run.begun && this.shown !== run.url.href && this.querySelector('.hits .hit-file') !== null;
+    this.querySelector('.results')?.classList.toggle('former', isFormer);
+    return isFormer ? say(texts.resultsFormer) : '';
+  }
+
   showProgress(run) {
     if (this.run !== run || run.ended || run.abort.signal.aborted) return;
+    const former = this.markFormer(run);
     const line = document.createElement('p');
     const strong = document.createElement('strong');
     strong.textContent = run.begun ? this.counts() : say(texts.progressRunning);
@@ -208,25 +220,26 @@ class QResults extends LitElement {
     stop.className = 'small plain';
     stop.textContent = say(texts.progressStop);
     stop.addEventListener('click', () => run.abort.abort());
-    line.append(strong, time, stop);
+    line.append(strong, time, ...(former ? [former] : []), stop);
     this.part('status').replaceChildren(line);
   }
 
   // say writes the status line: what happened, what to do, and for failures the ID under which
   // the server's log has the request.
-  say(title, detail, again, requestID) {
+  say(run, title, detail, again) {
+    const former = this.markFormer(run);
     const line = document.createElement('p');
     const strong = document.createElement('strong');
     strong.textContent = title;
     const span = document.createElement('span');
     span.className = 'extent partial';
-    span.textContent = detail;
+    span.textContent = [detail, former].filter(Boolean).join(' ');
     line.append(strong, span);
-    if (requestID) {
+    if (run.requestID && !run.abort.signal.aborted) {
       const id = document.createElement('span');
       id.className = 'soft';
       const code = document.createElement('code');
-      code.textContent = requestID;
+      code.textContent = run.requestID;
       id.append(`${say(texts.failureID)} `, code);
       line.append(id);
     }
@@ -249,11 +262,11 @@ class QResults extends LitElement {
   }
 
   showStopped(run) {
-    this.say(run.begun ? this.counts() : say(texts.noneTitle), say(texts.resultsStopped, { time: `${((performance.now() - run.started) / 1000).toFixed(1)} s` }), this.again(run));
+    this.say(run, run.begun ? this.counts() : say(texts.progressStopped), say(texts.resultsStopped, { time: `${((performance.now() - run.started) / 1000).toFixed(1)} s` }), this.again(run));
   }
 
   showBroken(run) {
-    this.say(say(texts.failureTitle), say(texts.failureConnection), this.again(run), run.requestID);
+    this.say(run, say(texts.failureTitle), say(run.begun ? texts.failureConnection : texts.failureNoAnswer), this.again(run));
   }
 
   // showSignedOut says that the session has ended, and keeps what is shown: the way to sign in
@@ -263,7 +276,7 @@ class QResults extends LitElement {
     const link = document.createElement('a');
     link.href = `/sign-in?${new URLSearchParams({ return: run.url.pathname + run.url.search })}`;
     link.textContent = say(texts.refusalSignIn);
-    this.say(say(texts.refusalSignedOut), '', link, run.requestID);
+    this.say(run, say(texts.refusalSignedOut), '', link);
   }
 
   // showRefusal says why there is no answer. While the query is typed it may only not be
@@ -280,9 +293,9 @@ class QResults extends LitElement {
       this.part('notices').replaceChildren(parsePart(text));
     } else if (response.status === 429 || response.status === 503) {
       const wait = Math.min(Number(response.headers.get('Retry-After')) || 2, 600);
-      this.say(say(response.status === 429 ? texts.refusalTooMany : texts.refusalBusy), '', this.again(run, wait), run.requestID);
+      this.say(run, say(response.status === 429 ? texts.refusalTooMany : texts.refusalBusy), '', this.again(run, wait));
     } else {
-      this.say(say(texts.failureTitle), '', this.again(run), run.requestID);
+      this.say(run, say(texts.failureTitle), '', this.again(run));
     }
   }
 

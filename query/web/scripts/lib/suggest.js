@@ -26,7 +26,7 @@ export function wordAt(text, caret) {
 }
 
 const escape = (s) => s.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-const quote = (s) => (/[\s"()]/.test(s) ? `"${s.replace(/[\\"]/g, '\\$&')}"` : s);
+export const quote = (s) => (/[\s"()]/.test(s) ? `"${s.replace(/[\\"]/g, '\\$&')}"` : s);
 
 async function ask(path, signal, body) {
   const options = { signal, headers: { Accept: 'application/json' } };
