@@ -2,10 +2,14 @@ package segment
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
+
+	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// nameFilter is a set of hashes, one bit each, of the runs of shortRun and of longRun
+// nameFilter is a set of hashes, one bit each: for MayPath of all runs of pathRun bytes of
+// the paths, for MayName of the runs of shortRun and of longRun
 // letters in the names of the files, without their folders. Among many files, nearly any
 // three letters occur in a name, but few words have all of their runs of five letters in
 // names.
@@ -59,6 +63,48 @@ func (p *Places) newNameFilter() *nameFilter {
 		}
 	}
 	return &filter
+}
+
+// pathRun is the length in bytes of the runs by which paths are excluded.
+const pathRun = 6
+
+// MayPath reports whether a path may contain a literal, ignoring letter case. It has no
+// false negatives. It returns true for literals of less than pathRun bytes. The first call
+// reads all paths.
+func (p *Places) MayPath(literal string) bool {
+	folded := postings.AppendFold(nil, []byte(literal))
+	if len(folded) < pathRun {
+		return true
+	}
+	filter := p.runs.Load()
+	if filter == nil {
+		filter = p.newPathFilter()
+		p.runs.Store(filter) // or use the one that another goroutine has just built
+	}
+	for i := 0; i+pathRun <= len(folded); i++ {
+		if !filter.has(hashPathRun(folded[i:])) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Places) newPathFilter() *nameFilter {
+	filter := make(nameFilter, nameFilterWords(len(p.Paths)))
+	var folded []byte
+	for i := range p.Len() {
+		folded = postings.AppendFold(folded[:0], p.Path(i))
+		for j := 0; j+pathRun <= len(folded); j++ {
+			filter.add(hashPathRun(folded[j:]))
+		}
+	}
+	return &filter
+}
+
+// hashPathRun returns a hash of the first pathRun bytes.
+func hashPathRun(b []byte) uint32 {
+	run := uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
+	return uint32(run * 0x9e3779b97f4a7c15 >> 32)
 }
 
 func (f nameFilter) add(h uint32) {

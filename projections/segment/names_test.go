@@ -30,3 +30,23 @@ func TestMayName(t *testing.T) {
 		t.Errorf("%d of 100 words are denied, zzz: %v, a folder: %v", denied, !p.MayName("zzz"), !p.MayName("folder"))
 	}
 }
+
+// TestMayPath checks that the filter of paths excludes no part of a path, in any case, and
+// excludes most literals that no path contains.
+func TestMayPath(t *testing.T) {
+	b := NewPlacesBuilder(2000)
+	for i := range 2000 {
+		b.Add(DocID(i), 0, NoRef, 0, fmt.Sprintf("some/folder%d/To\u212aen%dBucket_na\u00efve.go", i, i))
+	}
+	p := b.Build()
+	for _, literal := range []string{"some/folder", "FOLDER17/", "token17", "older1999/token1999b", "na\u00cfve.go", "go", ".go", ""} {
+		if !p.MayPath(literal) {
+			t.Errorf("no path may have %q", literal)
+		}
+	}
+	for i := range 100 {
+		if literal := fmt.Sprintf("folder%d/bucket", i); p.MayPath(literal) {
+			t.Errorf("a path may have %q", literal)
+		}
+	}
+}

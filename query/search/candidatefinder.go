@@ -99,6 +99,8 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		}
 		if v.columns[i] = nil; p.path == nil {
 			v.columns[i] = v.s.placeColumn(p, v.seg)
+		} else if !v.seg.mayPath(p.path) {
+			v.columns[i] = bitset.New(places.Len())
 		}
 	}
 	if !v.filterPlaces() {
@@ -117,7 +119,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		if v.stop() {
 			return false, true, nil
 		}
-		if p.path != nil {
+		if p.path != nil && v.columns[i] == nil {
 			v.columns[i] = v.s.placeColumn(p, v.seg)
 		}
 	}

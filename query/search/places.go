@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/plan"
@@ -132,6 +133,12 @@ func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment, from, to int) {
 			out.Add(i)
 		}
 	}
+}
+
+// mayPath reports whether the path of a file may match. For a caller who may not see all
+// files of the segment, it returns true, because it would depend on hidden ones.
+func (s *Segment) mayPath(p *plan.Pattern) bool {
+	return s.Visible != nil || len(p.Sets) == 0 || slices.ContainsFunc(p.Sets[0], s.Places.MayPath)
 }
 
 // eachLineWith calls visit with each line of text that contains a literal of the best set
