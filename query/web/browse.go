@@ -212,6 +212,9 @@ func (s *Server) readKind(v *pageRequest, p *codePage) error {
 		other := p.Address
 		other.Revision = name
 		p.redirectTo = other.String()
+		if kept := keptQuery(p.Kind, v.r.URL.Query()); len(kept) > 0 {
+			p.redirectTo += "?" + kept.Encode()
+		}
 		return nil
 	}
 	var err error

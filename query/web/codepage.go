@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"html/template"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -44,6 +46,7 @@ type codeData struct {
 	Up               []crumb // the parent directories
 	Name             string  // of the file or directory; empty at the root
 	Refs             []refLink
+	Kept             []choice // parameters that pages of other revisions keep
 	MoreRefs         bool
 	Badge            *badge
 	Links            codeLinks
@@ -57,7 +60,7 @@ type codeData struct {
 // omitted.
 type codeLinks struct {
 	Blob, Blame, History, Raw, Permalink, Host, Editor, EditorSetup string
-	Source, Rendered, Wrap, Unwrap                                  string
+	Source, Rendered, Wrap, Unwrap, Unblame                         string
 }
 
 // problem explains why there is no text, and what the reader can do.
@@ -102,7 +105,7 @@ func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
 	d.Links.History = p.pageURL(source.PageCommits, p.Path)
 	d.Links.Permalink = p.permalink(r)
 	d.Links.Host = p.hostURL(0, 0)
-	if err := s.addRefs(r.Context(), p, d); err != nil {
+	if err := s.addRefs(r, p, d); err != nil {
 		return nil, err
 	}
 	d.Badge = s.newBadge(r.Context(), p.repository.ID)
@@ -141,10 +144,17 @@ func (p *codePage) hostURL(first, last int) string {
 }
 
 // addRefs fills the menu with the branches and tags that searches find.
-func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
-	refs, err := s.o.Source.IndexedRefs(ctx, p.repository)
+func (s *Server) addRefs(r *http.Request, p *codePage, d *codeData) error {
+	refs, err := s.o.Source.IndexedRefs(r.Context(), p.repository)
 	if err != nil {
 		return err
+	}
+	suffix := ""
+	if kept := keptQuery(p.Kind, r.URL.Query()); len(kept) > 0 {
+		suffix = "?" + kept.Encode()
+		for _, name := range slices.Sorted(maps.Keys(kept)) {
+			d.Kept = append(d.Kept, choice{Label: name, Value: kept.Get(name)})
+		}
 	}
 	kind, path := p.Kind, p.Path
 	if kind == source.PageRaw || kind == source.PageCommit || kind == source.PageCompare {
@@ -171,16 +181,32 @@ func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
 		}
 		return compareRefs(a.Ref, b.Ref)
 	})
-	for _, r := range refs {
-		link := refLink{Name: r.Ref.Short(), Tag: r.Ref.IsTag(), Current: r.Ref == named}
-		name := string(r.Ref)
-		if r.Default {
+	for _, b := range refs {
+		link := refLink{Name: b.Ref.Short(), Tag: b.Ref.IsTag(), Current: b.Ref == named}
+		name := string(b.Ref)
+		if b.Default {
 			name = ""
 		}
-		link.URL = source.Address{Repository: p.Repository, Revision: name, Kind: kind, Path: path}.String()
+		link.URL = source.Address{Repository: p.Repository, Revision: name, Kind: kind, Path: path}.String() + suffix
 		d.Refs = append(d.Refs, link)
 	}
 	return nil
+}
+
+// keptQuery returns the parameters that a page has at every revision: lines, filters and
+// views.
+func keptQuery(kind source.PageKind, query url.Values) url.Values {
+	names := map[source.PageKind][]string{
+		source.PageBlob:    {"L", "highlightRange", "blame", "view", "wrap"},
+		source.PageCommits: {"L", "line", "author", "since", "until", "q"},
+	}[kind]
+	kept := url.Values{}
+	for _, name := range names {
+		if v := query.Get(name); v != "" && len(v) <= maxFilterBytes {
+			kept.Set(name, v)
+		}
+	}
+	return kept
 }
 
 // newBadge returns the freshness of a repository's index; nil if it is unknown.

@@ -148,9 +148,9 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 	if s.renderFile(p, d, body, file, q) {
 		return nil
 	}
-	d.Links.Blame = d.Links.Blob + "?blame=1"
+	d.Links.Blame, d.Links.History = withQuery(d.Links.Blob, r, "blame", "1"), withPlace(d.Links.History, "line", q.mark)
 	if q.blame {
-		d.Links.Blame = ""
+		d.Links.Blame, d.Links.Unblame = "", withPlace(d.Links.Blob, "L", q.mark)
 	}
 	text := codehtml.New(file.Text, s.readTokens(file))
 	body.Lines = text.Lines()
@@ -264,6 +264,14 @@ func withQuery(address string, r *http.Request, name, value string) string {
 		}
 	}
 	return address + "?" + kept.Encode()
+}
+
+// withPlace returns an address with the marked lines as a parameter, if there are any.
+func withPlace(address, name string, mark codehtml.Range) string {
+	if mark.IsEmpty() {
+		return address
+	}
+	return address + "?" + name + "=" + mark.String()
 }
 
 // explainUnreadable explains why an existing file has no text to show, and what to do.

@@ -56,6 +56,7 @@ func (s *Server) readCommits(v *pageRequest, p *codePage) error {
 	body.Filtered = body.Author+body.Since+body.Until+body.Query+body.Lines != ""
 	d.Body = body
 	d.Links.History = ""
+	d.Links.Blob = withPlace(p.pageURL(source.PageBlob, p.Path), "L", codehtml.ParseLines(cmp.Or(query.Get("line"), body.Lines)))
 	p.setView("commits", d)
 	page, _ := strconv.Atoi(query.Get("page")) // the first page if it is not a number
 	page = min(max(page, 1), source.MaxSkippedCommits/historyPageSize)

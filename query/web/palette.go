@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -61,7 +63,7 @@ func (s *Server) findPage(w http.ResponseWriter, v *pageRequest) error {
 		d.Rows = s.findLine(d.findRequest, rest)
 	case rest == "":
 	case kind == "@":
-		d.Rows, err = s.findSymbolRows(ctx, api, rest)
+		d.Rows, err = s.findSymbolRows(ctx, api, d.findRequest, rest)
 	default:
 		d.Rows, err = s.findFileRows(ctx, api, d.findRequest, rest)
 	}
@@ -129,31 +131,80 @@ func (s *Server) findLine(q findRequest, digits string) []foundRow {
 	return []foundRow{{Icon: "arrow-right", Name: markVisible(s.texts.mustFormat("codeGoLine") + " " + lines.String()), More: q.Path, URL: address.String() + "?L=" + lines.String()}}
 }
 
-// findSymbolRows returns symbols whose names contain a text, each name once.
-func (s *Server) findSymbolRows(ctx context.Context, api *client.Client, name string) (rows []foundRow, err error) {
-	pattern := strconv.Quote(regexp.QuoteMeta(name))
-	found, err := api.Search(ctx, wire.SearchRequest{Query: "sym:" + pattern, Matches: 200, Display: 100})
-	if err != nil {
+// foundSymbol is a definition that findSymbolRows found, with its order among them.
+type foundSymbol struct {
+	row  foundRow
+	rank int
+}
+
+// findSymbolRows returns definitions whose names contain a text, those of the file that the
+// visitor reads first, and then those of its repository. Each definition has a row: equal
+// names differ in their places.
+func (s *Server) findSymbolRows(ctx context.Context, api *client.Client, q findRequest, name string) (rows []foundRow, err error) {
+	queries := []string{"sym:" + strconv.Quote(regexp.QuoteMeta(name))}
+	if q.Repository != "" && q.Path != "" { // a common name has more definitions than a search lists
+		here := queries[0] + " repo:" + strconv.Quote("^"+regexp.QuoteMeta(q.Repository)+"$") + " file:" + strconv.Quote("^"+regexp.QuoteMeta(q.Path)+"$")
+		if q.Revision != "" {
+			here += " rev:" + strconv.Quote(q.Revision)
+		}
+		queries = append(queries, here)
+	}
+	answers := make([]*wire.SearchResult, len(queries))
+	var group errgroup.Group
+	for i := range queries {
+		group.Go(func() (err error) {
+			answers[i], err = api.Search(ctx, wire.SearchRequest{Query: queries[i], Matches: 200, Display: 100})
+			if i > 0 && err != nil {
+				answers[i], err = &wire.SearchResult{}, nil // such as a revision that is not indexed
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	var symbols []foundSymbol
 	seen := map[string]bool{}
-	for _, f := range found.Files {
-		for _, c := range f.Chunks {
-			for i, symbol := range c.Symbols {
-				if symbol.Symbol == "" || seen[symbol.Symbol] || len(rows) == foundSymbols {
-					continue
-				}
-				seen[symbol.Symbol] = true
-				at, _ := placeInName(symbol.Symbol, name)
-				line := c.MatchRanges[min(i, len(c.MatchRanges)-1)].Start.LineNumber
-				rows = append(rows, foundRow{
-					Icon: "square-function", Name: markPositions(symbol.Symbol, at), More: symbol.Kind + " · " + f.FileName.Text,
-					URL: pagePath(f.WebURL) + "?L=" + strconv.Itoa(line),
-				})
-			}
+	for i := len(answers) - 1; i >= 0; i-- {
+		for _, f := range answers[i].Files {
+			symbols = append(symbols, listSymbols(&f, q, name, seen)...)
 		}
 	}
+	slices.SortStableFunc(symbols, func(a, b foundSymbol) int { return cmp.Compare(a.rank, b.rank) })
+	for _, symbol := range symbols[:min(len(symbols), foundSymbols)] {
+		rows = append(rows, symbol.row)
+	}
 	return rows, nil
+}
+
+// listSymbols returns the definitions of a file that are not in seen yet.
+func listSymbols(f *wire.SearchFile, q findRequest, name string, seen map[string]bool) (symbols []foundSymbol) {
+	rank, place := 4, f.Repository+" › "+f.FileName.Text
+	switch {
+	case f.Repository == q.Repository && f.FileName.Text == q.Path:
+		rank, place = 0, ""
+	case f.Repository == q.Repository:
+		rank, place = 2, f.FileName.Text
+	}
+	for _, c := range f.Chunks {
+		for i, symbol := range c.Symbols {
+			line := strconv.Itoa(c.MatchRanges[min(i, len(c.MatchRanges)-1)].Start.LineNumber)
+			key := strings.Join([]string{symbol.Symbol, f.Repository, f.FileName.Text, line}, "\x00")
+			if symbol.Symbol == "" || seen[key] {
+				continue
+			}
+			seen[key] = true
+			at, _ := placeInName(symbol.Symbol, name)
+			found := foundSymbol{rank: rank, row: foundRow{
+				Icon: "square-function", Name: markPositions(symbol.Symbol, at), More: symbol.Kind + " · " + place + ":" + line, URL: pagePath(f.WebURL) + "?L=" + line,
+			}}
+			if !strings.EqualFold(symbol.Symbol, name) {
+				found.rank++
+			}
+			symbols = append(symbols, found)
+		}
+	}
+	return symbols
 }
 
 // findFileRows returns repositories and files; those of the repository that the visitor
