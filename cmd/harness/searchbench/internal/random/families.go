@@ -87,8 +87,10 @@ var families = []family{
 	{"class", true, (*drawer).drawClass},
 	{"anchor", true, (*drawer).drawAnchored},
 	{"(?i)", true, func(d *drawer) term {
-		f, w := d.drawWord(4) // in lower case: zoekt reads capitals as case-sensitive in spite of the flag
-		return matchExpression(f, joinParts("(?i)", strings.ToLower(w)))
+		// zoekt takes the folded literal for one with capitals, which it matches in their
+		// case unless case:no is written.
+		f, w := d.drawWord(4)
+		return addPrefix("case:no ", matchExpression(f, joinParts("(?i)", w)).text, f)
 	}},
 	{"word borders", true, func(d *drawer) term {
 		f, w := d.drawWord(3)

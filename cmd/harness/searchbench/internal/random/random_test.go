@@ -12,7 +12,7 @@ import (
 
 // trees are folders of this repository.
 func trees() map[string]string {
-	root := filepath.Join("..", "..", "..", "..")
+	root := filepath.Join("..", "..", "..", "..", "..")
 	return map[string]string{"query": filepath.Join(root, "query"), "pipeline": filepath.Join(root, "pipeline"), "schemas": filepath.Join(root, "schemas")}
 }
 
