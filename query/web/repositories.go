@@ -75,16 +75,35 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 		Repositories: listRepositories(page.Items), Total: page.Total, Filter: params.Query,
 		Sorts: markChosen(asked.Get("sort"), choice{Value: "name", Label: s.texts.mustFormat("repos_sort_name")}, choice{Value: "pushed", Label: s.texts.mustFormat("repos_sort_pushed")}),
 	}
-	for i := range list.Repositories {
-		r := &list.Repositories[i]
-		if s.o.Status != nil {
-			st, err := s.o.Status.Status(ctx, code.RepositoryID(r.RepoID))
-			r.Failed = err == nil && st.LastError != nil
-		}
+	if err := s.markFailed(ctx, list.Repositories); err != nil {
+		return err
 	}
 	list.Pictured = slices.ContainsFunc(list.Repositories, func(r listedRepository) bool { return r.Picture != "" })
 	list.Previous, list.Next = pageLinks("/repos", asked, params.Page, !page.Last())
 	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
+}
+
+// markFailed marks the rows whose last update failed. The rows have the numbers of the API
+// and the status has IDs, so that the name, which is unique, joins them.
+func (s *Server) markFailed(ctx context.Context, rows []listedRepository) error {
+	if s.o.Status == nil || s.o.Repositories == nil || len(rows) == 0 {
+		return nil
+	}
+	all, err := s.o.Repositories.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make(map[string]code.RepositoryID, len(all))
+	for _, r := range all {
+		ids[r.Name] = r.ID
+	}
+	for i := range rows {
+		if id, ok := ids[rows[i].RepoName]; ok {
+			st, err := s.o.Status.Status(ctx, id)
+			rows[i].Failed = err == nil && st.LastError != nil
+		}
+	}
+	return nil
 }
 
 // pageNumber reads the parameter page; an invalid number selects the first page.

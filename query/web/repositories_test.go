@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
@@ -23,12 +24,20 @@ func (listedAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `[{"repoId":1,"repoName":"team/good"},{"repoId":2,"repoName":"team/broken"},{"repoId":3,"repoName":"team/unknown"}]`)
 }
 
+// Repositories implements web.Repositories. The IDs are not the numbers of the API.
+func (listedAPI) Repositories(context.Context) (all []*search.Repository, err error) {
+	for id, name := range map[code.RepositoryID]string{1001: "team/good", 1002: "team/broken", 1003: "team/unknown", 2: "team/hidden"} {
+		all = append(all, &search.Repository{Repository: code.Repository{ID: id, Name: name}})
+	}
+	return all, nil
+}
+
 // Status implements web.Status.
 func (listedAPI) Status(_ context.Context, id code.RepositoryID) (indexing.Status, error) {
 	switch id {
-	case 1:
+	case 1001:
 		return indexing.Status{}, nil
-	case 2:
+	case 1002:
 		return indexing.Status{LastError: &indexing.Failure{}}, nil
 	}
 	return indexing.Status{}, errors.New("the index is closed")

@@ -126,6 +126,9 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 		API: operations, Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	options.Status, _ = operations.(web.Status)
+	if all, ok := operations.(web.Repositories); ok {
+		options.Repositories = all
+	}
 	if searches != nil {
 		options.Search, options.Contexts = searches, testContexts
 	}
