@@ -371,6 +371,7 @@ type classification struct {
 // addsTo reports whether a line is about an attribute that is not decided yet.
 func (c *classification) addsTo(r *attributeRule) bool {
 	for i := range r.rulings {
+		c.steps-- // a line may have a thousand attributes that are no macros
 		if c.isOpen(&r.rulings[i]) {
 			return true
 		}

@@ -151,6 +151,13 @@ func TestAttributesBounds(t *testing.T) {
 	if got := a.Within("", f).Classify(long); got != (Override{}) {
 		t.Errorf("a path that needs too many steps is classified as %+v", got)
 	}
+	others := "*.x" + strings.Repeat(" a", 900) + "\n"
+	if f, err = ParseAttributes([]byte("*.x linguist-generated\n" + strings.Repeat(others, 400))); err != nil || f == nil {
+		t.Fatal(f, err)
+	}
+	if got := a.Within("", f).Classify("y.x"); got != (Override{}) {
+		t.Errorf("360,000 attributes that are no macros take less than %d steps: %+v", maxMatchSteps, got)
+	}
 }
 
 // TestAttributesLikeGit compares the attributes of random files with those that git
