@@ -31,8 +31,10 @@ func (s *Server) renameRepository(r *http.Request) (*reply, error) {
 	}
 	for _, candidate := range []code.Repository{{Name: renamed.Name}, {CloneURL: renamed.CloneURL}} {
 		switch other, err := s.o.Catalog.Find(r.Context(), candidate); {
+		case err == nil && other.ID != known.ID && candidate.Name == "":
+			return nil, fmt.Errorf("%w: the clone URL %s belongs to %s", errConflict, renamed.CloneURL, other.Name)
 		case err == nil && other.ID != known.ID:
-			return nil, fmt.Errorf("%w: the name %q belongs to %s", errConflict, other.Name, other.CloneURL)
+			return nil, fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, other.Name, other.CloneURL)
 		case err != nil && !errors.Is(err, code.ErrNotFound):
 			return nil, fmt.Errorf("rename %s: %w", known.Name, err)
 		}
