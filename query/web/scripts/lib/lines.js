@@ -95,6 +95,7 @@ class CodeElement extends HTMLElement {
       if (!from) return;
       const a = document.createElement('a');
       const address = new URL(from.href);
+      address.searchParams.delete('line'); // of the page as it was loaded
       address.searchParams.set(parameter, range);
       a.href = address.href;
       a.append(button(name, text, () => {}).firstChild, text);

@@ -6,7 +6,7 @@ import { icon } from './markup.js';
 import { say } from './say.js';
 import { inField } from './help.js';
 import { keysAreOn } from './keys.js';
-import { quote, suggest, wordAt } from './suggest.js';
+import { quoteTerm, suggest, wordAt } from './suggest.js';
 import { forgetQueries, rememberQuery } from './visited.js';
 
 const tokens = /("(?:\\.|[^"\\])*")|(\b(?:repo|file|lang|sym|rev|kind|is|line|type|case|context|reposet|archived|fork|visibility|regex|literal|content|select):)|(\(|\)|(?<=^|\s)-(?=\S)|(?<=^|\s)(?:or|and|not|OR|AND|NOT)(?=\s|$))/g;
@@ -56,7 +56,7 @@ class QQuery extends LitElement {
     if (!text || text.length > 200 || text.includes('\n')) return;
     e.preventDefault();
     this.input.focus();
-    this.value = quote(text);
+    this.value = quoteTerm(text);
     this.input.select();
   }
 

@@ -26,7 +26,12 @@ export function wordAt(text, caret) {
 }
 
 const escape = (s) => s.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-export const quote = (s) => (/[\s"()]/.test(s) ? `"${s.replace(/[\\"]/g, '\\$&')}"` : s);
+const inQuotes = (s) => `"${s.replace(/[\\"]/g, '\\$&')}"`;
+export const quote = (s) => (/[\s"()]/.test(s) ? inQuotes(s) : s);
+
+// quoteTerm writes a text so that it is searched for, also if it looks like a filter or an
+// operator.
+export const quoteTerm = (s) => (/^-|^\w+:|^(or|and|not)$/i.test(s) ? inQuotes(s) : quote(s));
 
 async function ask(path, signal, body) {
   const options = { signal, headers: { Accept: 'application/json' } };

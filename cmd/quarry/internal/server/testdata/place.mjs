@@ -167,6 +167,16 @@ try {
       });
       await page.keyboard.press('/');
       assert.equal(await page.locator('#q:focus').inputValue(), 'Run');
+      for (const text of ['type:file', '-Run', 'or']) {
+        await page.goto(file);
+        await page.evaluate((text) => {
+          const node = document.createTextNode(text);
+          document.querySelector('main').append(node);
+          getSelection().setBaseAndExtent(node, 0, node, text.length);
+        }, text);
+        await page.keyboard.press('/');
+        assert.equal(await page.locator('#q:focus').inputValue(), `"${text}"`);
+      }
 
       // The palette lists the definition of the open file first, and each of the others.
       await page.goto('/browse/code.example/place/-/blob/src/other.go');
