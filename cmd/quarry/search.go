@@ -31,7 +31,7 @@ type searchCommand struct {
 	Words       bool          `short:"w" name:"word-regexp" help:"Find the words and phrases of the query only where they are whole words. Words consist of ASCII letters, digits and underscores."`
 	Fixed       bool          `short:"F" name:"fixed-strings" help:"Search for the query as one text, without operators, filters and quotes."`
 	Names       bool          `short:"l" name:"files-with-matches" help:"Print only the names of files with a match."`
-	Count       bool          `short:"c" help:"Print only the number of matching lines of each file."`
+	Count       bool          `short:"c" help:"Print only the number of matching lines of each file, among the matches that --max-count allows."`
 	Only        bool          `short:"o" name:"only-matching" help:"Print only the matching parts of lines, each on its own line."`
 	Type        []string      `short:"t" sep:"none" placeholder:"LANGUAGE" help:"Only files in this language, as with lang:LANGUAGE. If it is repeated, in any of them."`
 	Glob        []string      `short:"g" sep:"none" placeholder:"GLOB" help:"Only files whose path matches GLOB, as with file:GLOB, or does not match it, after an exclamation mark. May be repeated."`
