@@ -8,25 +8,25 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// nameFilter is a set of hashes, one bit each: for MayPath of all runs of pathRun bytes of
-// the paths, for MayName of the runs of shortRun and of longRun
-// letters in the names of the files, without their folders. Among many files, nearly any
-// three letters occur in a name, but few words have all of their runs of five letters in
-// names.
-type nameFilter []uint64
+// runFilter is a set of hashes, one bit each, of runs of letters. For MayName, these are
+// the runs of shortRun and of longRun letters in the names of the files, without their
+// folders: among many files, nearly any three letters occur in a name, but few words have
+// all of their runs of five letters in names. For MayPath, they are the runs of pathRun
+// bytes in the folded paths.
+type runFilter []uint64
 
 const shortRun, longRun = 3, 5
 
-// minNameFilter is the size of the smallest filter, in words of 64 bits.
-const minNameFilter = 8
+// minRunFilter is the size of the smallest filter, in words of 64 bits.
+const minRunFilter = 8
 
-// nameFilterWords returns the size of the filter for that many bytes of paths: one bit
+// runFilterWords returns the size of the filter for that many bytes of paths: one bit
 // per byte, rounded to a power of two.
-func nameFilterWords(paths int) int {
-	return max(minNameFilter, 1<<bits.Len(uint(paths/64)))
+func runFilterWords(paths int) int {
+	return max(minRunFilter, 1<<bits.Len(uint(paths/64)))
 }
 
-func nameFilterBytes(paths int) int { return 8 * nameFilterWords(paths) }
+func runFilterBytes(paths int) int { return 8 * runFilterWords(paths) }
 
 // MayName reports whether the name of a file, without its folder, may contain word,
 // ignoring the case of ASCII letters. It has no false negatives. It returns true for
@@ -50,8 +50,8 @@ func (p *Places) MayName(word string) bool {
 	return true
 }
 
-func (p *Places) newNameFilter() *nameFilter {
-	filter := make(nameFilter, nameFilterWords(len(p.Paths)))
+func (p *Places) newNameFilter() *runFilter {
+	filter := make(runFilter, runFilterWords(len(p.Paths)))
 	for i := range p.Len() {
 		path := p.Path(i)
 		name := path[bytes.LastIndexByte(path, '/')+1:]
@@ -76,10 +76,10 @@ func (p *Places) MayPath(literal string) bool {
 	if len(folded) < pathRun {
 		return true
 	}
-	filter := p.runs.Load()
+	filter := p.paths.Load()
 	if filter == nil {
 		filter = p.newPathFilter()
-		p.runs.Store(filter) // or use the one that another goroutine has just built
+		p.paths.Store(filter) // or use the one that another goroutine has just built
 	}
 	for i := 0; i+pathRun <= len(folded); i++ {
 		if !filter.has(hashPathRun(folded[i:])) {
@@ -89,8 +89,8 @@ func (p *Places) MayPath(literal string) bool {
 	return true
 }
 
-func (p *Places) newPathFilter() *nameFilter {
-	filter := make(nameFilter, nameFilterWords(len(p.Paths)))
+func (p *Places) newPathFilter() *runFilter {
+	filter := make(runFilter, runFilterWords(len(p.Paths)))
 	var folded []byte
 	for i := range p.Len() {
 		folded = postings.AppendFold(folded[:0], p.Path(i))
@@ -107,17 +107,17 @@ func hashPathRun(b []byte) uint32 {
 	return uint32(run * 0x9e3779b97f4a7c15 >> 32)
 }
 
-func (f nameFilter) add(h uint32) {
+func (f runFilter) add(h uint32) {
 	h &= uint32(len(f)*64 - 1)
 	f[h/64] |= 1 << (h % 64)
 }
 
-func (f nameFilter) has(h uint32) bool {
+func (f runFilter) has(h uint32) bool {
 	h &= uint32(len(f)*64 - 1)
 	return f[h/64]>>(h%64)&1 != 0
 }
 
-func (f nameFilter) addRun(letters []byte) {
+func (f runFilter) addRun(letters []byte) {
 	if h, ok := hashRun(letters); ok {
 		f.add(h)
 	}

@@ -29,7 +29,7 @@ type Places struct {
 	// Live has bit d set if document d has a place.
 	Live []uint64
 
-	names, runs atomic.Pointer[nameFilter] // of MayName and MayPath
+	names, paths atomic.Pointer[runFilter] // of MayName and MayPath
 }
 
 // Len returns the number of places.
@@ -56,7 +56,7 @@ func (p *Places) PathLines(from, to int) []byte {
 
 // SizeBytes returns the memory that the columns use.
 func (p *Places) SizeBytes() int {
-	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + 2*nameFilterBytes(len(p.Paths))
+	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + 2*runFilterBytes(len(p.Paths))
 }
 
 // PlacesBuilder collects places in order.

@@ -91,40 +91,43 @@ const maxLineFeeds = 2
 // feed or as a carriage return and line feed. Where it would have too many literals, it
 // matches more.
 func relaxLineFeeds(re *syntax.Regexp) *syntax.Regexp {
-	return replaceRune(re, '\n', func(literal *syntax.Regexp) *syntax.Regexp {
-		if countRune(literal.Rune, '\n') > maxLineFeeds {
+	return replaceNodes(re, func(re *syntax.Regexp) *syntax.Regexp {
+		switch {
+		case re.Op == syntax.OpCharClass && inClass(re.Rune, '\n'):
 			return &syntax.Regexp{Op: syntax.OpAnyChar}
+		case re.Op != syntax.OpLiteral:
+			return re
 		}
-		with := func(r ...rune) *syntax.Regexp { return &syntax.Regexp{Op: syntax.OpLiteral, Rune: r} }
-		return &syntax.Regexp{Op: syntax.OpAlternate, Sub: []*syntax.Regexp{with('\n'), with('\r', '\n')}}
+		lineEnd := &syntax.Regexp{Op: syntax.OpAnyChar}
+		if strings.Count(string(re.Rune), "\n") <= maxLineFeeds {
+			with := func(r ...rune) *syntax.Regexp { return &syntax.Regexp{Op: syntax.OpLiteral, Rune: r} }
+			lineEnd = &syntax.Regexp{Op: syntax.OpAlternate, Sub: []*syntax.Regexp{with('\n'), with('\r', '\n')}}
+		}
+		return replaceRune(re, '\n', lineEnd)
 	})
 }
 
-// relaxInvalid returns a tree that matches at least what re matches: where re names
+// relaxInvalid returns a tree that matches at least what re matches: where a literal names
 // U+FFFD, which also represents bytes that are not UTF-8, it matches anything. classOf and
 // findRun handle U+FFFD in a class.
 func relaxInvalid(re *syntax.Regexp) *syntax.Regexp {
-	return replaceRune(re, utf8.RuneError, func(*syntax.Regexp) *syntax.Regexp {
-		return &syntax.Regexp{Op: syntax.OpAnyChar}
+	return replaceNodes(re, func(re *syntax.Regexp) *syntax.Regexp {
+		if re.Op != syntax.OpLiteral {
+			return re
+		}
+		return replaceRune(re, utf8.RuneError, &syntax.Regexp{Op: syntax.OpAnyChar})
 	})
 }
 
-// replaceRune returns a tree with r replaced in each literal. A class with the line feed
-// matches anything if r is the line feed.
-func replaceRune(re *syntax.Regexp, r rune, with func(literal *syntax.Regexp) *syntax.Regexp) *syntax.Regexp {
-	switch re.Op {
-	case syntax.OpLiteral:
-		return replaceInLiteral(re, r, with)
-	case syntax.OpCharClass:
-		if r == '\n' && inClass(re.Rune, r) {
-			return &syntax.Regexp{Op: syntax.OpAnyChar}
-		}
-		return re
+// replaceNodes returns a copy of a tree with each node without children replaced.
+func replaceNodes(re *syntax.Regexp, replace func(*syntax.Regexp) *syntax.Regexp) *syntax.Regexp {
+	if len(re.Sub) == 0 {
+		return replace(re)
 	}
 	out := *re
 	out.Sub = make([]*syntax.Regexp, len(re.Sub))
 	for i, sub := range re.Sub {
-		out.Sub[i] = replaceRune(sub, r, with)
+		out.Sub[i] = replaceNodes(sub, replace)
 	}
 	return &out
 }
@@ -139,31 +142,23 @@ func inClass(ranges []rune, r rune) bool {
 	return false
 }
 
-func countRune(in []rune, r rune) (n int) {
-	for _, c := range in {
-		if c == r {
-			n++
-		}
-	}
-	return n
-}
-
-func replaceInLiteral(re *syntax.Regexp, r rune, with func(literal *syntax.Regexp) *syntax.Regexp) *syntax.Regexp {
-	if !slices.Contains(re.Rune, r) {
-		return re
+// replaceRune returns a tree that matches a literal with r replaced.
+func replaceRune(literal *syntax.Regexp, r rune, with *syntax.Regexp) *syntax.Regexp {
+	if !slices.Contains(literal.Rune, r) {
+		return literal
 	}
 	out := &syntax.Regexp{Op: syntax.OpConcat}
-	for rest := re.Rune; len(rest) > 0; {
+	for rest := literal.Rune; len(rest) > 0; {
 		n := slices.Index(rest, r)
 		if n == 0 {
-			out.Sub = append(out.Sub, with(re))
+			out.Sub = append(out.Sub, with)
 			rest = rest[1:]
 			continue
 		}
 		if n < 0 {
 			n = len(rest)
 		}
-		out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: rest[:n]})
+		out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: literal.Flags, Rune: rest[:n]})
 		rest = rest[n:]
 	}
 	return out
