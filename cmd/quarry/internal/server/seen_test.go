@@ -62,6 +62,7 @@ var seenRows = map[string]seenRow{
 	"GET /api/repos":                                    {path: fillTemplate("/api/repos?query={mark}"), status: 200},
 	"GET /api/connections":                              {path: fixedPath("/api/connections"), status: 200},
 	"POST /api/repos":                                   {path: fixedPath("/api/repos"), body: fixedPath(`{}`), status: 400},
+	"PATCH /api/repos/{repoId}":                         {path: fillTemplate("/api/repos/{id}"), body: fixedPath(`{"name":"other.example/renamed"}`), about: true, changes: true},
 	"DELETE /api/repos/{repoId}":                        {path: fillTemplate("/api/repos/{id}"), about: true, changes: true},
 	"POST /api/repos/{repoId}/erase":                    {path: fillTemplate("/api/repos/{id}/erase"), body: fixedPath(`{"commit":"1111111111111111111111111111111111111111"}`), about: true, status: 202},
 	"GET /api/erasures":                                 {path: fixedPath("/api/erasures"), status: 200},
