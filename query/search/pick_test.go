@@ -113,6 +113,44 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 	}
 }
 
+// TestMatchesOfFiles checks that an answer cut by a limit says how many matches each file
+// has: as many as an answer without a limit shows, or that there are more.
+func TestMatchesOfFiles(t *testing.T) {
+	cut, more := 0, 0
+	for seed := range uint64(20) {
+		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
+		s := newSearcher(Options{})
+		for _, text := range []string{"kmalloc", "struct", "unique1", "e", "kmalloc or struct", "STRASSE"} {
+			whole := map[string]int{}
+			nameOf := func(f *FileMatch) string { return f.Repo.Name + " " + f.Path + " " + string(f.Ref) }
+			for _, matches := range []int{1 << 20, 1000, 10} {
+				r, err := s.Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range r.Files {
+					f := &r.Files[i]
+					if matches == 1<<20 {
+						whole[nameOf(f)] = countRanges(f)
+					}
+					if want := whole[nameOf(f)]; f.Matches != want && !(f.MoreMatches && f.Matches < want) {
+						t.Errorf("seed %d, %s, %d matches: %s has %d matches (more: %v), want %d", seed, text, matches, nameOf(f), f.Matches, f.MoreMatches, want)
+					}
+					if f.MoreMatches {
+						more++
+					} else if countRanges(f) < f.Matches {
+						cut++
+					}
+				}
+				r.Release()
+			}
+		}
+	}
+	if cut < 10 || more == 0 {
+		t.Errorf("%d files are cut and %d have more matches than are counted, want some of both", cut, more)
+	}
+}
+
 // A limit does not change which files are best if all files are scored in full before
 // they are chosen: the files of a small limit are the first ones of a larger limit, with
 // the same best line. The test does not compare answers that score files with more

@@ -84,6 +84,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		f.BestLines = r.bestLines(f.Chunks)
+		f.Matches, f.MoreMatches = h.count, h.count > r.run.limit
 	}
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)

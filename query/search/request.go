@@ -176,6 +176,11 @@ type FileMatch struct {
 	PathRanges []Range
 	Language   code.Language
 	Chunks     []Chunk
+	// Matches is the number of matches in the text of the file, also of those that are not
+	// in Chunks. MoreMatches means that there may be more: the search counts those of one
+	// file up to its limit.
+	Matches     int
+	MoreMatches bool
 	// BestLines are the numbers of up to ten matching lines in Chunks, best match first.
 	BestLines []int
 	// Content is the text of the file, if requested.

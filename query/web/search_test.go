@@ -89,7 +89,7 @@ func (f *fakeSearches) AsOf() string { return f.asOf }
 
 // newFile returns a file with n matches of a word, one per line.
 func newFile(path string, n int) search.FileMatch {
-	f := search.FileMatch{Repo: known[0], Path: path, Language: "Go"}
+	f := search.FileMatch{Repo: known[0], Path: path, Language: "Go", Matches: n}
 	for i := range n {
 		line := fmt.Sprintf("\tkettle := newKettle(%d)\n", i)
 		f.Chunks = append(f.Chunks, search.Chunk{

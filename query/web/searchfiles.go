@@ -154,25 +154,17 @@ func (w *fileWriter) writeAbout(f *search.FileMatch, address *source.Address) {
 		w.text(string(f.Language))
 		w.raw(`</span>`)
 	}
-	if n := countRanges(f.Chunks); n > 0 {
-		w.raw(`<span class="count">`)
-		if w.isAtLeast(n) {
-			w.text(w.texts.mustFormat("resultsMatchesAtLeast", "n", n))
-		} else {
-			w.text(w.texts.mustFormat("resultsMatches", "n", n))
+	if f.Matches > 0 {
+		key := "resultsMatches"
+		if f.MoreMatches {
+			key = "resultsMatchesAtLeast"
 		}
+		w.raw(`<span class="count">`)
+		w.text(w.texts.mustFormat(key, "n", f.Matches))
 		w.raw(`</span>`)
 	}
 	w.raw(`</p>`)
 }
-
-// fullShare is the number of matches that a search shows of each file before it shows more
-// of any file.
-const fullShare = 10
-
-// isAtLeast reports whether a file with this many matches may have others, because the
-// answer does not show all.
-func (w *fileWriter) isAtLeast(matches int) bool { return w.capped && matches >= fullShare }
 
 func countRanges(chunks []search.Chunk) (n int) {
 	for i := range chunks {
@@ -195,10 +187,14 @@ func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	}
 	if rest := f.Chunks[open:]; len(rest) > 0 {
 		w.raw(`<details class="rest"><summary>`)
-		if w.isAtLeast(countRanges(f.Chunks)) {
-			w.text(w.texts.mustFormat("resultsRestAtLeast", "n", countRanges(rest)))
-		} else {
-			w.text(w.texts.mustFormat("resultsRest", "n", countRanges(rest)))
+		folded, hidden := countRanges(rest), f.Matches-countRanges(f.Chunks)
+		switch {
+		case f.MoreMatches:
+			w.text(w.texts.mustFormat("resultsRestAtLeast", "n", folded))
+		case hidden > 0:
+			w.text(w.texts.mustFormat("resultsRestOf", "n", folded, "more", folded+hidden))
+		default:
+			w.text(w.texts.mustFormat("resultsRest", "n", folded))
 		}
 		w.raw(`</summary>`)
 		for i := range rest {
