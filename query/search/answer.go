@@ -265,11 +265,12 @@ func (a *resultBuilder) completeResult() {
 // sortFiles sorts the files, best first.
 func (a *resultBuilder) sortFiles() {
 	started := time.Now()
-	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return compareMatches(&a, &b) })
+	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return CompareMatches(&a, &b) })
 	a.result.Stats.Ranking += time.Since(started)
 }
 
-// compareMatches orders the files of an answer by descending score, then by name.
-func compareMatches(a, b *FileMatch) int {
+// CompareMatches orders the files of an answer by descending score, then by name. It uses
+// Score, Repo, Path and Ref.
+func CompareMatches(a, b *FileMatch) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
 }

@@ -240,7 +240,7 @@ func (a *resultBuilder) rescoreBest(found []*hit) error {
 		}
 		scored = append(scored, scoredHit{x, FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}})
 	}
-	slices.SortStableFunc(scored, func(x, y scoredHit) int { return compareMatches(&x.file, &y.file) })
+	slices.SortStableFunc(scored, func(x, y scoredHit) int { return CompareMatches(&x.file, &y.file) })
 	for i, s := range scored {
 		s.hit.estimatedScore = rescoredOffset - float32(i)
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -303,7 +302,7 @@ func (o *resultWriter) takeFiles(files []search.FileMatch, stats search.Stats) e
 		f := &files[i]
 		o.files.out = o.files.out[:0]
 		o.files.writeFile(f)
-		taken = append(taken, rankedFile{f.Score, f.Repo.Name, f.Path, string(f.Ref), bytes.Clone(o.files.out)})
+		taken = append(taken, rankedFile{search.FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}, bytes.Clone(o.files.out)})
 	}
 	if !o.holds {
 		o.sendFiles(taken)
@@ -327,9 +326,8 @@ func (o *resultWriter) stopHolding() {
 
 // rankedFile is a rendered file with what determines its rank.
 type rankedFile struct {
-	score           float64
-	repo, path, ref string
-	markup          []byte
+	file   search.FileMatch // without text
+	markup []byte
 }
 
 // takeHeld stops holding files and returns those held, best first. Names decide between
@@ -337,9 +335,7 @@ type rankedFile struct {
 func (o *resultWriter) takeHeld() []rankedFile {
 	held := o.held
 	o.holds, o.held = false, nil
-	slices.SortStableFunc(held, func(a, b rankedFile) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.repo, b.repo), cmp.Compare(a.path, b.path), cmp.Compare(a.ref, b.ref))
-	})
+	slices.SortStableFunc(held, func(a, b rankedFile) int { return search.CompareMatches(&a.file, &b.file) })
 	return held
 }
 
@@ -361,9 +357,9 @@ func (o *resultWriter) appendFiles(out []byte, files []rankedFile) []byte {
 			o.left++
 			continue
 		}
-		o.unsorted = o.unsorted || o.shown > 0 && f.score > o.lowest
-		if o.shown == 0 || f.score < o.lowest {
-			o.lowest = f.score
+		o.unsorted = o.unsorted || o.shown > 0 && f.file.Score > o.lowest
+		if o.shown == 0 || f.file.Score < o.lowest {
+			o.lowest = f.file.Score
 		}
 		o.shown++
 		out = append(out, f.markup...)
