@@ -100,7 +100,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		if v.columns[i] = nil; p.path == nil {
 			v.columns[i] = v.s.placeColumn(p, v.seg)
 		} else if !v.seg.mayPath(p.path) {
-			v.columns[i] = bitset.New(places.Len())
+			v.columns[i] = emptyColumn(v.columns)
 		}
 	}
 	if !v.filterPlaces() {

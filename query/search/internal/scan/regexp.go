@@ -59,6 +59,11 @@ func (r *Regexp) Each(text []byte, base int, emit func(start, end int) bool) boo
 		}
 		at = afterMatch(text, locs[most-1])
 	}
+	return r.eachFrom(text, at, base, emit)
+}
+
+// eachFrom calls emit for the non-empty matches from at on, one at a time.
+func (r *Regexp) eachFrom(text []byte, at, base int, emit func(start, end int) bool) bool {
 	if r.long == nil {
 		r.long = newLongRegexp(r)
 	}
@@ -91,10 +96,7 @@ func (r *Regexp) EachAt(text []byte, base int, next func(at int) int, emit func(
 	if at < 0 {
 		return true
 	}
-	if r.long == nil {
-		r.long = newLongRegexp(r)
-	}
-	return r.long.eachMatch(text, at, base, r.stop, emit)
+	return r.eachFrom(text, at, base, emit)
 }
 
 // minAttempts is the number of runes that EachAt reads in addition to those of the text
