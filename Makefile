@@ -51,7 +51,7 @@ fmt: ## gofmt
 	gofmt -w $$(git ls-files '*.go')
 
 lint: ## gofmt, vet, staticcheck, repolint
-	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee -a /dev/stderr)"
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -vet=off -count=1 ./cmd/internal/repolint
@@ -60,7 +60,7 @@ security: ## known vulnerabilities that the code reaches, of the database VULNDB
 	$(GO) run ./cmd/internal/tasks security --version $(VULNDB) --accepted .ci/vulnerabilities.txt
 
 quick: ## before each commit, up to two minutes: gofmt, vet, repolint, and tests that need no whole server, browser, broker or Java
-	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee -a /dev/stderr)"
 	$(GO) vet ./...
 	$(GO) test -vet=off -short $$($(GO) list ./... | grep -vE '$(NOT_QUICK)')
 
