@@ -29,8 +29,8 @@ func AppendTrigrams(dst []Trigram, folded []byte) []Trigram {
 	return dst
 }
 
-// Bounds of blocks. BlockBytes was determined by measurement (docs/performance.md): 4 KiB
-// halves the postings of 1 KiB, but doubles the text to read for a candidate.
+// Bounds of blocks. BlockBytes was determined by measurement (ADR 10): 4 KiB halves the
+// postings of 1 KiB, but doubles the text to read for a candidate.
 const (
 	BlockBytes    = 4 << 10
 	OverhangBytes = 64
