@@ -85,7 +85,7 @@ type Bucket struct {
 	address  string // for messages
 	sse      encrypt.ServerSide
 	holds    deletionHolds
-	identity requiredIdentity
+	identity *requiredIdentity // shared by its folders
 	// quarantined is called for each object that was moved to the quarantine.
 	quarantined func(name, place string, cause error)
 }
@@ -99,7 +99,7 @@ func OpenBucket(ctx context.Context, o BucketOptions) (*Bucket, error) {
 		b.prefix = strings.Trim(o.Prefix, "/") + "/"
 	}
 	b.address = "s3://" + o.Bucket + "/" + b.prefix
-	b.identity.store, b.identity.read, b.identity.fresh = b.address, b.readIdentity, identityFresh
+	b.identity = &requiredIdentity{store: b.address, read: b.readIdentity, fresh: identityFresh}
 	if err := b.connect(ctx); err != nil {
 		return nil, fmt.Errorf("segment store %s: %w", b.address, err)
 	}

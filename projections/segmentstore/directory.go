@@ -25,7 +25,7 @@ type Directory struct {
 	holds deletionHolds
 	// quarantined is called for each object that was moved to the quarantine.
 	quarantined func(name, path string, cause error)
-	identity    requiredIdentity
+	identity    *requiredIdentity // shared by its folders
 }
 
 var _ Driver = (*Directory)(nil)
@@ -48,7 +48,7 @@ func OpenDirectory(dir string) (*Directory, error) {
 		return nil, fmt.Errorf("segment store: %w", err)
 	}
 	d := &Directory{dir: dir, quarantined: func(string, string, error) {}}
-	d.identity.store, d.identity.read = dir, d.readIdentity
+	d.identity = &requiredIdentity{store: dir, read: d.readIdentity}
 	if err := d.removeLeftovers(time.Now().Add(-tempAge)); err != nil {
 		return nil, fmt.Errorf("segment store %s: %w", dir, err)
 	}

@@ -9,6 +9,10 @@ import (
 // The caller should retry later.
 var ErrHeld = errors.New("objects are held for a backup")
 
+// ErrKept reports that an object cannot be deleted because a snapshot names it. Other objects
+// can be deleted meanwhile; the caller should retry once the snapshot may be deleted.
+var ErrKept = errors.New("a snapshot names the object")
+
 // deletionHolds blocks the deletion of objects.
 type deletionHolds struct {
 	sync.Mutex

@@ -75,6 +75,9 @@ type Driver interface {
 	// RequireIdentity makes every operation fail with ErrOtherStore while the store has
 	// another identity than want. An empty want requires nothing.
 	RequireIdentity(want string)
+	// Folder returns a store below this one, in the folder name. Its objects are not
+	// listed, checked or held with those of this store; both have the same identity.
+	Folder(name string) Store
 	// IsEmpty reports whether the store has no objects besides its identity.
 	IsEmpty(ctx context.Context) (bool, error)
 	// Hold blocks deletions by this process until release is called: Delete returns

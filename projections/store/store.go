@@ -208,12 +208,16 @@ func (s *Store) Checkpoint(partition int32) (event.Offset, error) {
 
 // TopicCheckpoint is a Checkpoint for any topic.
 func (s *Store) TopicCheckpoint(topic event.Topic, partition int32) (event.Offset, error) {
-	value, ok, err := s.Read(checkpointKey(topic, partition))
+	return readCheckpoint(s, topic, partition, s.remedy)
+}
+
+func readCheckpoint(r Reader, topic event.Topic, partition int32, remedy string) (event.Offset, error) {
+	value, ok, err := r.Read(checkpointKey(topic, partition))
 	if err != nil || !ok {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, fmt.Errorf("store: checkpoint of %s/%d has %d bytes, want 8; %s", topic, partition, len(value), s.remedy)
+		return 0, fmt.Errorf("store: checkpoint of %s/%d has %d bytes, want 8; %s", topic, partition, len(value), remedy)
 	}
 	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) segmentstore.Driver) {
 		{"check and quarantine", testQuarantine},
 		{"canceled", testCanceled},
 		{"concurrent", testConcurrent},
+		{"folder", testFolder},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
@@ -264,6 +265,39 @@ func testQuarantine(t *testing.T, s segmentstore.Driver) {
 		t.Fatalf("quarantine of an intact object: %v, %v", moved, err)
 	}
 	wantBytes(t, s, name, string(good))
+}
+
+// testFolder checks that a folder is a store of its objects alone, with the identity of the
+// store around it.
+func testFolder(t *testing.T, s segmentstore.Driver) {
+	id := strings.Repeat("0123456789abcdef", 2)
+	must(t, s.WriteIdentity(ctx, id))
+	s.RequireIdentity(id)
+	f := s.Folder("below")
+	if got := listNames(t, f); got != "" {
+		t.Fatalf("a new folder lists %q", got)
+	}
+	must(t, s.PutBytes(ctx, "a", []byte("outside")))
+	must(t, f.PutBytes(ctx, "a", []byte("inside")))
+	must(t, f.Put(ctx, "b", tempFile(t, "file")))
+	release := s.Hold()
+	must(t, f.Delete(ctx, "b"))
+	release()
+	wantBytes(t, s, "a", "outside")
+	if b, err := f.GetBytes(ctx, "a", 9); err != nil || string(b) != "inside" {
+		t.Fatalf("get: %q, %v", b, err)
+	}
+	if got := listNames(t, f); got != "a=6 " {
+		t.Fatalf("the folder lists %q", got)
+	}
+	must(t, s.Delete(ctx, "a"))
+	if got := listNames(t, s); strings.Contains(got, "below") || strings.Contains(got, "a=") {
+		t.Fatalf("the store lists %q", got)
+	}
+	s.RequireIdentity(strings.Repeat("f", 32))
+	if _, err := f.GetBytes(ctx, "absent", 9); !errors.Is(err, segmentstore.ErrOtherStore) {
+		t.Fatalf("get from the folder of another store: %v, want %v", err, segmentstore.ErrOtherStore)
+	}
 }
 
 // testConcurrent runs writers of the same objects concurrently with readers: an object
