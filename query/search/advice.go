@@ -45,7 +45,7 @@ type adviceFinder struct {
 // addAdvice adds advice about the terms of a request to its result, and the related files
 // if the request asks for them.
 func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *Result) {
-	if r.WithoutAdvice {
+	if r.WithoutAdvice || r.Brief {
 		return
 	}
 	var advised []suggestedQuery

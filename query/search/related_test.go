@@ -79,7 +79,7 @@ func describeLines(f *FileMatch) (out string) {
 }
 
 // checkLiteralCounts checks that an answer with related files otherwise equals the answer
-// without them.
+// without them, and the brief one.
 func (s *Searcher) checkLiteralCounts(t *testing.T, view View, text string, r *Result) {
 	t.Helper()
 	plain, err := s.Search(t.Context(), view, Request{Query: parse(t, text), Matches: 100})
@@ -93,6 +93,19 @@ func (s *Searcher) checkLiteralCounts(t *testing.T, view View, text string, r *R
 	for i := range plain.Files {
 		if describeLines(&plain.Files[i]) != describeLines(&r.Files[i]) {
 			t.Errorf("%s: file %d is another one without related files", text, i)
+		}
+	}
+	brief, err := s.Search(t.Context(), view, Request{Query: parse(t, text), Matches: 100, Brief: true, Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer brief.Release()
+	if brief.Stats.Matches != plain.Stats.Matches || len(brief.Files) != len(plain.Files) || len(brief.Explain.Probes) > 0 {
+		t.Errorf("%s: the brief answer has %d matches and took %d more searches, not %d and none", text, brief.Stats.Matches, len(brief.Explain.Probes), plain.Stats.Matches)
+	}
+	for _, n := range brief.Notices {
+		if n.Code == syntax.TermFindsNothing {
+			t.Errorf("%s: the brief answer has the notice %q", text, n.Message)
 		}
 	}
 }

@@ -35,6 +35,10 @@ type Request struct {
 	// WithoutAdvice omits Result.Notices and Related. It is set for searches that
 	// determine the advice for another search.
 	WithoutAdvice bool
+	// Brief omits the notices about terms without a match, which take further searches. A
+	// query of a few words, one of them misspelled, is then answered with the files that
+	// have most of the words.
+	Brief bool
 
 	// probes collects the additional searches that a search runs; nil if they are not
 	// needed.

@@ -20,6 +20,7 @@ const queryBudget = time.Second
 type answers struct {
 	first     time.Duration     // of the first searcher, to warm up
 	times     [][]time.Duration // by searcher
+	brief     []time.Duration   // of the first searcher, without advice; nil if it knows no such requests
 	matches   int
 	filesRead int // as the program reports it
 	err       error
@@ -37,6 +38,15 @@ func (a answers) fastestTimes() (best []time.Duration) {
 
 // median returns the median of the faster searcher, or 0 if the query failed.
 func (a answers) median() time.Duration { return stat.Median(a.fastestTimes()) }
+
+// briefMedian returns the median of the answers without advice, or of all if there are
+// none.
+func (a answers) briefMedian() time.Duration {
+	if a.err == nil && len(a.brief) > 0 {
+		return stat.Median(a.brief)
+	}
+	return a.median()
+}
 
 // askStep sends the queries of a step to all programs in turn, and those of doubtful
 // groups again.
@@ -85,7 +95,7 @@ type comparedQuery struct {
 // worstQueries returns the random queries with the largest ratios to a program.
 func (c *comparison) worstQueries(other *contender) (worst []comparedQuery) {
 	for i := range c.queries[StepRandom] {
-		if here, there := c.here.answers[StepRandom][i].median(), other.answers[StepRandom][i].median(); here > 0 && there > 0 {
+		if here, there := c.here.answers[StepRandom][i].briefMedian(), other.answers[StepRandom][i].briefMedian(); here > 0 && there > 0 {
 			worst = append(worst, comparedQuery{i, float64(here) / float64(there)})
 		}
 	}
@@ -191,8 +201,30 @@ func askQuery(ctx context.Context, rounds [][]*contender, q suite.Query, of func
 				}
 				a.times[s] = append(a.times[s], answer.Elapsed)
 			}
+			if err := o.askBriefly(ctx, q, a, round > 0); err != nil {
+				return err
+			}
 			slowest = max(slowest, spent[o])
 		}
+	}
+	return nil
+}
+
+// askBriefly sends a query without advice, if the program knows such requests.
+func (o *contender) askBriefly(ctx context.Context, q suite.Query, a *answers, counts bool) error {
+	if !o.brief || a.err != nil {
+		return nil
+	}
+	request := o.program.Translate(q)
+	request.Brief = true
+	answer, err := o.program.Searchers()[0].Search(ctx, request)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		a.err = fmt.Errorf("%s: %s, without advice: %w", o.name, q.Text, err)
+	case counts:
+		a.brief = append(a.brief, answer.Elapsed)
 	}
 	return nil
 }

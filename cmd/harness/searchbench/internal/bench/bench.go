@@ -122,6 +122,7 @@ type contender struct {
 	memory    proc.Memory // after the queries
 	diskBytes int64
 	segments  float64
+	brief     bool // it answers requests without advice
 }
 
 type comparison struct {

@@ -82,6 +82,9 @@ func (c *comparison) startAll(ctx context.Context) error {
 		if err := o.program.Start(ctx, o.countRepositories()); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
+		if server := serverOf(o.program); server != nil {
+			o.brief = server.AnswersBriefly(ctx)
+		}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (c *comparison) describeInputs() []string {
 
 // mainTable compares every figure with each of the other programs.
 func (c *comparison) mainTable() (t report.Table, worse []string) {
-	t = report.Table{Title: "Figures", Header: []string{"figure", c.here.name}, Note: "Less is better. A ratio is the figure here divided by the other one; for groups of queries, the geometric mean of the ratios of the queries."}
+	t = report.Table{Title: "Figures", Header: []string{"figure", c.here.name}, Note: "Less is better. A ratio is the figure here divided by the other one; for groups of queries, the geometric mean of the ratios of the queries. Advice is suggestions and related files, which zoekt does not give."}
 	for _, other := range c.contenders[1:] {
 		t.Header = append(t.Header, other.name, "ratio")
 	}
@@ -105,7 +105,7 @@ func (c *comparison) mainTable() (t report.Table, worse []string) {
 
 // groupTable compares groups of queries.
 func (c *comparison) groupTable(title string, groups []group) (t report.Table, worse []string) {
-	t = report.Table{Title: title, Note: "Ratios are geometric means without the smallest and the largest tenth; slower are queries by more than a tenth.", Header: []string{"group", "queries", "here", "p99 here"}}
+	t = report.Table{Title: title, Note: "Ratios are geometric means without the smallest and the largest tenth, to zoekt without advice; slower are queries by more than a tenth.", Header: []string{"group", "queries", "here", "p99 here"}}
 	for _, other := range c.contenders[1:] {
 		t.Header = append(t.Header, "ratio to "+other.name, "slower")
 	}
@@ -120,7 +120,7 @@ func (c *comparison) groupTable(title string, groups []group) (t report.Table, w
 				all = append(all, times...)
 			}
 		}
-		cells := []string{g.name, strconv.Itoa(len(g.members)), formatTime(c.here.geometricMean(g)), report.Milliseconds(stat.Quantile(all, 0.99))}
+		cells := []string{g.name, strconv.Itoa(len(g.members)), formatTime(c.here.geometricMean(g, answers.median)), report.Milliseconds(stat.Quantile(all, 0.99))}
 		verdict := ""
 		for _, other := range c.contenders[1:] {
 			mean := c.ratioOf(other, g)
@@ -179,7 +179,7 @@ func (c *comparison) worstTable(other *contender) report.Table {
 	for _, w := range c.worstQueries(other) {
 		q, here, there := c.queries[StepRandom][w.index], c.here.answers[StepRandom][w.index], other.answers[StepRandom][w.index]
 		t.Rows = append(t.Rows, []string{
-			q.Class, "`" + q.Text + "`", limitName(q.Limit), report.Milliseconds(here.median()), report.Milliseconds(there.median()), fmt.Sprintf("%.2f", w.ratio),
+			q.Class, "`" + q.Text + "`", limitName(q.Limit), report.Milliseconds(here.briefMedian()), report.Milliseconds(there.briefMedian()), fmt.Sprintf("%.2f", w.ratio),
 			strconv.Itoa(here.matches), strconv.Itoa(there.matches), strconv.Itoa(here.filesRead), c.explained[w.index],
 		})
 	}

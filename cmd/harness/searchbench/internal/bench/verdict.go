@@ -134,12 +134,20 @@ func indexes(n int) []int {
 }
 
 // ratios returns the time of this build as a share of that of another program, query by
-// query, for the queries that both answered.
-func (c *comparison) ratios(other *contender, step Step, members []int) (ratios []float64) {
+// query, for the queries that both answered. zoekt is compared with answers without
+// advice, because it gives none.
+func (c *comparison) ratios(other *contender, step Step, members []int) []float64 {
+	if other == c.zoekt {
+		return c.ratiosOf(answers.briefMedian, other, step, members)
+	}
+	return c.ratiosOf(answers.median, other, step, members)
+}
+
+func (c *comparison) ratiosOf(median func(answers) time.Duration, other *contender, step Step, members []int) (ratios []float64) {
 	here, there := c.here.answers[step], other.answers[step]
 	for _, i := range members {
-		if i < len(here) && i < len(there) && here[i].median() > 0 && there[i].median() > 0 {
-			ratios = append(ratios, float64(here[i].median())/float64(there[i].median()))
+		if i < len(here) && i < len(there) && median(here[i]) > 0 && median(there[i]) > 0 {
+			ratios = append(ratios, float64(median(here[i]))/float64(median(there[i])))
 		}
 	}
 	return ratios
@@ -156,11 +164,11 @@ func (c *comparison) ratioOf(other *contender, g group) float64 {
 }
 
 // geometricMean returns the geometric mean of the medians of a group.
-func (o *contender) geometricMean(g group) float64 {
+func (o *contender) geometricMean(g group, median func(answers) time.Duration) float64 {
 	var medians []time.Duration
 	for _, i := range g.members {
 		if i < len(o.answers[g.step]) {
-			medians = append(medians, o.answers[g.step][i].median())
+			medians = append(medians, median(o.answers[g.step][i]))
 		}
 	}
 	return float64(stat.GeometricMean(medians))
@@ -198,10 +206,23 @@ func formatCount(f float64) string   { return fmt.Sprintf("%.0f", f) }
 func (c *comparison) rows() (rows []row) {
 	for _, g := range slices.Concat(c.randomGroups(), c.suiteGroups(), c.goalGroups()) {
 		if g.kind == "all" {
-			rows = append(rows, row{
-				figure: fmt.Sprintf("%s (%d), geometric mean", g.name, len(g.members)), format: formatTime, bound: g.bound, goal: g.goal,
-				of: func(o *contender) float64 { return o.geometricMean(g) }, ratio: func(other *contender) float64 { return c.ratioOf(other, g) },
-			})
+			for _, r := range []struct {
+				figure string
+				bound  float64
+				goal   goal
+				median func(answers) time.Duration
+			}{
+				{"%s (%d), geometric mean", g.bound, goal{}, answers.median},
+				{"%s (%d), without advice", 0, g.goal, answers.briefMedian},
+			} {
+				rows = append(rows, row{
+					figure: fmt.Sprintf(r.figure, g.name, len(g.members)), format: formatTime, bound: r.bound, goal: r.goal,
+					of: func(o *contender) float64 { return o.geometricMean(g, r.median) },
+					ratio: func(other *contender) float64 {
+						return stat.GeometricMean(c.ratiosOf(r.median, other, g.step, g.members))
+					},
+				})
+			}
 		}
 	}
 	quantile := func(figure string, q float64, g goal, times func(*contender) []time.Duration) row {

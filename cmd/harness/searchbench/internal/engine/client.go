@@ -42,6 +42,8 @@ type Request struct {
 	List bool
 	// Repositories requests repositories instead of matches (GET /api/repos of Quarry).
 	Repositories bool
+	// Brief requests an answer of Quarry without suggestions and related files.
+	Brief bool
 }
 
 const (

@@ -203,6 +203,7 @@ type quarrySearch struct {
 	CaseSensitivity bool   `json:"isCaseSensitivityEnabled"`
 	Display         int    `json:"display,omitempty"` // number of matches returned; all are counted
 	Explain         bool   `json:"explain,omitempty"`
+	Advice          *bool  `json:"advice,omitempty"`
 }
 
 // quarryFile is a file of an answer.
@@ -239,7 +240,17 @@ func requestFor(q Request) quarrySearch {
 	if q.Limit == 0 {
 		request.Matches, request.Display = countEverything, 1
 	}
+	if q.Brief {
+		request.Advice = new(bool)
+	}
 	return request
+}
+
+// AnswersBriefly reports whether the server knows requests without advice. Builds before
+// 2026-11-29 refuse them.
+func (s *QuarryServer) AnswersBriefly(ctx context.Context) bool {
+	_, err := s.Search(ctx, Request{Text: "brief", Limit: 1, Brief: true})
+	return err == nil
 }
 
 func (s *QuarryServer) postSearch(ctx context.Context, request quarrySearch, reply any) (time.Duration, error) {
