@@ -42,16 +42,56 @@ func listCommands(t *testing.T) []*kong.Node {
 
 func pathWords(n *kong.Node) []string { return strings.Fields(n.Path()) }
 
-// TestCommandsPageIsCurrent compares docs/cli.md with the help of every command.
+var (
+	everyCommand = regexp.MustCompile(`(?m)^  -h, --help +Show help\.\n +--version +Print the version and exit\.\n`)
+	flagGroup    = regexp.MustCompile(`(?m)^([A-Z][a-z ]+):\n((?: +-.*\n(?:    +[^- ].*\n)*)+)`)
+	flagName     = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+)
+
+// minCommon is how many commands have a group of flags that the page lists only once.
+const minCommon = 5
+
+// TestCommandsPageIsCurrent compares docs/cli.md with the help of every command. The page
+// lists flags that many commands have once, above the commands.
 func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
-	var list strings.Builder
+	var titles, helps []string
+	groups, common := map[string]int{}, strings.Builder{}
 	for _, n := range listCommands(t) {
 		code, help, stderr := runQuarry(t.Context(), append(pathWords(n), "--help")...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s --help: exit status %d, %q", n.FullPath(), code, stderr)
 		}
-		fmt.Fprintf(&list, "\n## %s\n\n```text\n%s```\n", n.FullPath(), help)
+		if n.Parent != nil {
+			help = everyCommand.ReplaceAllString(help, "")
+			help = strings.ReplaceAll(help, "Flags:\n\n ", "Flags:\n ")
+			help = strings.TrimSuffix(strings.ReplaceAll(help, "Flags:\n\n", ""), "\nFlags:\n")
+		}
+		titles, helps = append(titles, n.FullPath()), append(helps, help)
+		for _, group := range flagGroup.FindAllString(help, -1) {
+			if strings.HasPrefix(group, "Flags:") {
+				continue // those of one command
+			}
+			if groups[group]++; groups[group] == minCommon {
+				common.WriteString("\n" + group)
+			}
+		}
+	}
+	var list strings.Builder
+	fmt.Fprintf(&list, "\n## Common flags\n\nEvery command has `--help` and `--version`.\n\n```text\n%s```\n", strings.TrimPrefix(common.String(), "\n"))
+	for i, help := range helps {
+		help = flagGroup.ReplaceAllStringFunc(help, func(group string) string {
+			if groups[group] < minCommon {
+				return group
+			}
+			title, flags, _ := strings.Cut(group, ":\n")
+			var names []string
+			for _, m := range flagName.FindAllStringSubmatch(flags, -1) {
+				names = append(names, m[1])
+			}
+			return title + ": " + strings.Join(names, " ") + "\n"
+		})
+		fmt.Fprintf(&list, "\n## %s\n\n```text\n%s```\n", titles[i], help)
 	}
 	page, err := os.ReadFile(cliPage)
 	if err != nil {
@@ -97,17 +137,8 @@ func TestExamples(t *testing.T) {
 	parsed := 0
 	for _, n := range listCommands(t) {
 		for _, line := range example.FindAllStringSubmatch(n.Detail, -1) {
-			text := line[1][strings.LastIndex(line[1], "quarry "):]
-			args := shellWords(text)[1:]
-			parser, err := newParser(new(cli))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if args[0] == "search" {
-				args = separateQuery(childNamed(parser.Model.Node, "search"), args)
-			}
-			if _, err := parser.Parse(args); err != nil {
-				t.Errorf("%s: the example %q: %v", n.FullPath(), text, err)
+			if err := parseCommandLine(t, line[1][strings.LastIndex(line[1], "quarry "):]); err != nil {
+				t.Errorf("%s: the example %q: %v", n.FullPath(), line[1], err)
 			}
 			parsed++
 		}
@@ -115,6 +146,99 @@ func TestExamples(t *testing.T) {
 	if parsed < 30 {
 		t.Errorf("%d examples were found", parsed)
 	}
+}
+
+// TestDocumentedCommands parses every quarry command in the code blocks of the pages, and
+// looks up the commands and flags that their prose names.
+func TestDocumentedCommands(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	command := regexp.MustCompile(`^ *(?:\$ |[A-Z_]+=\S+ |sudo -u \S+ |.* && )?(quarry [a-z-].*)$`)
+	comment, argument := regexp.MustCompile(`\s+#\s.*$`), regexp.MustCompile(`(--[a-z-]+) \$\([^)]*\)`)
+	span := regexp.MustCompile("`(quarry [a-z-][^`]*)`")
+	lines, spans := 0, 0
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		if page == cliPage {
+			continue // its examples are those of the help
+		}
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range fence.FindAllString(string(b), -1) {
+			for line := range strings.Lines(block) {
+				m := command.FindStringSubmatch(comment.ReplaceAllString(strings.TrimSpace(line), ""))
+				if m == nil {
+					continue
+				}
+				if err := parseCommandLine(t, argument.ReplaceAllString(m[1], "$1 VALUE")); err != nil {
+					t.Errorf("%s: %s: %v", page, m[1], err)
+				}
+				lines++
+			}
+		}
+		prose := strings.Join(strings.Fields(fence.ReplaceAllString(string(b), "")), " ")
+		for _, m := range span.FindAllStringSubmatch(prose, -1) {
+			if fault := unknownWord(t, shellWords(m[1])[1:]); fault != "" {
+				t.Errorf("%s: `%s`: there is no %s", page, m[1], fault)
+			}
+			spans++
+		}
+	}
+	if lines < 60 || spans < 100 {
+		t.Errorf("%d commands in code and %d in prose were found: the patterns of this test no longer match the pages", lines, spans)
+	}
+}
+
+// parseCommandLine parses a command line that begins with quarry, as main does.
+func parseCommandLine(t *testing.T, line string) error {
+	t.Helper()
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := shellWords(line)[1:]
+	if args[0] == "search" {
+		args = separateQuery(childNamed(parser.Model.Node, "search"), args)
+	}
+	_, err = parser.Parse(args)
+	return err
+}
+
+// unknownWord returns the first word that is neither a command nor, after a dash, a flag
+// of the command before it. Arguments of a command without subcommands may be anything.
+func unknownWord(t *testing.T, words []string) string {
+	t.Helper()
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := parser.Model.Node
+	for _, word := range words {
+		name, isFlag := strings.CutPrefix(word, "--")
+		name, _, _ = strings.Cut(name, "=")
+		child := childNamed(n, word)
+		switch {
+		case isFlag && name == "":
+			return "" // what follows is a query
+		case isFlag:
+			flags := slices.Concat(n.Flags, parser.Model.Flags)
+			if n.DefaultCmd != nil {
+				flags = append(flags, n.DefaultCmd.Flags...)
+			}
+			if !slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name }) {
+				return "flag " + word
+			}
+		case child != nil:
+			n = child
+		case len(n.Children) > 0 && n.DefaultCmd == nil:
+			return "command " + word
+		}
+	}
+	return ""
 }
 
 // shellWords splits a command line at blanks outside single quotes. It stops at a pipe, a
