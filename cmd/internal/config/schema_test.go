@@ -86,7 +86,7 @@ func withDefault(property schema, v reflect.Value) schema {
 // makeTables returns the table of settings of docs/configuration.md.
 func makeTables() string {
 	var b strings.Builder
-	b.WriteString("| Key | Environment | Default | Meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| Key | Default | Meaning |\n| --- | --- | --- |\n")
 	for _, f := range Fields() {
 		meaning := f.Doc
 		if f.Allowed != nil {
@@ -95,7 +95,7 @@ func makeTables() string {
 		if f.Reloads {
 			meaning += " **SIGHUP**."
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", f.Path, f.Env, codeSpan(f.Default), meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Path, codeSpan(f.Default), meaning)
 	}
 	writeSections(&b, "connections", "which are read again at **SIGHUP**, secrets included", reflect.TypeFor[Connection]())
 	writeSections(&b, "connections.app", "", reflect.TypeFor[GitHubApp]())
