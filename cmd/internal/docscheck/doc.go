@@ -8,8 +8,9 @@
 //	paths    a path in ARCHITECTURE.md exists, and every package has its section
 //	lines    prose is wrapped at MaxLineRunes columns
 //
-// The packages config, server and query/api compare the tables of settings, metrics and
-// routes with their code.
+// The packages config and server compare the tables of settings and metrics with their
+// code, cmd/quarry the commands in all pages, and schemas/openapi the requests and the
+// names of operations in them.
 //
 // This package parses Markdown only as far as our pages use it.
 package docscheck
