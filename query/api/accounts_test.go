@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/authtest"
 	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -34,10 +35,13 @@ func newAccountWorld(t *testing.T) *accountWorld {
 	w := &accountWorld{now: day, names: map[string]string{}, values: map[string]string{}, counts: map[string]int{}}
 	inner, directory := newWorld(), authtest.New()
 	clock := func() time.Time { return w.now }
-	var err error
+	public, err := publicurl.Parse(inner.serverOptions().PublicURL)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.accounts, err = auth.NewService(auth.Options{
 		Directory: directory, Appender: directory, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)), Operator: operatorToken,
-		Catalog: inner, Now: clock, SecureCookies: true, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1},
+		Catalog: inner, Now: clock, PublicURL: public, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +124,7 @@ func TestAccounts(t *testing.T) {
 // setCredential sets the header for a credential.
 func (w *accountWorld) setCredential(h map[string][]string, credential string) {
 	if strings.HasPrefix(credential, account.PrefixSession) {
-		h["Cookie"] = []string{auth.SecureCookieName + "=" + credential}
+		h["Cookie"] = []string{"__Host-quarry_session=" + credential}
 		return
 	}
 	h["Authorization"] = []string{"Bearer " + credential}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/manual"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -30,12 +31,10 @@ const (
 )
 
 // newDescriptions returns the descriptions of this server.
-func newDescriptions(d *openapi.Document, publicURL, version string) (out descriptions, err error) {
+func newDescriptions(d *openapi.Document, public publicurl.URL, version string) (out descriptions, err error) {
 	own := *d
-	own.Servers = []openapi.Server{{URL: publicURL, Description: "Quarry " + version}}
-	if strings.HasPrefix(publicURL, "https:") {
-		own.Components.SecuritySchemes = withSecureCookie(own.Components.SecuritySchemes)
-	}
+	own.Servers = []openapi.Server{{URL: public.String(), Description: "Quarry " + version}}
+	own.Components.SecuritySchemes = withCookieName(own.Components.SecuritySchemes, public.CookieName(auth.CookieName))
 	body, err := own.JSON()
 	if err != nil {
 		return out, err
@@ -49,13 +48,14 @@ func newDescriptions(d *openapi.Document, publicURL, version string) (out descri
 	return out, nil
 }
 
-// withSecureCookie returns the schemes with the name that the session cookie has by https.
-func withSecureCookie(schemes openapi.List[*openapi.SecurityScheme]) openapi.List[*openapi.SecurityScheme] {
+// withCookieName returns the schemes with the name that the session cookie has on this
+// server.
+func withCookieName(schemes openapi.List[*openapi.SecurityScheme], name string) openapi.List[*openapi.SecurityScheme] {
 	schemes = slices.Clone(schemes)
 	for i, s := range schemes {
 		if s.Value.In == "cookie" {
 			cookie := *s.Value
-			cookie.Name = auth.SecureCookieName
+			cookie.Name = name
 			schemes[i].Value = &cookie
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -27,8 +26,8 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 	if err := json.Unmarshal(rec.Body.Bytes(), &d); err != nil || len(d.Servers) != 1 || d.Servers[0].URL != "https://code.example" {
 		t.Errorf("servers %v, %v", d.Servers, err)
 	}
-	if name := d.Components.SecuritySchemes.Get("sessionCookie").Name; name != auth.SecureCookieName {
-		t.Errorf("the session cookie of a server by https is %s, want %s", name, auth.SecureCookieName)
+	if name := d.Components.SecuritySchemes.Get("sessionCookie").Name; name != "__Host-quarry_session" {
+		t.Errorf("the session cookie of a server by https is %s, want __Host-quarry_session", name)
 	}
 	tag := rec.Header().Get("ETag")
 	for _, given := range []string{tag, "W/" + tag, `"x", ` + tag} {

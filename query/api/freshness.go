@@ -40,7 +40,7 @@ func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (out wi
 	if err != nil {
 		return out, err
 	}
-	return wire.FirstSkippedFiles{Files: newSkippedFiles(files), URL: fmt.Sprintf("/api/repos/%d/skipped", s.numberOf(id))}, nil
+	return wire.FirstSkippedFiles{Files: newSkippedFiles(files), URL: s.public.Resolve(fmt.Sprintf("/api/repos/%d/skipped", s.numberOf(id)))}, nil
 }
 
 func newSkippedFiles(files []indexing.SkippedFile) []wire.SkippedFile {

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi"
@@ -20,6 +21,7 @@ import (
 // Server serves the API.
 type Server struct {
 	o         Options
+	public    publicurl.URL
 	navigator *navigate.Navigator
 	openapi   func() (descriptions, error) // created at the first request
 	contract  *contract.Contract
@@ -38,6 +40,10 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	public, err := publicurl.Parse(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("api: PublicURL: %w", err)
+	}
 	document, err := openapi.Load()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
@@ -48,11 +54,12 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		o:         o,
+		public:    public,
 		navigator: navigate.New(o.Searcher, o.Outline).WithPrecise(o.Precise),
 		contract:  checks,
 	}
 	s.connectionKinds.Store(&s.o.Connections)
-	s.openapi = sync.OnceValues(func() (descriptions, error) { return newDescriptions(document, o.PublicURL, o.Version) })
+	s.openapi = sync.OnceValues(func() (descriptions, error) { return newDescriptions(document, public, o.Version) })
 	s.metrics = newMetrics(o.Registerer)
 	if o.Deliveries != nil && o.Connectivity != nil {
 		o.Registerer.MustRegister(hookHealth{s})

@@ -23,7 +23,7 @@ import (
 // page that tests a key does. Both must then be valid and belong to one user, and the
 // header's credential applies.
 func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
-	shown, ok := readCredentials(r, s.cookieName())
+	shown, ok := readCredentials(r, s.cookie)
 	if !ok {
 		return nil, s.refuseCredential(refusedMalformed)
 	}

@@ -14,24 +14,31 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestCookieOfHTTPS checks that by https the session cookie has the prefix __Host-, and
-// that a cookie without it, which another host of the domain can plant, is ignored.
-func TestCookieOfHTTPS(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		w := newWorld(t, func(o *auth.Options) { o.Anonymous, o.SecureCookies = true, secure })
-		in := w.signInOwner()
-		mine, other := auth.CookieName, auth.SecureCookieName
-		if secure {
-			mine, other = other, mine
+// TestCookieOfPublicURL checks that by https the session cookie has a prefix that no other
+// host of the domain can plant, that below a path it is sent there alone, and that a cookie
+// with another name is ignored.
+func TestCookieOfPublicURL(t *testing.T) {
+	for _, c := range []struct{ url, mine, other, path string }{
+		{"http://code.example", "quarry_session", "__Host-quarry_session", "/"},
+		{"https://code.example", "__Host-quarry_session", "quarry_session", "/"},
+		{"http://code.example/quarry", "path_quarry_session", "quarry_session", "/quarry"},
+		{"https://code.example/tools/quarry/", "__Secure-quarry_session", "__Host-quarry_session", "/tools/quarry"},
+	} {
+		public, err := publicurl.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
 		}
+		w := newWorld(t, func(o *auth.Options) { o.Anonymous, o.PublicURL = true, public })
+		in, secure, mine, other := w.signInOwner(), strings.HasPrefix(c.url, "https:"), c.mine, c.other
 		for name, cookie := range map[string]*http.Cookie{"session": w.Cookie(in), "removal": w.NoCookie()} {
-			if cookie.Name != mine || cookie.Secure != secure || cookie.Path != "/" || cookie.Domain != "" || !cookie.HttpOnly {
-				t.Errorf("secure %t: the cookie of a %s is %s, want %s", secure, name, cookie, mine)
+			if cookie.Name != mine || cookie.Secure != secure || cookie.Path != c.path || cookie.Domain != "" || !cookie.HttpOnly {
+				t.Errorf("%s: the cookie of a %s is %s, want %s", c.url, name, cookie, mine)
 			}
 		}
 		for cookies, want := range map[string]account.ActorKind{
@@ -42,7 +49,7 @@ func TestCookieOfHTTPS(t *testing.T) {
 		} {
 			p, err := w.Authenticate(newRequest("Cookie", cookies))
 			if err != nil || p.Actor.Kind != want {
-				t.Errorf("secure %t: %.40s: %v, %v; want %s", secure, cookies, p, err, want)
+				t.Errorf("%s: %.40s: %v, %v; want %s", c.url, cookies, p, err, want)
 			}
 		}
 	}

@@ -37,25 +37,10 @@ var kinds = [...]struct{ prefix, kind string }{
 	{account.PrefixOperator, account.PrefixOperator},
 }
 
-const (
-	// CookieName is the name of the session cookie of a server that people reach by http.
-	CookieName = "quarry_session"
-	// SecureCookieName is its name by https. Browsers take a cookie with this prefix only
-	// over https and for this host alone, so that neither another host of the domain nor
-	// an attacker in the network can plant one.
-	SecureCookieName = HostPrefix + CookieName
-	// HostPrefix is the prefix of the name of such a cookie.
-	HostPrefix = "__Host-"
-)
-
-// cookieName returns the name of the session cookie. A cookie with the other name is
-// ignored.
-func (s *Service) cookieName() string {
-	if s.o.SecureCookies {
-		return SecureCookieName
-	}
-	return CookieName
-}
+// CookieName is the name of the session cookie of a server that people reach by http, at
+// the root of a host. Other servers add a prefix to it (publicurl.URL.CookieName), and
+// ignore cookies with another name.
+const CookieName = "quarry_session"
 
 // newValue returns a new credential with a prefix.
 func newValue(prefix string) string { return prefix + newSecret() }

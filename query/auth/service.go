@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -58,8 +59,9 @@ type Options struct {
 	// LinkByEmail lets an identity with a verified e-mail address sign in as the user
 	// with that address. It trusts the provider with every account.
 	LinkByEmail bool
-	// SecureCookies is set if people connect by https only.
-	SecureCookies bool
+	// PublicURL is the address at which people reach the server. Its zero value is the
+	// root of a host, by http.
+	PublicURL publicurl.URL
 
 	SessionTTL    time.Duration
 	RotateAfter   time.Duration
@@ -155,6 +157,7 @@ type Service struct {
 	activity     activity
 	mints        tokenMints
 	setup        string // the one-time value
+	cookie       string // the name of the session cookie
 	metrics      *metrics
 }
 
@@ -167,7 +170,7 @@ func NewService(o Options) (*Service, error) {
 	s := &Service{o: o, metrics: newMetrics(o.Registerer)}
 	s.digests.key = o.Secret
 	s.throttle, s.hasher = newThrottle(s.metrics), newHasher(o.Hashing, s.metrics)
-	s.setup = newValue(account.PrefixSetup)
+	s.setup, s.cookie = newValue(account.PrefixSetup), o.PublicURL.CookieName(CookieName)
 	if o.Operator != "" {
 		s.operator = s.digests.hashCredential(o.Operator)
 	}

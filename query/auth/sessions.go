@@ -182,7 +182,7 @@ func (s *Service) Cookie(in *SignedIn) *http.Cookie {
 // NoCookie returns a cookie that deletes the session in the browser.
 func (s *Service) NoCookie() *http.Cookie {
 	return &http.Cookie{
-		Name: s.cookieName(), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.SecureCookies,
+		Name: s.cookie, Path: s.o.PublicURL.CookiePath(), MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.PublicURL.IsSecure(),
 	}
 }
 

@@ -73,7 +73,12 @@ func (c *Client) nextPath(h http.Header) (string, error) {
 		if err := c.sameOrigin(u); err != nil {
 			return "", err
 		}
-		return u.RequestURI(), nil
+		// A server below a path has it in its links, and base has it as well.
+		next := u.RequestURI()
+		if below, ok := strings.CutPrefix(next, c.base.EscapedPath()+"/"); ok {
+			next = "/" + below
+		}
+		return next, nil
 	}
 	return "", nil
 }

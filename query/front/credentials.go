@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -26,10 +27,13 @@ func hasKey(r *http.Request) bool {
 	return false
 }
 
+// sessionCookieNames are the names that the session cookie may have.
+var sessionCookieNames = publicurl.CookieNames(auth.CookieName)
+
 // hasCookie reports whether r carries a session cookie, which browsers send
 // automatically.
 func hasCookie(r *http.Request) bool {
-	for _, name := range []string{auth.SecureCookieName, auth.CookieName} {
+	for _, name := range sessionCookieNames {
 		if _, err := r.Cookie(name); err == nil {
 			return true
 		}

@@ -53,7 +53,7 @@ func (w *blameWriter) appendAuthor(out []byte, r *source.BlameRange) []byte {
 	out = append(out, `<div class="chunk blamed age`...)
 	out = strconv.AppendInt(out, int64(ageLevel(age)), 10)
 	out = append(out, `"><div class=who><a class=subject href="`...)
-	out = append(out, html.EscapeString(commitAddress(w.page.Repository, r.Commit))...)
+	out = append(out, html.EscapeString(w.server.public.Resolve(commitAddress(w.page.Repository, r.Commit)))...)
 	out = append(out, `" title="`...)
 	out = append(out, html.EscapeString(codehtml.SpellHidden(c.AuthorName+", "+formatMoment(c.Time)+": "+c.Subject))...)
 	out = append(out, `">`...)
@@ -66,7 +66,7 @@ func (w *blameWriter) appendAuthor(out []byte, r *source.BlameRange) []byte {
 	if c.Previous != "" && c.PreviousPath != "" {
 		before := w.page.commitURL(c.Previous, source.PageBlob, c.PreviousPath) + "?blame=1&L=" + strconv.Itoa(r.Start)
 		label := html.EscapeString(w.server.texts.mustFormat("codeBlameBefore"))
-		out = append(append(append(out, `<a class=before href="`...), html.EscapeString(before)...), `" title="`...)
+		out = append(append(append(out, `<a class=before href="`...), html.EscapeString(w.server.public.Resolve(before))...), `" title="`...)
 		out = append(append(append(append(out, label...), `" aria-label="`...), label...), `">‹</a>`...)
 	}
 	return append(out, `</div>`...)

@@ -244,7 +244,7 @@ func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
 		if address == "" || span.Lines == 0 {
 			span, address = h.Old, shown.OldURL
 		}
-		out = diffhtml.AppendHead(out, h, linesURL(address, span))
+		out = diffhtml.AppendHead(out, h, s.public.Resolve(linesURL(address, span)))
 		out = diffhtml.AppendHunk(out, h, tokenize)
 	}
 	return markup(out)

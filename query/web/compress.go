@@ -65,7 +65,7 @@ func (s *Server) mayCompress(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
 	case "":
-		if s.isSecure {
+		if s.public.IsSecure() {
 			return false
 		}
 	default:

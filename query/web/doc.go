@@ -14,6 +14,7 @@
 //
 // One file per page:
 //
+//	addresses.go the path of the public URL in templates
 //	home.go      /
 //	search.go    /search: streamed results; searchparams.go the address, searchfiles.go files,
 //	             searchstate.go the summary of the results, searchfacets.go facets

@@ -148,7 +148,7 @@ func (s *Server) saveEditor(w http.ResponseWriter, v *pageRequest) error {
 	}
 	const year = 365 * 24 * 60 * 60
 	http.SetCookie(w, &http.Cookie{
-		Name: editorCookie, Value: values.Encode(), Path: "/", MaxAge: year, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.isSecure,
+		Name: editorCookie, Value: values.Encode(), Path: s.public.CookiePath(), MaxAge: year, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.public.IsSecure(),
 	})
 	seeOther(w, v, back)
 	return nil

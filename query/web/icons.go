@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"html/template"
+
+	"github.com/quarrysearch/quarry/query/publicurl"
 )
 
 // iconSprite contains the icons in scripts/icons.txt as symbols; `make generate` builds
@@ -11,7 +13,7 @@ const iconSprite = "icons.svg"
 
 // renderIcon returns an icon of the sprite, for templates. It is decorative: the adjacent
 // text, or a label, has the same meaning.
-func (a *assets) renderIcon(name string) (template.HTML, error) {
+func (a *assets) renderIcon(public publicurl.URL, name string) (template.HTML, error) {
 	u, err := a.assetURL(iconSprite)
 	if err != nil {
 		return "", err
@@ -21,5 +23,5 @@ func (a *assets) renderIcon(name string) (template.HTML, error) {
 			return "", fmt.Errorf("web: no icon %q", name)
 		}
 	}
-	return template.HTML(`<svg class="icon" aria-hidden="true"><use href="` + u + "#" + name + `"/></svg>`), nil
+	return template.HTML(`<svg class="icon" aria-hidden="true"><use href="` + public.Resolve(u) + "#" + name + `"/></svg>`), nil
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"regexp"
 	"time"
-
-	"github.com/quarrysearch/quarry/query/auth"
 )
 
 // A link with a one-time value, such as an invitation, must not stay in the address bar
@@ -37,7 +35,7 @@ func (s *Server) moveOneTimeValue(w http.ResponseWriter, v *pageRequest, path, c
 
 // setOneTimeValue sets the cookie of a value; a value that cannot be one removes it.
 func (s *Server) setOneTimeValue(w http.ResponseWriter, cookie, value string) {
-	c := &http.Cookie{Name: s.oneTimeName(cookie), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.isSecure}
+	c := &http.Cookie{Name: s.public.CookieName(cookie), Path: s.public.CookiePath(), MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.public.IsSecure()}
 	if oneTimePattern.MatchString(value) {
 		c.Value, c.MaxAge = value, int(oneTimeTTL/time.Second)
 	}
@@ -46,17 +44,9 @@ func (s *Server) setOneTimeValue(w http.ResponseWriter, cookie, value string) {
 
 // oneTimeValue returns the value that moveOneTimeValue has stored, or an empty string.
 func (s *Server) oneTimeValue(r *http.Request, cookie string) string {
-	c, err := r.Cookie(s.oneTimeName(cookie))
+	c, err := r.Cookie(s.public.CookieName(cookie))
 	if err != nil || !oneTimePattern.MatchString(c.Value) {
 		return ""
 	}
 	return c.Value
-}
-
-// oneTimeName returns the name of a cookie, which no other host can set by https.
-func (s *Server) oneTimeName(cookie string) string {
-	if s.isSecure {
-		return auth.HostPrefix + cookie
-	}
-	return cookie
 }

@@ -75,7 +75,7 @@ func (s *Server) operationsOf(v *pageRequest) *client.Client {
 
 // clientOf returns a client of the API with a transport to this process.
 func (s *Server) clientOf(v *pageRequest, transport http.RoundTripper) *client.Client {
-	c, err := client.New(s.o.PublicURL, client.Options{Transport: transport, Retries: client.NoRetries, UserAgent: v.r.UserAgent()})
+	c, err := client.New(s.public.Origin(), client.Options{Transport: transport, Retries: client.NoRetries, UserAgent: v.r.UserAgent()})
 	if err != nil {
 		panic("web: " + err.Error()) // New has checked PublicURL
 	}

@@ -95,7 +95,7 @@ func (s *Server) savePreferences(w http.ResponseWriter, v *pageRequest) error {
 	}
 	const year = 365 * 24 * 60 * 60
 	http.SetCookie(w, &http.Cookie{
-		Name: preferencesCookie, Value: values.Encode(), Path: "/", MaxAge: year, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.isSecure,
+		Name: preferencesCookie, Value: values.Encode(), Path: s.public.CookiePath(), MaxAge: year, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.public.IsSecure(),
 	})
 	seeOther(w, v, returnPath(f.Get("return")))
 	return nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
@@ -26,9 +27,9 @@ type templates struct {
 	byName map[string]*template.Template
 }
 
-func newTemplates(a *assets, t *texts, now func() time.Time) (*templates, error) {
+func newTemplates(a *assets, t *texts, public publicurl.URL, now func() time.Time) (*templates, error) {
 	functions := template.FuncMap{
-		"asset": a.assetURL, "icon": a.renderIcon, "text": t.format, "number": formatNumber, "bytes": formatBytes, "list": joinWords,
+		"asset": a.assetURL, "icon": func(name string) (template.HTML, error) { return a.renderIcon(public, name) }, "resolve": resolveAny(public), "path": public.Path, "text": t.format, "number": formatNumber, "bytes": formatBytes, "list": joinWords,
 		"day": formatDay, "moment": formatMoment, "elapsed": formatElapsed, "ago": func(at time.Time) string { return t.formatAge(at, now()) },
 		"short": shortCommit, "ref": shortRef, "searchURL": func(query string) string { return plainParams().URL(query) }, "repositoryURL": repositoryURL,
 		"visible": markVisible, "visibletext": markText, "editorlink": trustEditorURL,
@@ -51,6 +52,7 @@ func newTemplates(a *assets, t *texts, now func() time.Time) (*templates, error)
 		if err != nil {
 			return nil, fmt.Errorf("web: templates: %w", err)
 		}
+		resolveAddresses(page, public)
 		pages.byName[name] = page
 	}
 	return pages, nil

@@ -65,6 +65,7 @@ func (s *Server) renderNotebook(p *codePage, d *codeData, body *fileBody, text [
 // documentOptions returns the options for a document of a repository: its links are
 // relative to a directory.
 func (s *Server) documentOptions(p *codePage, directory string) document.Options {
+	pageURL := func(kind source.PageKind, path string) string { return s.public.Resolve(p.pageURL(kind, path)) }
 	return document.Options{
 		Link: func(target string, image bool) string {
 			if !strings.HasPrefix(target, "/") {
@@ -75,11 +76,11 @@ func (s *Server) documentOptions(p *codePage, directory string) document.Options
 			case len(target) > code.MaxPathBytes:
 				return ""
 			case target == "":
-				return p.pageURL(source.PageTree, "")
+				return pageURL(source.PageTree, "")
 			case image:
-				return p.pageURL(source.PageRaw, code.SpellPath(target))
+				return pageURL(source.PageRaw, code.SpellPath(target))
 			}
-			return p.pageURL(source.PageBlob, code.SpellPath(target))
+			return pageURL(source.PageBlob, code.SpellPath(target))
 		},
 		Tokens: func(language code.Language, text []byte) []code.Token {
 			return s.readTokens(&source.File{Language: language, Text: text})

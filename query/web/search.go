@@ -135,7 +135,7 @@ func (s *Server) showRefusedQuery(w http.ResponseWriter, v *pageRequest, p *sear
 		w.WriteHeader(http.StatusBadRequest)
 		return s.templates.byName["results"].ExecuteTemplate(w, "refused", d.Refused)
 	}
-	return s.renderPage(w, v, view{template: "results", title: cutText(p.Query, 80), broad: true, script: resultsScript, status: http.StatusBadRequest, data: d, search: p})
+	return s.renderPage(w, v, view{template: "results", title: titleOf(p.Query), broad: true, script: resultsScript, status: http.StatusBadRequest, data: d, search: p})
 }
 
 // resultsScript is the script of results.
@@ -178,7 +178,7 @@ type resultWriter struct {
 func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searchParams) *resultWriter {
 	d := &resultsData{searchParams: *p}
 	out := &resultWriter{s: s, w: w, v: v, p: p, parts: s.newPartWriter(w, v.r), files: s.newFileWriter(p.FilesOnly), holds: true}
-	out.frame = s.newFrame(v, &view{title: cutText(p.Query, 80), broad: true, script: resultsScript, data: d, search: p})
+	out.frame = s.newFrame(v, &view{title: titleOf(p.Query), broad: true, script: resultsScript, data: d, search: p})
 	return out
 }
 
@@ -419,3 +419,6 @@ func secondsToWait(err error) (int, bool) {
 }
 
 func setRetryAfter(h http.Header, seconds int) { h.Set("Retry-After", strconv.Itoa(seconds)) }
+
+// titleOf returns the title of the results of a query, which may not be valid UTF-8.
+func titleOf(query string) string { return cutText(strings.ToValidUTF8(query, "\uFFFD"), 80) }

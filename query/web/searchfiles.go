@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
@@ -28,6 +29,7 @@ const (
 type fileWriter struct {
 	out       []byte
 	assets    *assets
+	public    publicurl.URL
 	texts     *texts
 	filesOnly bool
 	capped    bool // the answer does not show all matches
@@ -39,7 +41,7 @@ type fileWriter struct {
 
 // newFileWriter returns a writer of files.
 func (s *Server) newFileWriter(filesOnly bool) fileWriter {
-	return fileWriter{assets: s.assets, texts: s.texts, filesOnly: filesOnly, open: openChunks, tokens: s.readFragment}
+	return fileWriter{assets: s.assets, public: s.public, texts: s.texts, filesOnly: filesOnly, open: openChunks, tokens: s.readFragment}
 }
 
 func (w *fileWriter) raw(s string)  { w.out = append(w.out, s...) }
@@ -48,6 +50,9 @@ func (w *fileWriter) number(n int)  { w.out = strconv.AppendInt(w.out, int64(n),
 
 // attribute appends an attribute, which requires other escapes than text.
 func (w *fileWriter) attribute(name, value string) {
+	if name == "href" {
+		value = w.public.Resolve(value)
+	}
 	w.raw(" " + name + `="`)
 	w.raw(attributeEscaper.Replace(strings.ToValidUTF8(value, "\uFFFD")))
 	w.raw(`"`)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/query/source"
 )
 
@@ -15,7 +16,7 @@ type Server struct {
 	templates *templates
 	texts     *texts
 	assets    *assets
-	isSecure  bool // PublicURL is https
+	public    publicurl.URL
 	mux       *http.ServeMux
 	metrics   *metrics
 	compressors
@@ -27,15 +28,18 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, mux: http.NewServeMux(), isSecure: strings.HasPrefix(o.PublicURL, "https:"), compressors: newCompressors()}
+	s := &Server{o: o, mux: http.NewServeMux(), compressors: newCompressors()}
 	var err error
+	if s.public, err = publicurl.Parse(o.PublicURL); err != nil {
+		return nil, fmt.Errorf("web: PublicURL: %w", err)
+	}
 	if s.texts, err = readTexts(); err != nil {
 		return nil, err
 	}
 	if s.assets, err = packAssets(); err != nil {
 		return nil, err
 	}
-	if s.templates, err = newTemplates(s.assets, s.texts, o.Now); err != nil {
+	if s.templates, err = newTemplates(s.assets, s.texts, s.public, o.Now); err != nil {
 		return nil, err
 	}
 	methods := map[string][]string{}
@@ -129,6 +133,8 @@ func (s *Server) routeTable() []route {
 		{http.MethodPost, "/sign-in", accessOpen, s.signIn},
 		{http.MethodPost, "/sign-out", accessUser, s.signOut},
 		{http.MethodGet, "/welcome", accessOpen, s.welcomePage},
+		{http.MethodGet, "/~", accessOpen, s.withoutOrganization},
+		{http.MethodGet, organizationPrefix + "{path...}", accessOpen, s.withoutOrganization},
 		{http.MethodGet, invitePath, accessOpen, s.invitePage},
 		{http.MethodPost, invitePath, accessOpen, s.acceptInvitation},
 		{http.MethodGet, "/preferences", accessOpen, s.preferencesPage},
@@ -178,6 +184,17 @@ func (s *Server) routeTable() []route {
 // settingsPage redirects to the first settings page.
 func (s *Server) settingsPage(w http.ResponseWriter, v *pageRequest) error {
 	seeOther(w, v, "/settings/keys")
+	return nil
+}
+
+// organizationPrefix is what the addresses of older releases of the established server
+// begin with, where that server has the same pages as here.
+const organizationPrefix = "/~/"
+
+// withoutOrganization redirects such an address to the same one without the prefix.
+func (s *Server) withoutOrganization(w http.ResponseWriter, v *pageRequest) error {
+	rest, _ := strings.CutPrefix(v.r.URL.RequestURI(), organizationPrefix)
+	seeOther(w, v, returnPath("/"+strings.TrimPrefix(rest, "/~")))
 	return nil
 }
 

@@ -163,8 +163,12 @@ func (s *Server) explainPath(ctx context.Context, p *whyPage) error {
 // error wraps code.ErrNotFound if none exists for the visitor.
 func (s *Server) findPasted(ctx context.Context, text string) (r *code.Repository, address source.Address, rest string, err error) {
 	u, err := url.Parse(text)
-	if err == nil && strings.HasPrefix(u.EscapedPath(), source.AddressPrefix) {
-		for _, address := range source.ReadAddress(u.EscapedPath()) {
+	below := text
+	if err == nil {
+		below = strings.TrimPrefix(u.EscapedPath(), s.public.Path())
+	}
+	if err == nil && strings.HasPrefix(below, source.AddressPrefix) {
+		for _, address := range source.ReadAddress(below) {
 			if r, err = s.o.Code.Repository(ctx, address.Repository); !errors.Is(err, code.ErrNotFound) {
 				return r, address, "", err
 			}

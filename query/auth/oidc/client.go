@@ -10,12 +10,14 @@ import (
 	goidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
 // Client signs in with the configured providers.
 type Client struct {
 	o       Options
+	public  publicurl.URL
 	key     []byte // of the cookies
 	http    *http.Client
 	remotes map[string]*remote
@@ -28,8 +30,12 @@ func New(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	public, err := publicurl.Parse(o.PublicURL)
+	if err != nil {
+		return nil, fmt.Errorf("oidc: PublicURL: %w", err)
+	}
 	c := &Client{
-		o: o, key: flowKey(o.Secret), remotes: map[string]*remote{},
+		o: o, public: public, key: flowKey(o.Secret), remotes: map[string]*remote{},
 		http: &http.Client{Transport: boundedTransport{o.Transport}, Timeout: requestTimeout, CheckRedirect: sameHost},
 	}
 	for _, p := range o.Providers {
@@ -44,7 +50,7 @@ func (c *Client) Providers() []Provider { return c.o.Providers }
 // CallbackURL returns the address that a provider redirects people to. It must be
 // registered at the provider.
 func (c *Client) CallbackURL(name string) string {
-	return c.o.PublicURL + "/auth/oidc/" + name + "/callback"
+	return c.public.String() + "/auth/oidc/" + name + "/callback"
 }
 
 // Departure is the redirect of a browser to a provider.

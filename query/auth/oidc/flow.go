@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -25,24 +24,17 @@ type flow struct {
 	Until int64 `json:"u"`
 }
 
-// cookieName returns the name of the flow cookie. It has the prefix __Host- if the
-// browser accepts that: a sibling domain cannot then plant the cookie of another flow and
-// sign the user in as another person.
-func (c *Client) cookieName() string {
-	if c.isSecure() {
-		return "__Host-quarry_oidc"
-	}
-	return "quarry_oidc"
-}
-
-func (c *Client) isSecure() bool { return strings.HasPrefix(c.o.PublicURL, "https:") }
+// flowCookieName is the name of the flow cookie, before the prefix of the public URL: a
+// sibling domain cannot then plant the cookie of another flow and sign the user in as
+// another person.
+const flowCookieName = "quarry_oidc"
 
 // flowCookie returns the cookie of a flow. SameSite=Lax lets browsers send it with the
 // provider's redirect, which is a navigation.
 func (c *Client) flowCookie(value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: c.cookieName(), Value: value, Path: "/", MaxAge: int(age.Seconds()),
-		HttpOnly: true, Secure: c.isSecure(), SameSite: http.SameSiteLaxMode,
+		Name: c.public.CookieName(flowCookieName), Value: value, Path: c.public.CookiePath(), MaxAge: int(age.Seconds()),
+		HttpOnly: true, Secure: c.public.IsSecure(), SameSite: http.SameSiteLaxMode,
 	}
 }
 
@@ -78,7 +70,7 @@ const maxSealed = 4096
 
 // openFlow returns the flow for provider in the cookie of r, if r arrives from it.
 func (c *Client) openFlow(r *http.Request, provider string) (*flow, error) {
-	cookie, err := r.Cookie(c.cookieName())
+	cookie, err := r.Cookie(c.public.CookieName(flowCookieName))
 	if err != nil || len(cookie.Value) > maxSealed {
 		return nil, fmt.Errorf("%w: no cookie", ErrFlow)
 	}

@@ -79,7 +79,7 @@ func (p *Provider) Validate() error {
 // Options configure a Client. PublicURL and Secret are required.
 type Options struct {
 	Providers []Provider
-	// PublicURL is the base of our own addresses, without a trailing slash.
+	// PublicURL is the base of our own addresses.
 	PublicURL string
 	// Secret is the server's secret; the key of the cookies is derived from it.
 	Secret []byte
@@ -98,7 +98,6 @@ func (o *Options) ensureDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	o.Providers = slices.Clone(o.Providers)
 	for i := range o.Providers {
 		if o.Providers[i].Title == "" {

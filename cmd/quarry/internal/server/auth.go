@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
@@ -11,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -42,13 +42,17 @@ func (s *Server) newAuth() (*auth.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	public, err := publicurl.Parse(s.publicURL())
+	if err != nil {
+		return nil, err
+	}
 	return auth.NewService(auth.Options{
 		Directory: s.accounts.Directory, Appender: accountrows.NewEvents(s.log), Recorder: s.recorder,
 		Secret: s.masterSecret, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
-		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
-		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
+		PublicURL:  public,
+		SessionTTL: c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
 		HostRules: s.hostRules.rules,
 		Catalog:   s.repositories, Ready: s.checkCallersReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
+	"github.com/quarrysearch/quarry/query/publicurl"
 )
 
 // listeners are bound before anything slow is opened, so that a port in use is reported
@@ -100,7 +101,11 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 		mux.HandleFunc("GET /healthz", serveAlive)
 		mux.HandleFunc("GET /readyz", s.serveReady)
 	}
-	return s.drainer.closeConnections(s.drainer.countProbes(s.checkReady, s.withClientAddresses(mux))), operators, nil
+	public, err := publicurl.Parse(s.publicURL())
+	if err != nil {
+		return nil, nil, err
+	}
+	return public.Handler(s.drainer.closeConnections(s.drainer.countProbes(s.checkReady, s.withClientAddresses(mux)))), operators, nil
 }
 
 // serveAlive answers health checks in a process without the query role. Such a process is

@@ -1,4 +1,5 @@
 // More lines around a match, in place: the text of the file comes from the API, once.
+import { at } from './address.js';
 const files = new Map(); // by address, the last few
 const most = 8;
 
@@ -6,7 +7,7 @@ const most = 8;
 async function readLines(data) {
   const query = new URLSearchParams({ repo: data.repo, path: data.path });
   if (data.rev) query.set('ref', data.rev);
-  const address = `/api/source?${query}`;
+  const address = at(`/api/source?${query}`);
   if (!files.has(address)) {
     if (files.size >= most) files.delete(files.keys().next().value);
     files.set(address, fetch(address, { headers: { Accept: 'application/json' } }).then((r) => (r.ok ? r.json() : null)).then((f) => f?.source?.split('\n') ?? null).catch(() => null));

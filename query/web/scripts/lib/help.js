@@ -1,5 +1,6 @@
 // The list of keys under "?", which is the page of keys in a dialog.
 import * as texts from '../../text/en.json';
+import { at } from './address.js';
 import { keysAreOn } from './keys.js';
 import { button, parsePart } from './markup.js';
 import { say } from './say.js';
@@ -8,7 +9,7 @@ let dialog;
 
 async function showHelp() {
   if (!dialog) {
-    const response = await fetch('/shortcuts');
+    const response = await fetch(at('/shortcuts'));
     if (!response.ok) return;
     dialog = document.createElement('dialog');
     dialog.setAttribute('aria-label', say(texts.keysTitle));
@@ -37,7 +38,7 @@ export function installHelp() {
       went = 0;
       if (to) {
         e.preventDefault();
-        location.assign(to);
+        location.assign(at(to));
       }
     }
   });

@@ -1,5 +1,6 @@
 // Events of the server (GET /api/events), for pages that show what moves. A page has one
 // stream, while it is in view; one that was lost is opened again after a growing pause.
+import { at } from './address.js';
 import { parsePart } from './markup.js';
 
 const firstPause = 2000;
@@ -20,7 +21,7 @@ export function follow(take) {
   };
   const open = () => {
     if (source || document.hidden) return;
-    source = new EventSource(`/api/events?follow=true&since=${encodeURIComponent(position)}`);
+    source = new EventSource(at(`/api/events?follow=true&since=${encodeURIComponent(position)}`));
     source.onmessage = (e) => {
       if (e.data === '[DONE]') return;
       const event = JSON.parse(e.data);

@@ -1,5 +1,6 @@
 // The palette: the list of the page /find over any other page, while one types.
 import * as texts from '../../text/en.navigate.json';
+import { at } from './address.js';
 import { inField } from './help.js';
 import { keysAreOn } from './keys.js';
 import { parsePart } from './markup.js';
@@ -49,7 +50,7 @@ class Palette {
       for (const [name, value] of [['rev', here.revision], ['path', here.path]]) if (value) query.set(name, value);
     }
     try {
-      const response = await fetch(`/find?${query}`, { signal });
+      const response = await fetch(at(`/find?${query}`), { signal });
       if (!response.ok || signal.aborted) return;
       this.list.replaceChildren(parsePart(await response.text()));
       this.options = [...this.list.querySelectorAll('[role=option]')];

@@ -28,7 +28,7 @@ class QQuery extends LitElement {
     this.attach(this.querySelector('#q'));
     this.form.addEventListener('submit', () => { this.close(); rememberQuery(this.input.value); });
     // Signing out clears the history, so that the next user of the browser does not see it.
-    document.querySelector('form[action="/sign-out"]')?.addEventListener('submit', forgetQueries);
+    document.querySelector('form[action$="/sign-out"]')?.addEventListener('submit', forgetQueries);
     document.addEventListener('keydown', (e) => this.takeSelection(e));
     this.addEventListener('focusout', (e) => { if (!this.contains(e.relatedTarget)) this.close(); });
   }

@@ -2,6 +2,7 @@
 // context in place, and keys. Every part is markup of the server's templates.
 import { LitElement } from 'lit';
 import * as texts from '../../text/en.json';
+import { at } from './address.js';
 import { expandChunk } from './context.js';
 import { installFresh, markNew } from './fresh.js';
 import { inField } from './help.js';
@@ -51,7 +52,7 @@ class QResults extends LitElement {
   // address is the page of what the form holds.
   address() {
     const data = new FormData(this.form);
-    const url = new URL('/search', location.href);
+    const url = new URL(at('/search'), location.href);
     for (const name of ['q', 're', 'case', 'view']) if (data.get(name)) url.searchParams.set(name, data.get(name));
     return url;
   }
@@ -65,7 +66,7 @@ class QResults extends LitElement {
   submit() {
     clearTimeout(this.typing);
     const url = this.address();
-    if (!url.searchParams.get('q')?.trim()) return location.assign('/');
+    if (!url.searchParams.get('q')?.trim()) return location.assign(at('/'));
     rememberQuery(url.searchParams.get('q'));
     this.search(url, { push: true });
   }
@@ -75,7 +76,7 @@ class QResults extends LitElement {
     const link = e.target.closest('a');
     if (!link || e.defaultPrevented || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || link.target) return;
     const url = new URL(link.href);
-    if (url.origin !== location.origin || url.pathname !== '/search') return;
+    if (url.origin !== location.origin || url.pathname !== at('/search')) return;
     e.preventDefault();
     this.fill(url);
     const more = link.closest('.more') && [...document.querySelectorAll('.hit-file')].length;
@@ -84,7 +85,7 @@ class QResults extends LitElement {
 
   restore() {
     const url = new URL(location.href);
-    if (url.pathname !== '/search') return location.reload();
+    if (url.pathname !== at('/search')) return location.reload();
     this.fill(url);
     this.search(url, {});
   }
@@ -274,7 +275,7 @@ class QResults extends LitElement {
   showSignedOut(run) {
     if (this.run !== run) return;
     const link = document.createElement('a');
-    link.href = `/sign-in?${new URLSearchParams({ return: run.url.pathname + run.url.search })}`;
+    link.href = at(`/sign-in?${new URLSearchParams({ return: run.url.pathname + run.url.search })}`);
     link.textContent = say(texts.refusalSignIn);
     this.say(run, say(texts.refusalSignedOut), '', link);
   }
@@ -382,7 +383,7 @@ class QResults extends LitElement {
     const { repo, rev, path } = this.file().dataset;
     const query = new URLSearchParams({ name, repo, path, line: this.current.querySelector('a.n').textContent });
     if (rev) query.set('rev', rev);
-    location.assign(`/symbols?${query}${more}`);
+    location.assign(at(`/symbols?${query}${more}`));
   }
 
   async copyLine() {

@@ -1,6 +1,7 @@
 // Suggestions for the word at the caret. Names come from the API, as the caller may see them;
 // each request has a limit, and a new key ends those before.
 import * as texts from '../../text/en.json';
+import { at } from './address.js';
 import { say } from './say.js';
 import { pastQueries } from './visited.js';
 
@@ -36,7 +37,7 @@ export const quoteTerm = (s) => (/^-|^\w+:|^(or|and|not)$/i.test(s) ? inQuotes(s
 async function ask(path, signal, body) {
   const options = { signal, headers: { Accept: 'application/json' } };
   if (body) Object.assign(options, { method: 'POST', body: JSON.stringify(body), headers: { ...options.headers, 'Content-Type': 'application/json' } });
-  const response = await fetch(path, options);
+  const response = await fetch(at(path), options);
   return response.ok ? response.json() : null;
 }
 

@@ -1,6 +1,7 @@
 // Names in code: a card when the pointer rests on one or a click puts the cursor there, and the
 // panel of definitions and references. What they show are parts of the page /symbols.
 import * as texts from '../../text/en.navigate.json';
+import { at } from './address.js';
 import { inField } from './help.js';
 import { keysAreOn } from './keys.js';
 import { button, parsePart } from './markup.js';
@@ -66,7 +67,7 @@ class SymbolNavigator {
     const query = new URLSearchParams({ name, repo: repository, path, line, column });
     if (ref) query.set('rev', ref);
     if (language) query.set('lang', language);
-    return `/symbols?${query}`;
+    return at(`/symbols?${query}`);
   }
 
   wait(e) {
