@@ -24,6 +24,9 @@ type Meta struct {
 	// the log alone.
 	CopyOf     string `json:"copyOf,omitempty"`
 	Projection string `json:"projection,omitempty"`
+	// Snapshot is the name of the snapshot from which the version was filled; it then
+	// followed the log.
+	Snapshot string `json:"snapshot,omitempty"`
 	// Until is set for a version that shows a point in the past and no longer follows the
 	// log.
 	Until *Until `json:"until,omitempty"`

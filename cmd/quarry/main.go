@@ -68,6 +68,7 @@ type cli struct {
 	Verify      verifyCommand      `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
 	Erase       eraseCommand       `cmd:"" group:"server" help:"Erase a repository, a commit or a path from every file of the server."`
 	Scip        scipCommand        `cmd:"" group:"server" help:"Upload, list and delete precise indexes."`
+	Snapshots   snapshotsCommand   `cmd:"" group:"server" help:"List, create, verify and delete snapshots of the index."`
 	Backup      backupCommand      `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore     restoreCommand     `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
 	Migrate     migrateCommand     `cmd:"" group:"server" help:"Convert the configuration of another code search server to quarry.yaml."`

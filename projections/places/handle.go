@@ -33,6 +33,8 @@ type handle struct {
 	removedAt time.Time
 	// doomedRow is the key of the local row for the object to delete.
 	doomedRow []byte
+	// excised reports that the sweeper has removed the keys, and only the object is left.
+	excised bool
 	// views counts the partition views that reference the segment.
 	views atomic.Int64
 }

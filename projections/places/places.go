@@ -43,7 +43,7 @@ type Options struct {
 	// BeforePurge is called before a segment with text of a removed repository or branch
 	// is deleted, so that owners of copies can delete them. If it fails, the segment
 	// stays and the deletion is retried. It may be nil if there are no copies.
-	BeforePurge func() error
+	BeforePurge func(ctx context.Context, id segment.ID) error
 	// KeepSegments keeps segments in the store that no row names, for a rebuild whose
 	// records will name them.
 	KeepSegments bool
@@ -67,7 +67,7 @@ type Places struct {
 	decoder       *projections.Decoder
 	objects       segmentstore.Store
 	deleteObjects atomic.Bool
-	beforePurge   func() error
+	beforePurge   func(ctx context.Context, id segment.ID) error
 	keepSegments  bool
 	cache         *segment.Cache
 	log           *slog.Logger

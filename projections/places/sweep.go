@@ -105,12 +105,13 @@ func (p *Places) Run(ctx context.Context) error {
 	}
 }
 
-// sweepAll removes segments from the head of the queue that no view references.
+// sweepAll removes segments from the head of the queue that no view references. Objects
+// that a snapshot names go to the end of the queue, and the next call tries them again.
 func (p *Places) sweepAll(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for kept := 0; ctx.Err() == nil; {
 		p.sweep.mu.Lock()
 		var head *handle
-		if len(p.sweep.mu.queue) > 0 && p.sweep.mu.queue[0].views.Load() == 0 {
+		if len(p.sweep.mu.queue) > kept && p.sweep.mu.queue[0].views.Load() == 0 {
 			head = p.sweep.mu.queue[0]
 		}
 		p.sweep.mu.Unlock()
@@ -118,22 +119,30 @@ func (p *Places) sweepAll(ctx context.Context) error {
 			return nil
 		}
 		deleted, err := p.sweepOne(ctx, head)
-		if err != nil || !deleted {
+		inSnapshot := errors.Is(err, segmentstore.ErrKept)
+		if !inSnapshot && (err != nil || !deleted) {
 			return err
 		}
 		p.sweep.mu.Lock()
 		p.sweep.mu.queue = p.sweep.mu.queue[1:]
+		if inSnapshot {
+			p.sweep.mu.queue = append(p.sweep.mu.queue, head)
+			kept++
+		}
 		p.sweep.mu.Unlock()
-		p.notePurge(head)
+		if !inSnapshot {
+			p.notePurge(head)
+		}
 	}
 	return nil
 }
 
 // sweepOne removes one segment. It returns false if the segment store did not delete the
-// object; the returned error is that of the store.
+// object, and segmentstore.ErrKept if a snapshot names it; any other error is that of the
+// store.
 func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	if !h.removedAt.IsZero() && p.beforePurge != nil {
-		if err := p.beforePurge(); err != nil {
+		if err := p.beforePurge(ctx, h.id); err != nil {
 			p.log.Warn("cannot delete a segment with removed text yet; trying again later", "segment", h.id.String(), "error", err)
 			return false, nil
 		}
@@ -143,11 +152,12 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	p.sweep.mu.Lock()
 	revived := p.sweep.mu.live[h.id] > 0
 	var err error
-	if !revived && h.reader != nil {
+	if !revived && h.reader != nil && !h.excised {
 		lo, hi := segment.KeyRange(h.id)
 		if err = p.store.Excise(ctx, lo, hi); err == nil && h.doomedRow != nil {
 			p.metrics.excised.Inc()
 		}
+		h.excised = err == nil
 	}
 	p.sweep.mu.Unlock()
 	if err != nil || h.doomedRow == nil || !p.deleteObjects.Load() {
@@ -162,6 +172,9 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 			err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
 			if errors.Is(err, segmentstore.ErrHeld) {
 				return false, nil // a backup is running
+			}
+			if errors.Is(err, segmentstore.ErrKept) {
+				return false, err
 			}
 			if err != nil {
 				p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)

@@ -3,6 +3,7 @@ package places_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -24,12 +25,17 @@ type deletions struct {
 	deleted chan string
 	mu      sync.Mutex
 	fail    error
+	kept    string // the object that a snapshot names
 }
 
 func (d *deletions) Delete(ctx context.Context, name string) error {
 	d.mu.Lock()
-	err := d.fail
+	err, kept := d.fail, d.kept
 	d.mu.Unlock()
+	if name == kept {
+		d.deleted <- "kept"
+		return segmentstore.ErrKept
+	}
 	if err != nil {
 		d.deleted <- "failed"
 		return err
@@ -102,6 +108,67 @@ func TestSegmentsGoWithTheirLastView(t *testing.T) {
 		if h.inDatabase(id) {
 			t.Fatalf("segment %s is still in the store", id)
 		}
+	}
+	stop()
+	must(t, h.check())
+	h.finish()
+}
+
+// TestKeptSegmentsDoNotBlock checks that the object of a merged segment stays while a snapshot
+// names it, that objects which were dropped later are deleted meanwhile, and that it is
+// deleted after the snapshot.
+func TestKeptSegmentsDoNotBlock(t *testing.T) {
+	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100)}
+	h := &history{bench: openBench(t, storetest.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, 3, 1, objects)}
+	h.apply(h.w.Register(0))
+	var repo *projectiontest.Repository
+	for _, r := range h.w.Repositories {
+		repo = r
+	}
+	main, files := code.Ref("refs/heads/main"), map[string]projectiontest.File{}
+	var documents []code.DocumentKey
+	push := func() {
+		documents = append(documents, h.w.Document(len(documents)+1))
+		files = maps.Clone(files)
+		files[fmt.Sprint("file", len(documents))] = projectiontest.File{Key: documents[len(documents)-1]}
+		var base *code.Ref
+		if len(documents) > 1 {
+			base = &main
+		}
+		h.apply(h.w.Index(repo, main, files, base, func(k code.DocumentKey) bool { return k != documents[len(documents)-1] })...)
+	}
+	merge := func() (inputs []segment.ID) {
+		v := h.places.Acquire()
+		for _, info := range v.SegmentInfos() {
+			inputs = append(inputs, info.ID)
+		}
+		v.Release()
+		ev, rec := h.w.Merge(0, inputs, documents)
+		h.apply(rec)
+		h.w.Merged(ev)
+		return inputs
+	}
+	push()
+	push()
+	v := h.places.Acquire()
+	objects.kept = segmentstore.SegmentName(v.SegmentInfos()[0].ID)
+	v.Release()
+	stop := h.run()
+	inputs := merge()
+	if got := <-objects.deleted; got != "kept" {
+		t.Fatalf("%s was deleted, want the first one to be tried", got)
+	}
+	if got := <-objects.deleted; got != segmentstore.SegmentName(inputs[1]) {
+		t.Fatalf("%s was deleted behind an object that is kept, want %s", got, inputs[1])
+	}
+	objects.mu.Lock()
+	kept := objects.kept
+	objects.kept = ""
+	objects.mu.Unlock()
+	push()
+	merge() // wakes the sweeper
+	for got := ""; got != kept; {
+		got = <-objects.deleted
 	}
 	stop()
 	must(t, h.check())

@@ -13,6 +13,7 @@
 //	rename.go     PATCH /api/repos/{repoId}
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
 //	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
+//	snapshots.go  GET, POST /api/snapshots, DELETE …/{snapshotName}
 //	replays.go    GET, POST /api/replays, DELETE …/{replayId}, POST …/rollback
 //	backups.go    POST /api/backups, …/{backupId}/renew, DELETE …/{backupId}
 //	source.go     GET /api/source, /api/folder_contents; POST /api/tree, /api/files

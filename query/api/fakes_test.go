@@ -281,6 +281,36 @@ func (w *world) Redeliver(ctx context.Context, at event.Position) (string, []eve
 	return "redelivery-of-2-7-X", []event.Position{position}, err
 }
 
+// fakeSnapshots has two snapshots, one of which is damaged.
+type fakeSnapshots struct{ *world }
+
+func (f fakeSnapshots) Create(context.Context) error {
+	if f.asOf != "" {
+		return fmt.Errorf("%w: the index shows a moment of the past", api.ErrConflict)
+	}
+	return nil
+}
+
+func (f fakeSnapshots) List(context.Context) (api.SnapshotList, error) {
+	return api.SnapshotList{
+		Snapshots: []api.Snapshot{
+			{Name: "v1-20260304t040607z-00000002", CreatedAt: day.Add(time.Hour), Problem: "the snapshot is damaged"},
+			{
+				Name: "v1-20260304t030607z-00000001", CreatedAt: day, Creator: "quarry-0 (v1.2.0)", Rows: 12, SizeBytes: 3456, Segments: 2, Seconds: 0.5,
+				Positions: []event.Position{{Topic: event.TopicEvents, Partition: 0, Offset: 7}},
+			},
+		},
+		Error: "disk full",
+	}, nil
+}
+
+func (f fakeSnapshots) Delete(_ context.Context, name string) error {
+	if name != "v1-20260304t030607z-00000001" {
+		return fmt.Errorf("snapshot %q: %w", name, code.ErrNotFound)
+	}
+	return nil
+}
+
 // fakeReplays knows replay 1, which ended, and begins replay 2.
 type fakeReplays struct{ *world }
 
@@ -402,7 +432,7 @@ func (w *world) serverOptions() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,
-		Replays: fakeReplays{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf }, Missing: func() replay.Missing { return w.missing },
+		Replays: fakeReplays{w}, Snapshots: fakeSnapshots{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf }, Missing: func() replay.Missing { return w.missing },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",

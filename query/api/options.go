@@ -153,6 +153,8 @@ type Options struct {
 	DeadLetters DeadLetters
 	// Replays is nil in a process without replays: their routes return 503.
 	Replays Replays
+	// Snapshots is nil in a process without projections: its routes return 503.
+	Snapshots Snapshots
 	// Erasures is nil in a process without erasures: their routes return 503.
 	Erasures Erasures
 	// Backups is nil in a process without backups: their routes return 503.

@@ -1074,6 +1074,31 @@ func (c *Client) Search(ctx context.Context, body wire.SearchRequest) (*wire.Sea
 	return receive[*wire.SearchResult](ctx, c, request{method: "POST", path: "/api/search", body: body, reads: true})
 }
 
+// ListSnapshots: List snapshots. It sends GET /api/snapshots.
+//
+// Addition. Returns the snapshots of the index in the segment store, newest first, at most 1,000. The
+// tables of a snapshot are not read.
+func (c *Client) ListSnapshots(ctx context.Context) (*wire.Snapshots, error) {
+	return receive[*wire.Snapshots](ctx, c, request{method: "GET", path: "/api/snapshots"})
+}
+
+// CreateSnapshot: Create a snapshot. It sends POST /api/snapshots.
+//
+// Addition. Starts to write the rows of the index, as they are now, to the segment store. GET
+// /api/snapshots shows when it is complete, or why it failed. A new query node starts from the newest
+// snapshot instead of replaying the log.
+func (c *Client) CreateSnapshot(ctx context.Context) (*wire.Snapshots, error) {
+	return receive[*wire.Snapshots](ctx, c, request{method: "POST", path: "/api/snapshots"})
+}
+
+// DeleteSnapshot: Delete a snapshot. It sends DELETE /api/snapshots/{snapshotName}.
+//
+// Addition. Segments that only this snapshot has kept in the segment store are deleted soon
+// afterwards.
+func (c *Client) DeleteSnapshot(ctx context.Context, snapshotName string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/snapshots/%s", escape(snapshotName))})
+}
+
 // GetFileSourceParams are the parameters of GetFileSource.
 type GetFileSourceParams struct {
 	// Path of a file, without a leading slash. A byte that is not UTF-8 is written as \xHH.

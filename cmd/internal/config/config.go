@@ -11,11 +11,12 @@ type Config struct {
 	Listen        string       `yaml:"listen" doc:"Listen address of the API, the web UI and the webhooks: the main listener."`
 	MetricsListen string       `yaml:"metricsListen" doc:"Listen address of GET /metrics, the details of GET /readyz and pprof: the operators' listener. auto: a loopback address, at the port after that of listen; 127.0.0.1:7071 by default. main: metrics and pprof are served on the main listener. none: they are not served."`
 	MetricsToken  Secret       `yaml:"metricsToken" doc:"Token that requests to the operators' listener must send as Authorization: Bearer TOKEN; at least 16 bytes. Empty: none is needed."`
-	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https, a host and, behind a proxy that shares the host, a path. Empty: http:// and the listen address."`
+	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https and a host, without a path. Empty: http:// and the listen address."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
 	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
 	Log           Log          `yaml:"log" doc:"The event log, the source of truth."`
 	Storage       Storage      `yaml:"storage" doc:"Directories outside of data, and the scrub for damaged files."`
+	Snapshots     Snapshots    `yaml:"snapshots" doc:"Snapshots of the index in the segment store, from which query nodes start instead of replaying the log."`
 	Git           Git          `yaml:"git" doc:"What git may fetch, and limits for it."`
 	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyze and build segments."`
@@ -96,6 +97,12 @@ type S3 struct {
 	CAFile          string `yaml:"caFile" doc:"File with further root certificates in PEM."`
 	Encryption      string `yaml:"encryption" enum:",AES256,aws:kms" doc:"Encryption at the server. Empty: the default of the bucket."`
 	KMSKeyID        string `yaml:"kmsKeyId" doc:"Key of the encryption aws:kms."`
+}
+
+// Snapshots defines when snapshots are created.
+type Snapshots struct {
+	Interval Duration `yaml:"interval" doc:"Interval at which one of the query nodes creates a snapshot. A snapshot keeps merged segments in the segment store as long as it exists. 0: only quarry snapshots create creates one."`
+	Keep     int      `yaml:"keep" doc:"Number of snapshots to keep; older ones are deleted when another one is complete."`
 }
 
 // Git contains the policy on clone URLs and the bounds of git.
@@ -248,6 +255,7 @@ func Default() Config {
 		Logging:       Logging{Level: "info", Format: "text"},
 		Log:           Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
 		Storage:       Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
+		Snapshots:     Snapshots{Keep: 2},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			DeniedNetworks:   metadataNetworks(),

@@ -23,16 +23,15 @@ var directions = []direction{
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
 	{"projections", []string{"schemas", "projections"}},
 	{"query/syntax", []string{"schemas", "query/syntax"}},
-	{"query/publicurl", nil},
 	{"query/reading", []string{"schemas", "query/syntax", "query/reading"}},
 	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
-	{"query/front", []string{"schemas", "query/auth", "query/front", "query/publicurl"}},
+	{"query/front", []string{"schemas", "query/auth", "query/front"}},
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
-	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/publicurl", "query/search", "query/source", "query/syntax", "query/web"}},
+	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/search", "query/source", "query/syntax", "query/web"}},
 	// These are search, navigate, source and auth: everything below api and web.
-	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
+	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth"}, formats...)},
 	// The parts of the server do not know each other or their callers.
 	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/datadir", []string{"cmd/internal", "cmd/quarry/internal/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
@@ -72,6 +71,9 @@ var directions = []direction{
 	{"cmd/quarry/internal/versions", []string{
 		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",
 		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/erasure", "cmd/quarry/internal/repair",
+	}},
+	{"cmd/quarry/internal/snapshotter", []string{
+		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/repair", []string{"schemas", "pipeline/eventlog", "projections", "cmd/internal/boot"}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},

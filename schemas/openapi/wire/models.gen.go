@@ -2550,6 +2550,42 @@ type SkippedFile struct {
 // SkippedFileSymbols Present if the text of the file is searchable, but some or all of its symbols are missing.
 type SkippedFileSymbols string
 
+// Snapshot defines model for Snapshot.
+type Snapshot struct {
+	Name      string `json:"name"`
+	CreatedAt Time   `json:"createdAt"`
+
+	// Creator The machine and the version of the process that created it.
+	Creator string `json:"creator,omitempty,omitzero"`
+
+	// Positions For each partition, the position of the next record to apply.
+	Positions []Position `json:"positions"`
+	Rows      int64      `json:"rows"`
+
+	// SizeBytes Size of the tables with rows. Segments are not copied.
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// Segments Segments that stay in the segment store as long as the snapshot does.
+	Segments int `json:"segments"`
+
+	// Seconds Time that it took to create the snapshot.
+	Seconds float64 `json:"seconds"`
+
+	// Problem Why the snapshot cannot be used.
+	Problem string `json:"problem,omitempty,omitzero"`
+}
+
+// Snapshots defines model for Snapshots.
+type Snapshots struct {
+	Snapshots []Snapshot `json:"snapshots"`
+
+	// Creating Whether this process is creating a snapshot.
+	Creating bool `json:"creating"`
+
+	// Error Why the last snapshot of this process failed.
+	Error string `json:"error,omitempty,omitzero"`
+}
+
 // StageTimes Time of each stage of a search. candidates and verify are summed over all workers. total is the elapsed time of all stages except parse. All are 0 for callers who may not read every repository.
 type StageTimes struct {
 	ParseMicros      int64 `json:"parseMicros"`

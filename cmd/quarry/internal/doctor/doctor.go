@@ -66,6 +66,7 @@ var checks = []check{
 	{"owner", checkOwner},
 	{"dead letters", checkDeadLetters},
 	{"repositories", checkRepositories},
+	{"snapshots", checkSnapshots},
 }
 
 // report collects the findings of one check.

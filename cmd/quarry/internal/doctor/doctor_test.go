@@ -51,6 +51,7 @@ func newInstallation(t *testing.T) *installation {
 		"/api/repos":       []any{map[string]any{"repoId": 7, "repoName": "kettle"}},
 		"/api/repos/7/status": map[string]any{"repoId": 7, "repoName": "kettle",
 			"freshness": map[string]any{"staleSeconds": 0}},
+		"/api/snapshots": map[string]any{"snapshots": []any{}, "creating": false},
 	}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := in.answers[r.URL.Path]
@@ -245,6 +246,19 @@ func TestChecks(t *testing.T) {
 		}},
 		{"repositories", Warning, "last attempt to index 1 of 1", func(in *installation) {
 			in.answers["/api/repos/7/status"] = map[string]any{"lastError": map[string]any{"message": "no such host"}}
+		}},
+		{"snapshots", Warning, "there is no snapshot, although snapshots.interval is 1h0m0s", func(in *installation) {
+			in.Config.Snapshots.Interval = config.Duration(time.Hour)
+		}},
+		{"snapshots", Warning, "the newest snapshot is 4h0m0s old, and snapshots.interval is 1h0m0s", func(in *installation) {
+			in.Config.Snapshots.Interval = config.Duration(time.Hour)
+			in.answers["/api/snapshots"] = map[string]any{"snapshots": []any{map[string]any{"name": "v1-a", "createdAt": in.Now().Add(-4 * time.Hour)}}}
+		}},
+		{"snapshots", Warning, "the snapshot v1-a cannot be used: it is damaged", func(in *installation) {
+			in.answers["/api/snapshots"] = map[string]any{"snapshots": []any{map[string]any{"name": "v1-a", "createdAt": in.Now().Add(-4 * time.Hour), "problem": "it is damaged"}}}
+		}},
+		{"snapshots", Warning, "could not be created: disk full", func(in *installation) {
+			in.answers["/api/snapshots"] = map[string]any{"snapshots": []any{}, "error": "disk full"}
 		}},
 	} {
 		fired[c.check] = true

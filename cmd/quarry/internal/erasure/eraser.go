@@ -39,6 +39,8 @@ type Options struct {
 	// DropPrevious removes the other versions of the projections, which contain the text.
 	// It fails while one is being built.
 	DropPrevious func() error
+	// DropSnapshots deletes the snapshots that have not applied the record at a position.
+	DropSnapshots func(ctx context.Context, at event.Position) error
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func(ctx context.Context) (int, error)
 	// Mirrors returns the mirrors of this process, or nil if it has none.
@@ -144,6 +146,9 @@ func (e *Eraser) advanceErasure(ctx context.Context, asked *erasure.Erasure) (er
 	}
 	if e.DropPrevious() != nil {
 		return erasure.WaitForReplay, nil
+	}
+	if err := e.DropSnapshots(ctx, asked.At); err != nil {
+		return "", err
 	}
 	if err := e.deletePreciseIndexes(ctx, asked.Repository); err != nil {
 		return "", err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -15,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
@@ -24,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
@@ -73,13 +76,24 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return err
 	}
 	s.addCloser(s.versions)
+	s.snapshotter = snapshotter.New(snapshotter.Options{
+		Archive: o.Snapshots, Versions: s.versions, Log: s.log, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
+		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
 	return nil
 }
 
 // versionsOptions returns the options of the versions of the projections.
 func (s *Server) versionsOptions(home *projections.Home) versions.Options {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	archive := snapshots.New(snapshots.Options{
+		Store: s.segments, Log: s.log, TempDir: s.o.Config.TempDir(), Creator: host + " (" + s.o.Version + ")", Logger: s.o.Logger, Now: boot.Now,
+	})
 	o := versions.Options{
-		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: s.segments,
+		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: archive.Guard(), Snapshots: archive,
 		Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine, Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, FailureReason: s.failureReason,
 		DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
@@ -178,6 +192,7 @@ func (s *Server) openAPI() error {
 		Replays:        s.versions.Replays(),
 		Erasures:       erasurerequests.New(erasurerequests.Options{Versions: s.versions, Registrar: s.registrar, Rewrites: func() bool { return s.compactor != nil }, Mirrors: func() *mirror.Mirrors { return s.mirrors() }}),
 		Backups:        s.backups,
+		Snapshots:      s.snapshotter,
 		AsOf:           s.versions.AsOf,
 		Missing:        s.versions.ReportMissing,
 		Secret:         s.masterSecret.DeriveKey("sessions of the Model Context Protocol"),

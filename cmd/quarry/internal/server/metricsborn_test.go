@@ -74,6 +74,8 @@ func wantedSeries() map[string][]string {
 		"quarry_discovery_hint_events_total":        splitWords("changed removed"),
 		"quarry_projections_records_total":          splitWords("applied duplicate poison passed"),
 		"quarry_projections_replays_total":          splitWords("done failed canceled"),
+		"quarry_snapshots_created_total":            splitWords("done failed"),
+		"quarry_snapshots_loads_total":              splitWords("used skipped"),
 		"quarry_places_broken_total":                splitWords("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
 		"quarry_places_restored_segments_total":     splitWords("segment_store git"),
 		"quarry_server_refused_connections_total":   splitWords("all address"),

@@ -24,6 +24,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
@@ -121,6 +122,7 @@ type Server struct {
 	replayer     *deadletters.Replayer
 	feed         *live.Feed
 	backups      *backuplease.Leases
+	snapshotter  *snapshotter.Snapshotter
 	repositories *registry.Catalog
 	precise      *precise.Store
 	api          *api.Server
@@ -346,6 +348,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("dead letters", s.follower.Run)
 		group.Add("superseded dead letters", s.replayer.Run)
 		group.Add("backups", s.backups.Run)
+		group.Add("snapshots", s.snapshotter.Run)
 		group.Add("events", s.feed.Run)
 		group.Add("precise indexes", s.precise.Run)
 	}

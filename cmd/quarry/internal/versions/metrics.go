@@ -15,9 +15,11 @@ import (
 //	quarry_projections_unstored_documents             documents and refs that a rebuild would lose
 //	quarry_projections_store_check_timestamp_seconds  when the check that counted them began
 //	quarry_projections_missing_documents              documents that a version of the past lacks
+//	quarry_snapshots_loads_total{result}              snapshots from which this process has started (used), or not (skipped)
 //	quarry_projections_version_bytes{version}         size of the current, the previous and the damaged version
 type versionsMetrics struct {
 	replays *prometheus.CounterVec
+	loads   *prometheus.CounterVec
 	all     []prometheus.Collector
 }
 
@@ -29,11 +31,17 @@ func newVersionsMetrics(v *Versions) *versionsMetrics {
 	for _, state := range []replay.State{replay.Done, replay.Failed, replay.Canceled} {
 		m.replays.WithLabelValues(string(state))
 	}
+	m.loads = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_snapshots_loads_total", Help: "Snapshots from which this process started because its projections were empty or too old, by result: used or skipped.",
+	}, []string{"result"})
+	for _, result := range []string{loadUsed, loadSkipped} {
+		m.loads.WithLabelValues(result)
+	}
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quarry_projections_" + name, Help: help, ConstLabels: labels}, read)
 	}
 	m.all = []prometheus.Collector{
-		m.replays,
+		m.replays, m.loads,
 		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolToFloat(v.replays.isBusy()) }),
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.Live().Meta.IsFrozen()) }),
 		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are stored again or re-indexed.", nil, func() float64 {

@@ -54,7 +54,7 @@ type versionOptions struct {
 	// deletes records which objects to delete when a merge is applied.
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
-	beforePurge func() error
+	beforePurge func(ctx context.Context, id segment.ID) error
 	// rebuilding keeps segments in the store that no row names yet.
 	rebuilding bool
 }

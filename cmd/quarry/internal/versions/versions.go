@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -47,6 +48,8 @@ type Versions struct {
 	mu struct {
 		sync.Mutex
 		open []*Version
+		// skipped holds the reasons why snapshots were not used at the start.
+		skipped map[string]string
 	}
 }
 
@@ -73,6 +76,9 @@ type Options struct {
 	DiskFull func()
 	// RepairEvery is the interval of repair.Reindexer. Optional.
 	RepairEvery time.Duration
+	// Snapshots are the snapshots from which a new node starts, and which name segments.
+	// Optional.
+	Snapshots *snapshots.Archive
 	// FileSystem replaces the disk in simulations. Optional.
 	FileSystem store.FileSystem
 	Logger     *slog.Logger
@@ -135,7 +141,7 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
 	return versionOptions{
-		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.replays.dropPrevious,
+		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.dropCopies,
 	}
 }
 
@@ -156,9 +162,15 @@ func (v *Versions) open(ctx context.Context) error {
 	i, err := v.openVersion(ctx, dir)
 	switch {
 	case errors.Is(err, projections.ErrSchema):
-		i, err = v.rebuildVersion(ctx, err)
+		schema := err
+		if i, err = v.startFromSnapshot(ctx, schema.Error()); i == nil && err == nil {
+			i, err = v.rebuildVersion(ctx, schema)
+		}
 	case repair.IsDamage(err):
 		i, err = v.startOver(ctx, err)
+	}
+	if err == nil {
+		i, err = v.replaceBehind(ctx, i)
 	}
 	if err != nil {
 		return err
@@ -298,7 +310,7 @@ func (v *Versions) registerVersion(i *Version) *Version {
 		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
-			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
+			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
 		})
 	}
 	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})

@@ -1,0 +1,237 @@
+package snapshotter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// group is the group whose leader creates snapshots.
+	group = "quarry-snapshots"
+	// lookEvery is the interval at which the snapshots are listed for the metrics, and at
+	// which the leader looks whether one is due.
+	lookEvery = time.Minute
+)
+
+// Options are the options of New. All are required.
+type Options struct {
+	Archive  *snapshots.Archive
+	Versions *versions.Versions
+	Log      eventlog.Log
+	// Interval is the interval at which snapshots are created; 0: only on request.
+	Interval time.Duration
+	// Keep is the number of snapshots to keep.
+	Keep       int
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Snapshotter creates snapshots of the live version.
+type Snapshotter struct {
+	o       Options
+	metrics *metrics
+	// orders has room for one request.
+	orders chan struct{}
+	mu     struct {
+		sync.Mutex
+		creating bool
+		// failure is the reason why the last creation failed.
+		failure string
+	}
+}
+
+var _ api.Snapshots = (*Snapshotter)(nil)
+
+// New returns a Snapshotter.
+func New(o Options) *Snapshotter {
+	return &Snapshotter{o: o, metrics: newMetrics(o.Registerer, o.Interval.Seconds()), orders: make(chan struct{}, 1)}
+}
+
+// Run creates snapshots until ctx ends.
+func (s *Snapshotter) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		for {
+			select {
+			case <-s.orders:
+				s.createNow(gctx)
+			case <-gctx.Done():
+				return nil
+			}
+		}
+	})
+	g.Go(func() error {
+		s.updateMetrics(gctx)
+		return boot.RunEvery(gctx, lookEvery, s.updateMetrics)
+	})
+	if s.o.Interval > 0 {
+		g.Go(func() error {
+			return eventlog.Lead(gctx, s.o.Log, group, s.o.Logger, func(ctx context.Context) error {
+				for {
+					s.createIfDue(ctx)
+					if err := clock.Sleep(ctx, min(lookEvery, s.o.Interval)); err != nil {
+						return err
+					}
+				}
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// createIfDue creates a snapshot if the newest one that can be used is as old as the
+// interval.
+func (s *Snapshotter) createIfDue(ctx context.Context) {
+	list, err := s.o.Archive.List(ctx)
+	if err != nil {
+		s.o.Logger.Warn("cannot list the snapshots; trying again", "error", err)
+		return
+	}
+	for _, known := range list {
+		if known.Manifest != nil && s.o.Now().Sub(known.Manifest.CreatedAt) < s.o.Interval {
+			return
+		}
+	}
+	if s.beginCreation() == nil {
+		s.createNow(ctx)
+	}
+}
+
+// Create implements api.Snapshots.
+func (s *Snapshotter) Create(context.Context) error {
+	if err := s.beginCreation(); err != nil {
+		return err
+	}
+	s.orders <- struct{}{} // there is room: beginCreation admits one
+	return nil
+}
+
+// beginCreation notes that a snapshot is being created, unless none can be.
+func (s *Snapshotter) beginCreation() error {
+	if at := s.o.Versions.AsOf(); at != "" {
+		return fmt.Errorf("%w: the index shows a moment of the past, %s; quarry replay --rollback returns to the present", api.ErrConflict, at)
+	}
+	if !s.o.Versions.CaughtUp() {
+		return fmt.Errorf("%w: the index is catching up with the log; try again later", api.ErrConflict)
+	}
+	if !slices.ContainsFunc(s.o.Versions.Checkpoints(), func(c projections.Checkpoint) bool { return c.Next > 0 }) {
+		return fmt.Errorf("%w: the index has applied no record yet; register a repository first", api.ErrConflict)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.creating {
+		return fmt.Errorf("%w: a snapshot is being created", api.ErrConflict)
+	}
+	s.mu.creating = true
+	return nil
+}
+
+// createNow creates a snapshot after beginCreation, and deletes older ones.
+func (s *Snapshotter) createNow(ctx context.Context) {
+	version := s.o.Versions.Acquire()
+	defer version.Release()
+	m, err := s.o.Archive.Create(ctx, version.Store, versions.SnapshotContents())
+	var deleted []string
+	if err == nil {
+		if deleted, err = s.o.Archive.Prune(ctx, s.o.Keep); err != nil {
+			s.o.Logger.Warn("cannot delete older snapshots; the next one tries again", "error", err)
+		}
+		s.o.Logger.Info("snapshot created", "snapshot", m.Name, "rows", m.Rows(), "bytes", m.Bytes(), "segments", m.Segments, "seconds", m.Seconds, "deleted", len(deleted))
+	} else if ctx.Err() == nil {
+		s.o.Logger.Error("cannot create a snapshot", "error", err)
+	}
+	s.mu.Lock()
+	s.mu.creating, s.mu.failure = false, ""
+	if err != nil {
+		s.mu.failure = err.Error()
+	}
+	s.mu.Unlock()
+	result := resultDone
+	if m == nil {
+		result = resultFailed
+	}
+	s.metrics.created.WithLabelValues(result).Inc()
+	s.updateMetrics(ctx)
+}
+
+// updateMetrics sets the metrics of the snapshots in the segment store.
+func (s *Snapshotter) updateMetrics(ctx context.Context) {
+	list, err := s.o.Archive.List(ctx)
+	if err != nil {
+		s.metrics.failedLooks.Set(1)
+		return
+	}
+	s.metrics.failedLooks.Set(0)
+	var newest snapshots.Manifest
+	kept := 0
+	for _, known := range list {
+		if known.Manifest == nil {
+			continue
+		}
+		if kept++; kept == 1 {
+			newest = *known.Manifest
+		}
+	}
+	s.metrics.kept.Set(float64(kept))
+	s.metrics.unusable.Set(float64(len(list) - kept))
+	s.metrics.seconds.Set(newest.Seconds)
+	s.metrics.bytes.Set(float64(newest.Bytes()))
+	s.metrics.newest.Set(0)
+	if kept > 0 {
+		s.metrics.newest.Set(float64(newest.CreatedAt.UnixNano()) / 1e9)
+	}
+}
+
+// List implements api.Snapshots.
+func (s *Snapshotter) List(ctx context.Context) (api.SnapshotList, error) {
+	s.mu.Lock()
+	out := api.SnapshotList{Creating: s.mu.creating, Error: s.mu.failure}
+	s.mu.Unlock()
+	list, err := s.o.Archive.List(ctx)
+	if err != nil {
+		return out, errors.Join(api.ErrUnavailable, err)
+	}
+	skipped := s.o.Versions.SkippedSnapshots()
+	for _, known := range list {
+		shown := api.Snapshot{Name: known.Name, CreatedAt: known.BegunAt, Problem: known.Problem}
+		if m := known.Manifest; m != nil {
+			shown.CreatedAt, shown.Creator, shown.Rows, shown.SizeBytes, shown.Segments, shown.Seconds = m.CreatedAt, m.Creator, m.Rows(), m.Bytes(), m.Segments, m.Seconds
+			for _, p := range m.Positions {
+				shown.Positions = append(shown.Positions, event.Position{Topic: event.TopicEvents, Partition: p.Partition, Offset: p.Next})
+			}
+		}
+		if reason, ok := skipped[known.Name]; ok && shown.Problem == "" {
+			shown.Problem = reason
+		}
+		out.Snapshots = append(out.Snapshots, shown)
+	}
+	return out, nil
+}
+
+// Delete implements api.Snapshots.
+func (s *Snapshotter) Delete(ctx context.Context, name string) error {
+	if err := s.o.Archive.Delete(ctx, name); err != nil {
+		return err
+	}
+	s.o.Logger.Info("snapshot deleted on request", "snapshot", name)
+	s.updateMetrics(ctx)
+	return nil
+}

@@ -1,0 +1,228 @@
+package snapshots
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// recordTimeout bounds the read of one record of the log.
+const recordTimeout = 10 * time.Second
+
+// Errors of Create.
+var (
+	// ErrBusy reports that this process is creating a snapshot.
+	ErrBusy = errors.New("a snapshot is being created")
+	// ErrEmpty reports that the projections have applied no record.
+	ErrEmpty = errors.New("the projections have applied no record; there is nothing to write")
+	// errReleased reports that an erasure or another process deleted objects meanwhile.
+	errReleased = errors.New("segments or objects of the snapshot were deleted while it was created; create it again")
+)
+
+// Contents knows the rows of the projections.
+type Contents struct {
+	// Schemas holds the schema version of each projection.
+	Schemas map[string]int
+	// Edit returns the value with which a row is written.
+	Edit store.RowEdit
+	// Segments returns the segments that rows name and that the segment store has.
+	Segments func(store.Reader) (map[segment.ID]bool, error)
+}
+
+// Create creates a snapshot of the rows as they are now. After an error, it deletes what it
+// has written.
+func (a *Archive) Create(ctx context.Context, from *store.Store, contents Contents) (m *Manifest, err error) {
+	if !a.creating.TryLock() {
+		return nil, ErrBusy
+	}
+	defer a.creating.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.mu.Lock()
+	a.mu.cancel = cancel
+	a.mu.Unlock()
+	m = &Manifest{
+		Name: newName(a.o.Now()), CreatedAt: a.o.Now().UTC(), Creator: a.o.Creator,
+		StoreFormat: store.FormatVersion, Schemas: contents.Schemas,
+	}
+	err = a.writeObjects(ctx, m, from, contents)
+	a.mu.Lock()
+	a.mu.cancel = nil
+	a.mu.Unlock()
+	if err == nil {
+		return m, nil
+	}
+	if cleanup := a.Delete(context.WithoutCancel(ctx), m.Name); cleanup != nil && !errors.Is(cleanup, code.ErrNotFound) {
+		a.o.Logger.Warn("an incomplete snapshot could not be deleted; a later one removes it after a day", "snapshot", m.Name, "error", cleanup)
+	}
+	return nil, fmt.Errorf("create snapshot %s: %w", m.Name, err)
+}
+
+// writeObjects writes the objects of a snapshot.
+func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Store, contents Contents) (err error) {
+	release := a.o.Store.Hold() // no segment leaves before the list is written
+	defer release()
+	rows := from.NewSnapshot()
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if m.StoreIdentity, err = a.o.Store.Identity(ctx); err != nil && !errors.Is(err, code.ErrNotFound) {
+		return err
+	}
+	if err := a.notePositions(ctx, m, rows); err != nil {
+		return err
+	}
+	ids, err := contents.Segments(rows)
+	if err != nil {
+		return err
+	}
+	list, err := encodeSegments(ids)
+	if err != nil {
+		return err
+	}
+	m.Segments, m.SegmentsSum = len(ids), string(list[:sealBytes-1])
+	if err := a.objects.PutBytes(ctx, m.Name+segmentsSuffix, list); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.mu.held[m.Name] = ids
+	a.mu.Unlock()
+	release()
+	if err := a.writeTables(ctx, m, rows, contents.Edit); err != nil {
+		return err
+	}
+	// Another process may have deleted a segment before it saw the list, or the list because
+	// of text that must go.
+	missing, err := a.missingSegments(ctx, ids)
+	if err == nil && missing != "" {
+		err = fmt.Errorf("%w: %s is missing", errReleased, missing)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := a.readSegments(ctx, m.Name); err != nil {
+		return errors.Join(errReleased, err)
+	}
+	m.Seconds = a.o.Now().Sub(m.CreatedAt).Seconds()
+	encoded, err := encodeManifest(m)
+	if err != nil {
+		return err
+	}
+	return errors.Join(ctx.Err(), a.objects.PutBytes(ctx, m.Name+manifestSuffix, encoded))
+}
+
+// notePositions sets the positions of the rows, with the checksums of the records before
+// them.
+func (a *Archive) notePositions(ctx context.Context, m *Manifest, rows *store.Snapshot) error {
+	n, err := a.o.Log.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return err
+	}
+	applied := false
+	for i := range n {
+		p := Position{Partition: i}
+		if p.Next, err = rows.Checkpoint(i); err != nil {
+			return err
+		}
+		if p.Next > 0 {
+			applied = true
+			if p.RecordSum, err = a.recordSum(ctx, i, p.Next-1); err != nil {
+				return err
+			}
+		}
+		m.Positions = append(m.Positions, p)
+	}
+	if !applied {
+		return ErrEmpty
+	}
+	return nil
+}
+
+// recordSum returns the checksum of a record of the log.
+func (a *Archive) recordSum(ctx context.Context, partition int32, at event.Offset) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	for rec, err := range event.ReadRange(ctx, a.o.Log, event.TopicEvents, partition, at, at+1) {
+		if err != nil {
+			return "", fmt.Errorf("read record %d of partition %d: %w", at, partition, err)
+		}
+		if rec.Position.Offset != at {
+			break
+		}
+		h := xxh3.New()
+		for _, part := range [][]byte{rec.Key, rec.Value} {
+			var size [8]byte
+			binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+			_, _ = h.Write(size[:]) // never fails
+			_, _ = h.Write(part)
+		}
+		sum := h.Sum128().Bytes()
+		return hex.EncodeToString(sum[:]), nil
+	}
+	return "", fmt.Errorf("the log has no record %d in partition %d", at, partition)
+}
+
+// writeTables writes the rows and stores each table as soon as it is complete.
+func (a *Archive) writeTables(ctx context.Context, m *Manifest, rows *store.Snapshot, edit store.RowEdit) (err error) {
+	if err := os.MkdirAll(a.o.TempDir, 0o700); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(a.o.TempDir, "snapshot-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return rows.WriteTables(ctx, dir, edit, func(t store.Table) error {
+		out := Table{Object: tableObject(m.Name, len(m.Tables)), Rows: t.Rows}
+		var err error
+		if out.SizeBytes, out.Sum, err = sumFile(t.Path); err != nil {
+			return err
+		}
+		m.Tables = append(m.Tables, out)
+		return a.objects.Put(ctx, out.Object, t.Path)
+	})
+}
+
+// sumFile returns the size and the checksum of a file.
+func sumFile(path string) (size int64, sum string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	h := xxh3.New()
+	size, err = io.Copy(h, f)
+	b := h.Sum128().Bytes()
+	return size, hex.EncodeToString(b[:]), errors.Join(err, f.Close())
+}
+
+// missingSegments returns the name of one of the segments that the segment store lacks, or
+// an empty string.
+func (a *Archive) missingSegments(ctx context.Context, ids map[segment.ID]bool) (string, error) {
+	left := make(map[segment.ID]bool, len(ids))
+	for id := range ids {
+		left[id] = true
+	}
+	for info, err := range a.o.Store.List(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if id, ok := segmentstore.ParseSegmentName(info.Name); ok {
+			delete(left, id)
+		}
+	}
+	for id := range left {
+		return segmentstore.SegmentName(id), nil
+	}
+	return "", nil
+}
