@@ -11,7 +11,7 @@ type Config struct {
 	Listen        string       `yaml:"listen" doc:"Listen address of the API, the web UI and the webhooks: the main listener."`
 	MetricsListen string       `yaml:"metricsListen" doc:"Listen address of GET /metrics, the details of GET /readyz and pprof: the operators' listener. auto: a loopback address, at the port after that of listen; 127.0.0.1:7071 by default. main: metrics and pprof are served on the main listener. none: they are not served."`
 	MetricsToken  Secret       `yaml:"metricsToken" doc:"Token that requests to the operators' listener must send as Authorization: Bearer TOKEN; at least 16 bytes. Empty: none is needed."`
-	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https and a host, without a path. Empty: http:// and the listen address."`
+	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https, a host and, behind a proxy that shares the host, a path. Empty: http:// and the listen address."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
 	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
 	Log           Log          `yaml:"log" doc:"The event log, the source of truth."`

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/netguard"
+	"github.com/quarrysearch/quarry/query/publicurl"
 )
 
 // These are the bounds of search contexts. A query compares the name of every repository
@@ -163,28 +164,13 @@ func (c *Config) validateAddresses(report reporter) {
 			report(a.path, "%q is no address: want host:port with a port up to 65535, such as 127.0.0.1:7070%s", a.address, words)
 		}
 	}
-	c.validatePublicURL(report)
+	if c.PublicURL != "" {
+		if _, err := publicurl.Parse(c.PublicURL); err != nil {
+			report("publicUrl", "%v", err)
+		}
+	}
 	if c.Data == "" {
 		report("data", "a directory is needed")
-	}
-}
-
-// validatePublicURL refuses a path, because links, cookies and the origin check are for a
-// whole host: pages below a path would be answered with 404.
-func (c *Config) validatePublicURL(report reporter) {
-	if c.PublicURL == "" {
-		return
-	}
-	u, err := url.Parse(c.PublicURL)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		report("publicUrl", "%q is no http or https URL, such as https://code.example.com", c.PublicURL)
-	case u.User != nil:
-		report("publicUrl", "the URL has a user or a password: remove them")
-	case strings.Trim(u.Path, "/") != "":
-		report("publicUrl", "the path %q is not supported: pages, cookies and webhooks are at the root of a host; choose a host name for Quarry, such as https://code.example.com, and let the proxy forward all of it", u.Path)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		report("publicUrl", "the URL has a query or a fragment: remove them")
 	}
 }
 
