@@ -114,13 +114,15 @@ func (m *Manifest) Rows() (n int64) {
 	return n
 }
 
-const nameTime = "20060102t150405z"
+// nameTime is the time in a name, with milliseconds; names have no dot before the z.
+const nameTime = "20060102t150405.000z"
 
 // newName returns the name of a snapshot that begins at a time.
 func newName(at time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return "v" + strconv.Itoa(Format) + "-" + at.UTC().Format(nameTime) + "-" + hex.EncodeToString(random[:])
+	stamp := strings.ReplaceAll(at.UTC().Format(nameTime), ".", "")
+	return "v" + strconv.Itoa(Format) + "-" + stamp + "-" + hex.EncodeToString(random[:])
 }
 
 // ParseName returns the format version and the time in the name of a snapshot, and reports
@@ -129,7 +131,8 @@ func ParseName(name string) (format int, at time.Time, ok bool) {
 	version, rest, _ := strings.Cut(name, "-")
 	stamp, random, _ := strings.Cut(rest, "-")
 	format, err := strconv.Atoi(strings.TrimPrefix(version, "v"))
-	at, timeErr := time.Parse(nameTime, stamp)
+	const seconds = len("20060102t150405")
+	at, timeErr := time.Parse(nameTime, stamp[:min(seconds, len(stamp))]+"."+stamp[min(seconds, len(stamp)):])
 	_, hexErr := hex.DecodeString(random)
 	return format, at, errors.Join(err, timeErr, hexErr) == nil && format > 0 && len(random) == 8 && version == "v"+strconv.Itoa(format)
 }
