@@ -129,8 +129,9 @@ bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 corpora: build ## source trees to measure on, from package registries; about 10 GB in CORPORA=DIR
 	bin/searchbench corpora --out $(CORPORA)
 
-docs-check: ## links, metrics, settings and routes in docs are those of the code
+docs-check: ## links, metrics, settings, commands, requests and queries in docs are those of the code
 	$(GO) test -count=1 ./cmd/internal/docscheck
+	$(GO) test -count=1 -run '^TestDocumented' ./cmd/quarry ./schemas/openapi ./query/syntax
 	$(GO) test -count=1 -run 'IsCurrent$$' $(GENERATED)
 
 kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
