@@ -105,12 +105,18 @@ func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate 
 		return candidate, known, nil
 	}
 	found, err := r.o.Repositories.Find(ctx, candidate)
+	if id := r.identities.registeredID(candidate.ID); errors.Is(err, code.ErrNotFound) && id != 0 {
+		// It was registered by hand and renamed since its last delivery. Its clone URL is
+		// replaced once the host redirects to another one (ADR 37).
+		found, err = r.o.Repositories.Find(ctx, code.Repository{ID: id})
+	}
 	if errors.Is(err, code.ErrNotFound) {
 		return code.Repository{}, false, nil
 	}
 	if err != nil {
 		return code.Repository{}, false, fmt.Errorf("%w: find repository %s: %w", errUnavailable, repositoryName(candidate), err)
 	}
+	r.identities.addIdentity(candidate.ID, found.ID)
 	return found, true, nil
 }
 

@@ -35,6 +35,7 @@ type Receiver struct {
 	largeBodySlot chan struct{}
 	recent        *recentDeliveries
 	registered    *registeredIDs
+	identities    *hostIdentities
 	queued        chan queuedDelivery
 	// unknownSamplers limits the log lines of deliveries to unknown connections.
 	unknownSamplers logSamplers
@@ -66,6 +67,7 @@ func New(o Options) (*Receiver, error) {
 		largeBodySlot:   make(chan struct{}, 1), // capacity 1: one holder
 		recent:          newRecentDeliveries(o.RecentDeliveries),
 		registered:      newRegisteredIDs(),
+		identities:      newHostIdentities(),
 		queued:          make(chan queuedDelivery, maxQueuedDeliveries),
 		unknownSamplers: logSamplers{failureOf(errUnknownConnection).result: new(refusalLimiter)},
 		metrics:         newMetrics(o.Registerer),

@@ -86,5 +86,45 @@ func (r *registeredIDs) addID(id code.RepositoryID) {
 	r.mu.ids[id] = struct{}{}
 }
 
+// maxIdentities bounds hostIdentities. A renamed repository whose identity is forgotten is
+// found by the next check for drift.
+const maxIdentities = 1 << 16
+
+// hostIdentities remembers the repositories that deliveries found by their clone URL and
+// not by their identity at the host, because they were registered by hand. After a rename,
+// only the identity leads from a delivery to such a repository.
+type hostIdentities struct {
+	mu struct {
+		sync.Mutex
+		registered map[code.RepositoryID]code.RepositoryID // by the ID that follows from the identity
+	}
+}
+
+func newHostIdentities() *hostIdentities {
+	h := new(hostIdentities)
+	h.mu.registered = make(map[code.RepositoryID]code.RepositoryID)
+	return h
+}
+
+// registeredID returns the ID of the repository with an identity, or 0.
+func (h *hostIdentities) registeredID(identity code.RepositoryID) code.RepositoryID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.registered[identity]
+}
+
+// addIdentity remembers the identity of a registered repository; 0 stands for none.
+func (h *hostIdentities) addIdentity(identity, registered code.RepositoryID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if identity == 0 || identity == registered {
+		return
+	}
+	if len(h.mu.registered) >= maxIdentities {
+		clear(h.mu.registered)
+	}
+	h.mu.registered[identity] = registered
+}
+
 // newDeliveryID returns an ID for a delivery whose sender provided none.
 func newDeliveryID() string { return "quarry-" + rand.Text() }

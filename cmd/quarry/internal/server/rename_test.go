@@ -21,19 +21,31 @@ import (
 
 // TestRenamedRepository renames a repository at its host, whose API does not answer, and
 // pushes to it. The host redirects the former clone URL, as GitHub, GitLab, Gitea and
-// Bitbucket do. The push is found, and the repository keeps its ID.
+// Bitbucket do. The push is found, and the repository keeps its ID. One that was registered
+// by hand is recognized by an earlier delivery; without one, the check for drift finds it.
 func TestRenamedRepository(t *testing.T) {
 	for _, kind := range []code.HostKind{code.GitHub, code.GitLab, code.Gitea, code.BitbucketServer} {
-		for _, byHand := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s by hand %t", kind, byHand), func(t *testing.T) {
+		for _, how := range []string{registeredByDelivery, registeredByHand, registeredUnheard} {
+			t.Run(string(kind)+" "+how, func(t *testing.T) {
 				t.Parallel()
-				testRename(t, kind, byHand)
+				testRename(t, kind, how)
 			})
 		}
 	}
 }
 
-func testRename(t *testing.T, kind code.HostKind, byHand bool) {
+// How a repository was registered before it is renamed.
+const (
+	registeredByDelivery = "registered by a delivery"
+	registeredByHand     = "registered by hand, with a delivery"
+	registeredUnheard    = "registered by hand, without a delivery"
+)
+
+func testRename(t *testing.T, kind code.HostKind, how string) {
+	byHand, interval := how != registeredByDelivery, "1h"
+	if how == registeredUnheard {
+		interval = "1s"
+	}
 	below := map[code.HostKind]string{code.BitbucketServer: "scm"}[kind]
 	root := t.TempDir()
 	dir := func(name string) string { return filepath.Join(root, below, "acme", name+".git") }
@@ -56,7 +68,7 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 		}
 	}))
 	t.Cleanup(host.Close)
-	c := testConfig(t, "git.allowedProtocols=http", "git.allowedNetworks=127.0.0.0/8", "pipeline.maxAttempts=1", "pipeline.reconcileInterval=1s")
+	c := testConfig(t, "git.allowedProtocols=http", "git.allowedNetworks=127.0.0.0/8", "pipeline.maxAttempts=1", "pipeline.reconcileInterval="+interval)
 	c.Connections = []config.Connection{{Name: "hub", Kind: kind, URL: host.URL, AutoRegister: !byHand, Secrets: []config.Secret{config.NewSecret("s3cret")}}}
 	s := runServer(t, c)
 	deliver := func(name string) int {
@@ -79,7 +91,8 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 		if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"cloneUrl":%q}`, clone+"old.git"), &r); status != http.StatusAccepted {
 			t.Fatalf("register: %d %s", status, r.Message)
 		}
-	} else {
+	}
+	if how != registeredUnheard {
 		waitUntil(t, func() bool { return deliver("old") == http.StatusAccepted }) // 503 until the catalog has caught up
 	}
 	waitUntil(t, func() bool { return finds("vuvuzela") })
@@ -89,7 +102,7 @@ func testRename(t *testing.T, kind code.HostKind, byHand bool) {
 	renamed.Store(true)
 	g.CommitFiles("a.txt", "ocarina\n")
 	g.Git("push", "--quiet", dir("new"), "HEAD:main")
-	if status := deliver("new"); status != http.StatusAccepted && !byHand { // by hand, it is not known under the new name
+	if status := deliver("new"); status != http.StatusAccepted && how != registeredUnheard {
 		t.Errorf("the delivery of a push after the rename: %d", status)
 	}
 	eventuallyOr(t, func() bool { return finds("ocarina") }, func() string {
