@@ -1,0 +1,186 @@
+package versions
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// trimmedLog is a log without the records of quarry.events below first.
+type trimmedLog struct {
+	eventlog.Log
+	first event.Offset
+}
+
+// Tail implements eventlog.Log.
+func (l *trimmedLog) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error) {
+	if from < l.first && from > 0 {
+		return nil, eventlog.ErrOffsetOutOfRange
+	}
+	return l.Log.Tail(ctx, topic, partition, max(from, l.first))
+}
+
+// interruptedStore cancels a process when it fetches its last object.
+type interruptedStore struct {
+	segmentstore.Driver
+	left   int
+	cancel context.CancelFunc
+}
+
+// Fetch implements segmentstore.Store.
+func (s *interruptedStore) Fetch(ctx context.Context, name, path string) error {
+	if s.left--; s.left < 0 {
+		s.cancel()
+		return ctx.Err()
+	}
+	return s.Driver.Fetch(ctx, name, path)
+}
+
+// snapshotWorld is a data directory whose projections are opened again and again.
+type snapshotWorld struct {
+	t       *testing.T
+	config  config.Config
+	log     *trimmedLog
+	objects segmentstore.Driver
+	world   *projectiontest.World
+}
+
+func (w *snapshotWorld) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *snapshotWorld) addRecords(steps int) {
+	for range steps {
+		_, records := w.world.Step()
+		if len(records) > 0 {
+			_, err := w.log.Append(w.t.Context(), event.TopicEvents, 0, records...)
+			w.must(err)
+		}
+	}
+}
+
+// open opens the projections, with the archive of their snapshots.
+func (w *snapshotWorld) open(ctx context.Context, objects segmentstore.Driver) (*Versions, *snapshots.Archive, error) {
+	home, err := projections.OpenHome(w.config.ProjectionsDir())
+	w.must(err)
+	archive := snapshots.New(snapshots.Options{
+		Store: objects, Log: w.log, TempDir: w.config.TempDir(), Creator: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	frames := segment.NewCache(1 << 20)
+	w.t.Cleanup(func() { w.must(frames.Close()) })
+	v, err := Open(ctx, Options{
+		Config: &w.config, Home: home, Log: w.log, Objects: archive.Guard(), Snapshots: archive, Frames: frames,
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	return v, archive, err
+}
+
+// follow opens the projections, follows the log to its end, calls f and closes them. It
+// returns the snapshot from which they have started, or an empty string.
+func (w *snapshotWorld) follow(f func(*Versions, *snapshots.Archive)) string {
+	w.t.Helper()
+	v, archive, err := w.open(w.t.Context(), w.objects)
+	w.must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- v.Live().Runner.Run(ctx) }()
+	w.must(v.WaitForLog(w.t.Context(), v.Live()))
+	if f != nil {
+		f(v, archive)
+	}
+	meta, err := projections.ReadMeta(v.Live().Store.Dir())
+	w.must(err)
+	stop()
+	w.must(<-ended)
+	w.must(v.Close())
+	return meta.Snapshot
+}
+
+// TestStartsFromASnapshotIfBehind opens projections that lack records which the log still
+// has, records which it no longer has, and all records; and ends a process at each object
+// that it fetches, which leaves the projections as they were.
+func TestStartsFromASnapshotIfBehind(t *testing.T) {
+	t.Parallel()
+	w := &snapshotWorld{t: t, config: config.Default()}
+	w.config.Data = t.TempDir()
+	w.config.FitMemory(2<<30, 4)
+	log, err := embeddedlog.Open(filepath.Join(w.config.Data, "log"), embeddedlog.Options{Partitions: 1})
+	w.must(err)
+	t.Cleanup(func() { w.must(log.Close()) })
+	w.log = &trimmedLog{Log: log}
+	w.objects, err = segmentstore.OpenDirectory(w.config.SegmentsDir())
+	w.must(err)
+	w.world = projectiontest.NewWorld(t, 5, 1, w.objects)
+	w.addRecords(20)
+	if from := w.follow(nil); from != "" {
+		t.Fatalf("started from %s, and there is none", from)
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	w.must(os.CopyFS(old, os.DirFS(w.config.ProjectionsDir())))
+	w.addRecords(20)
+	var made *snapshots.Manifest
+	w.follow(func(v *Versions, archive *snapshots.Archive) {
+		made, err = archive.Create(t.Context(), v.Live().Store, SnapshotContents())
+		w.must(err)
+	})
+	w.addRecords(20)
+	restoreOld := func() {
+		w.must(os.RemoveAll(w.config.ProjectionsDir()))
+		w.must(os.CopyFS(w.config.ProjectionsDir(), os.DirFS(old)))
+	}
+
+	restoreOld()
+	if from := w.follow(nil); from != "" {
+		t.Errorf("started from %s, and the log has what is missing", from)
+	}
+	restoreOld()
+	w.log.first = made.Positions[0].Next - 1
+	if from := w.follow(nil); from != made.Name {
+		t.Errorf("started from %q, and the log lacks records; want %s", from, made.Name)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.config.ProjectionsDir(), "projections-*")); err != nil || len(left) != 1 {
+		t.Errorf("the old version stays: %v, %v", left, err)
+	}
+
+	w.must(os.RemoveAll(w.config.ProjectionsDir()))
+	for left := 0; ; left++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		v, _, err := w.open(ctx, &interruptedStore{w.objects, left, cancel})
+		cancel()
+		if err == nil {
+			w.must(v.Close())
+			if left < 3 {
+				t.Errorf("a snapshot was loaded with %d objects", left)
+			}
+			break
+		}
+		home, err := projections.OpenHome(w.config.ProjectionsDir())
+		w.must(err)
+		current, err := home.Current()
+		w.must(err)
+		if meta, err := projections.ReadMeta(current); err != nil || meta.Snapshot != "" {
+			t.Fatalf("after %d objects, the live version is from %q: %v", left, meta.Snapshot, err)
+		}
+	}
+	if from := w.follow(nil); from != made.Name {
+		t.Errorf("started from %q after interruptions, want %s", from, made.Name)
+	}
+}
