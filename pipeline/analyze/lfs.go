@@ -15,12 +15,13 @@ var pointerVersions = []string{"https://git-lfs.github.com/spec/v1", "https://ha
 
 // isLFSPointer reports whether content is a Git LFS pointer file, which replaces a file
 // in another store. Every line must conform to the specification, so that text that only
-// begins like a pointer is searched.
+// begins like a pointer is searched. As for Git LFS itself, lines may end with CRLF, and
+// the last line may lack its end.
 func isLFSPointer(content []byte) bool {
-	if len(content) > maxPointerBytes || !bytes.HasPrefix(content, []byte("version ")) || !bytes.HasSuffix(content, []byte("\n")) {
+	if len(content) > maxPointerBytes || !bytes.HasPrefix(content, []byte("version ")) {
 		return false
 	}
-	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n"), "\n")
 	hasOID, hasSize := false, false
 	for i, line := range lines {
 		key, value, _ := strings.Cut(line, " ")

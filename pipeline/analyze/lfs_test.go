@@ -28,7 +28,12 @@ func TestLFSPointers(t *testing.T) {
 		{"without an ID", strings.Replace(pointer, "oid sha256:"+hash+"\n", "", 1), ""},
 		{"upper case", strings.Replace(pointer, hash, strings.ToUpper(hash), 1), ""},
 		{"another version", strings.Replace(pointer, "/v1", "/v9", 1), ""},
-		{"no end of line", strings.TrimSuffix(pointer, "\n"), ""},
+		{"no end of line", strings.TrimSuffix(pointer, "\n"), code.SkipLFSPointer},
+		{"CRLF", strings.ReplaceAll(pointer, "\n", "\r\n"), code.SkipLFSPointer},
+		{"CRLF, and no end of line", strings.TrimSuffix(strings.ReplaceAll(pointer, "\n", "\r\n"), "\r\n"), code.SkipLFSPointer},
+
+		{"an old end of line", strings.ReplaceAll(pointer, "\n", "\r"), ""},
+		{"an empty line", pointer + "\n", ""},
 		{"version alone", "version https://git-lfs.github.com/spec/v1\n", ""},
 		{"more than a pointer may have", strings.Replace(pointer, "oid", strings.Repeat("ext-0-a sha256:"+hash+"\n", 12)+"oid", 1), ""},
 	} {

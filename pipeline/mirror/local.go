@@ -33,6 +33,7 @@ type diskRead struct {
 	listing
 	refs    ondisk.Refs
 	shallow []code.CommitID
+	partial bool // the repository is a partial clone
 }
 
 // readDisk opens the repository at a path and calls read, within the context. A read from
@@ -113,6 +114,7 @@ func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, ti
 		if read.head, read.headCommit, err = repo.Head(); err != nil {
 			return read, err
 		}
+		read.partial = repo.IsPartial()
 		read.shallow, err = repo.Shallow()
 		return read, err
 	})
@@ -143,6 +145,7 @@ func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src sour
 	if err != nil {
 		return State{}, err
 	}
+	s.Selection.Partial = listed.partial
 	return s, m.copyRefs(ctx, s)
 }
 

@@ -48,6 +48,9 @@ type Selection struct {
 	// Shallow reports whether commits of the mirror lack their parents, because the
 	// repository is a shallow clone.
 	Shallow bool `json:"shallow,omitempty"`
+	// Partial reports whether the repository is a partial clone on this machine, which
+	// lacks objects until git needs them. The mirror lacks them, too.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // An UnsupportedRef is a ref that git accepts and Quarry does not index.
@@ -94,6 +97,9 @@ func (s Selection) String() string {
 	}
 	if s.Shallow {
 		parts = append(parts, "the history is cut: the repository is a shallow clone")
+	}
+	if s.Partial {
+		parts = append(parts, "files may be missing: the repository is a partial clone; git fetch --refetch --no-filter in it fetches them")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -51,8 +51,21 @@ func TestWholeRepositoryIsNotShallow(t *testing.T) {
 		repo := gittest.New(t)
 		repo.CommitFiles("a", "one\n")
 		s, err := open(t, mirror.Options{}).Mirror(1).Fetch(t.Context(), code.Repository{ID: 1, Name: "r", CloneURL: clone(repo)})
-		if err != nil || s.Selection.Shallow || strings.Contains(s.Selection.String(), "cut") {
+		if err != nil || s.Selection.Shallow || s.Selection.Partial || strings.Contains(s.Selection.String(), "cut") {
 			t.Errorf("selection %q, %v; want no note about the history", s.Selection, err)
 		}
 	})
+}
+
+// TestPartialClone indexes what a partial clone on this machine has, and says that it is one.
+func TestPartialClone(t *testing.T) {
+	whole := gittest.New(t)
+	whole.CommitFiles("a", "one\n")
+	whole.Git("config", "uploadpack.allowFilter", "true")
+	dir := filepath.Join(t.TempDir(), "repository")
+	whole.Git("clone", "--quiet", "--bare", "--filter=blob:none", "file://"+whole.Dir, dir)
+	s, err := open(t, mirror.Options{}).Mirror(1).Fetch(t.Context(), code.Repository{ID: 1, Name: "r", CloneURL: dir})
+	if err != nil || len(s.Revisions) != 1 || !s.Selection.Partial || !strings.Contains(s.Selection.String(), "partial clone") {
+		t.Errorf("%v, selection %q, %v; want one branch, and a note that it is a partial clone", s.Revisions, s.Selection, err)
+	}
 }

@@ -192,6 +192,7 @@ func TestMessages(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{}}`, `"error"`, 200},
 		{`{"jsonrpc":"2.0","id":7,"method":"prompts/list"}`, `"prompts":[]`, 200},
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"nothing"}}`, `unknown tool`, 200},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"errorCode":"INVALID_REQUEST_BODY","message":"the id of a message is a string or an integer of at most 53 bits"`, 400},
 		{`{`, `"statusCode":400,"errorCode":"INVALID_REQUEST_BODY","message":"not valid JSON"`, 400},
 		{``, `-32700`, 400},
 		{`7`, `-32600`, 400},

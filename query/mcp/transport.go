@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -26,6 +27,8 @@ const (
 	// maxBatch bounds the messages in one request, which revisions before 2025-06-18
 	// allow.
 	maxBatch = 16
+	// maxID bounds a number that identifies a message: clients read numbers with 53 bits.
+	maxID = 1 << 53
 )
 
 // Errors of requests, reported as HTTP status.
@@ -166,6 +169,11 @@ func inspectBody(body []byte) (requestInfo, *jsonrpc.Error) {
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
 		return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "want a JSON-RPC message"}
+	}
+	// The library would answer with the number's integer part, which the client did not send.
+	var id float64
+	if err := json.Unmarshal(m.ID, &id); err == nil && (id != math.Trunc(id) || math.Abs(id) > maxID) {
+		return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the id of a message is a string or an integer of at most 53 bits"}
 	}
 	in := requestInfo{id: m.ID, initialize: m.Method == "initialize"}
 	var params struct {

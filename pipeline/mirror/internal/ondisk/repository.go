@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -28,6 +29,7 @@ type Repository struct {
 	// alternates counts the object directories named in alternates files.
 	alternates int
 	format     string
+	partial    bool
 	// packed are the branches and tags in packed-refs, once they have been read.
 	packed Refs
 }
@@ -81,6 +83,14 @@ func (r *Repository) Close() {
 
 // Format returns the object format: sha1 or sha256.
 func (r *Repository) Format() string { return r.format }
+
+// promisor matches the entries of a configuration that mark a partial clone: of a remote,
+// or of the section extensions in older ones.
+var promisor = regexp.MustCompile(`(?mi)^\s*(?:promisor\s*=\s*true|partialclone\s*=)`)
+
+// IsPartial reports whether the repository is a partial clone, which lacks objects until
+// git needs them.
+func (r *Repository) IsPartial() bool { return r.partial }
 
 // Shallow returns the commits of a shallow clone whose parents are missing.
 func (r *Repository) Shallow() ([]code.CommitID, error) {
@@ -160,6 +170,7 @@ func (r *Repository) readConfig() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	r.partial = promisor.Match(b)
 	extensions := readExtensions(b)
 	if r.format = extensions["objectformat"]; r.format == "" {
 		r.format = "sha1"
