@@ -99,8 +99,53 @@ func TestGerrit(t *testing.T) {
 	g.call(http.MethodPut, "projects/meadow%2Ftool/HEAD", object{"ref": "refs/heads/trunk"})
 	w.await("hurdygurdy", 1)
 
+	changeGerritProjects(t, g, w)
 	silent.Store(true)
 	missPushWhileDown(t, root, w, proxy)
+}
+
+// changeGerritProjects creates a project, which a sync finds, and makes one read-only and
+// writable again. A hidden project is not removed by the first listing that lacks it.
+func changeGerritProjects(t *testing.T, g *gerritServer, w *hostTree) {
+	t.Helper()
+	sync := func() {
+		c, stderr := w.server.newCommand("connections", "sync", "review", "--wait")
+		if out, err := c.Output(); err != nil {
+			t.Fatalf("sync: %v\n%s%s", err, out, stderr)
+		}
+	}
+	archived := func(name string) (archived, listed bool) {
+		_, answer, err := sendRequest(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)
+		must(t, err)
+		var all []struct {
+			RepoDisplayName string
+			IsArchived      bool
+		}
+		must(t, json.Unmarshal([]byte(answer), &all))
+		for _, r := range all {
+			if r.RepoDisplayName == name {
+				return r.IsArchived, true
+			}
+		}
+		return false, false
+	}
+	g.call(http.MethodPut, "projects/meadow%2Flater", object{"create_empty_commit": true, "branches": []string{"main"}})
+	for _, state := range []string{"READ_ONLY", "ACTIVE"} {
+		want := state == "READ_ONLY"
+		g.call(http.MethodPut, "projects/meadow%2Ftool/config", object{"state": state})
+		sync()
+		if !pollUntil(func() bool { is, listed := archived("meadow/tool"); return listed && is == want }) {
+			t.Errorf("the project is %s and archived here: %t", state, !want)
+		}
+	}
+	if !pollUntil(func() bool { _, listed := archived("meadow/later"); return listed }) {
+		t.Error("a project that was created later is not listed")
+	}
+	g.call(http.MethodPut, "projects/meadow%2Flater/config", object{"state": "HIDDEN"})
+	sync()
+	if _, listed := archived("meadow/later"); !listed {
+		t.Error("one listing without a project removed it")
+	}
 }
 
 // missPushWhileDown makes the host unavailable to the server during a push that no event

@@ -42,8 +42,9 @@ func TestGiteaScenario(t *testing.T) {
 type giteaHost struct {
 	t           *testing.T
 	base, token string
-	// org is the organization of the test, user the account of the connection.
-	org, user, password string
+	// org and other are organizations that the connection discovers, stray is one that it
+	// does not, and user is the account of the connection.
+	org, other, stray, user, password string
 }
 
 // call calls the API and decodes the response into out, unless out is nil.
@@ -73,32 +74,37 @@ func (h *giteaHost) callAs(authorize func(*http.Request), method, path string, b
 	}
 }
 
-// setUp creates the organization and the account of the connection, which is one of its
-// owners.
+// setUp creates the organizations and the account of the connection, which owns those that
+// it discovers.
 func (h *giteaHost) setUp() {
 	h.t.Helper()
 	suffix := strings.ToLower(rand.Text()[:10])
-	h.org, h.user, h.password = "meadow-"+suffix, "indexer-"+suffix, "p-"+rand.Text()
+	h.org, h.other, h.stray, h.user, h.password = "meadow-"+suffix, "pasture-"+suffix, "stray-"+suffix, "indexer-"+suffix, "p-"+rand.Text()
 	h.call(http.MethodPost, "admin/users", object{"username": h.user, "email": h.user + "@example.org", "password": h.password, "must_change_password": false}, nil)
 	h.t.Cleanup(func() { h.call(http.MethodDelete, "admin/users/"+h.user+"?purge=true", nil, nil) })
-	h.call(http.MethodPost, "orgs", object{"username": h.org}, nil)
-	h.t.Cleanup(h.removeOrganization)
-	var teams []struct{ ID int64 }
-	h.call(http.MethodGet, "orgs/"+h.org+"/teams", nil, &teams)
-	h.call(http.MethodPut, fmt.Sprintf("teams/%d/members/%s", teams[0].ID, h.user), nil, nil)
+	for _, org := range []string{h.org, h.other, h.stray} {
+		h.call(http.MethodPost, "orgs", object{"username": org}, nil)
+		h.t.Cleanup(func() { h.removeOrganization(org) })
+		if org == h.stray {
+			continue
+		}
+		var teams []struct{ ID int64 }
+		h.call(http.MethodGet, "orgs/"+org+"/teams", nil, &teams)
+		h.call(http.MethodPut, fmt.Sprintf("teams/%d/members/%s", teams[0].ID, h.user), nil, nil)
+	}
 }
 
-// removeOrganization removes the organization, which must not contain repositories.
-func (h *giteaHost) removeOrganization() {
+// removeOrganization removes an organization with its repositories.
+func (h *giteaHost) removeOrganization(org string) {
 	h.t.Helper()
 	var left []struct {
 		FullName string `json:"full_name"`
 	}
-	h.call(http.MethodGet, "orgs/"+h.org+"/repos?page=1", nil, &left)
+	h.call(http.MethodGet, "orgs/"+org+"/repos?page=1", nil, &left)
 	for _, r := range left {
 		h.call(http.MethodDelete, "repos/"+r.FullName, nil, nil)
 	}
-	h.call(http.MethodDelete, "orgs/"+h.org, nil, nil)
+	h.call(http.MethodDelete, "orgs/"+org, nil, nil)
 }
 
 // createToken creates a token of the connection's account with the scopes that
@@ -117,19 +123,19 @@ func (h *giteaHost) revokeToken(name string) {
 
 func (h *giteaHost) authorizeUser(r *http.Request) { r.SetBasicAuth(h.user, h.password) }
 
-// createRepository creates a repository and returns a work tree of it with one commit.
-func (h *giteaHost) createRepository(root, name string, private bool) *hostTree {
+// createRepository creates a repository of an organization and returns a work tree of it.
+func (h *giteaHost) createRepository(root, org, name string, private bool) *hostTree {
 	h.t.Helper()
-	h.call(http.MethodPost, "orgs/"+h.org+"/repos", object{"name": name, "private": private, "default_branch": "main", "description": "A " + name}, nil)
+	h.call(http.MethodPost, "orgs/"+org+"/repos", object{"name": name, "private": private, "default_branch": "main", "description": "A " + name}, nil)
 	w := &hostTree{t: h.t, dir: filepath.Join(root, name)}
 	w.must(runGit("", "init", "-q", "-b", "main", w.dir))
-	w.git("remote", "add", "origin", h.cloneURL(name))
+	w.git("remote", "add", "origin", h.cloneURL(org, name))
 	return w
 }
 
 // cloneURL returns the URL to which the administrator pushes.
-func (h *giteaHost) cloneURL(name string) string {
-	return strings.Replace(h.base, "://", "://"+h.token+":x-oauth-basic@", 1) + "/" + h.org + "/" + name + ".git"
+func (h *giteaHost) cloneURL(org, name string) string {
+	return strings.Replace(h.base, "://", "://"+h.token+":x-oauth-basic@", 1) + "/" + org + "/" + name + ".git"
 }
 
 // switchedProxy is an HTTP proxy that can be turned off, which makes the host unavailable
@@ -165,7 +171,7 @@ func runGiteaScenario(t *testing.T, h *giteaHost) {
 	w := &giteaWalk{giteaHost: h, root: t.TempDir(), proxy: newSwitchedProxy(t)}
 	h.t = t
 	h.setUp()
-	w.tool, w.hidden = h.createRepository(w.root, "tool", false), h.createRepository(w.root, "hidden", true)
+	w.tool, w.hidden = h.createRepository(w.root, h.org, "tool", false), h.createRepository(w.root, h.org, "hidden", true)
 	for word, tree := range map[string]*hostTree{"vuvuzela": w.tool, "ocarina": w.hidden} {
 		tree.commit(word)
 		tree.push("HEAD:refs/heads/main")
@@ -182,6 +188,11 @@ func runGiteaScenario(t *testing.T, h *giteaHost) {
 	w.pushAndMeasure()
 	w.moveBranches()
 	w.rename()
+	w.createLater()
+	w.changeVisibility()
+	w.transfer()
+	w.renameByHand()
+	w.loseHooks()
 	w.archive()
 	w.removeRepository()
 	w.revoke()
@@ -199,7 +210,7 @@ func (w *giteaWalk) start() {
 		"publicUrl": "http://" + w.address, "git": object{"allowedNetworks": []string{"127.0.0.0/8"}},
 		"connections": []any{object{
 			"name": "hub", "kind": "gitea", "url": w.base, "proxy": w.proxy.URL, "token": "file:" + w.tokenFile,
-			"secrets": []string{"a-secret-of-" + w.org}, "discover": object{"orgs": []string{w.org}}, "branches": []string{"*"},
+			"secrets": []string{"a-secret-of-" + w.org}, "discover": object{"orgs": []string{w.org, w.other}}, "branches": []string{"*"},
 		}},
 	})
 	must(w.t, err)
@@ -281,7 +292,7 @@ func (w *giteaWalk) rename() {
 	if after := w.repositoryID("instrument"); after != before {
 		w.t.Errorf("the repository %d is %d since it was renamed", before, after)
 	}
-	w.tool.git("remote", "set-url", "origin", w.cloneURL("instrument"))
+	w.tool.git("remote", "set-url", "origin", w.cloneURL(w.org, "instrument"))
 	w.tool.commit("kazoo")
 	w.tool.push("HEAD:refs/heads/main")
 	w.tool.await("kazoo", 1)
@@ -341,6 +352,7 @@ func (w *giteaWalk) takeDown() {
 type listedRepository struct {
 	RepoID          int64 `json:"repoId"`
 	RepoDisplayName string
+	Visibility      string
 	IsArchived      bool
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,6 +42,7 @@ type giteaStub struct {
 		tokens       map[string]string // by name
 		hooks        map[int64]stubHook
 		repositories map[string]*stubRepository // by full name
+		former       map[string]*stubRepository // by a name that they had
 	}
 }
 
@@ -68,7 +70,8 @@ type stubHook struct {
 func newGiteaStub(t *testing.T) *giteaStub {
 	g := &giteaStub{t: t, root: t.TempDir()}
 	g.git = gittest.HTTPHandler(t, g.root)
-	g.mu.tokens, g.mu.hooks, g.mu.repositories = map[string]string{"admin": stubToken}, map[int64]stubHook{}, map[string]*stubRepository{}
+	g.mu.tokens, g.mu.hooks = map[string]string{"admin": stubToken}, map[int64]stubHook{}
+	g.mu.repositories, g.mu.former = map[string]*stubRepository{}, map[string]*stubRepository{}
 	mux := http.NewServeMux()
 	done := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 	mux.HandleFunc("POST /api/v1/admin/users", func(w http.ResponseWriter, _ *http.Request) { writeStubJSON(w, http.StatusCreated, object{}) })
@@ -87,6 +90,7 @@ func newGiteaStub(t *testing.T) *giteaStub {
 	mux.HandleFunc("GET /api/v1/repositories/{id}", g.getRepositoryByID)
 	mux.HandleFunc("PATCH /api/v1/repos/{org}/{name}", g.editRepository)
 	mux.HandleFunc("DELETE /api/v1/repos/{org}/{name}", g.deleteRepository)
+	mux.HandleFunc("POST /api/v1/repos/{org}/{name}/transfer", g.transferRepository)
 	mux.HandleFunc("GET /api/v1/orgs/{org}/hooks", g.listHooks)
 	mux.HandleFunc("POST /api/v1/orgs/{org}/hooks", g.createHook)
 	mux.HandleFunc("DELETE /api/v1/orgs/{org}/hooks/{id}", g.deleteHook)
@@ -117,6 +121,10 @@ func (g *giteaStub) authorize(next http.Handler) http.Handler {
 		}
 		g.mu.Lock()
 		known := slices.Contains(slices.Collect(maps.Values(g.mu.tokens)), token)
+		if name, _, isGit := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/"); isGit && !strings.Contains(r.URL.RequestURI(), "receive-pack") {
+			found := cmp.Or(g.mu.repositories[name], g.mu.former[name])
+			known = known || found != nil && !found.Private // everyone may read it
+		}
 		g.mu.Unlock()
 		if !known && !(basic && strings.Contains(r.URL.Path, "/tokens")) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="Gitea"`)
@@ -175,7 +183,10 @@ func (g *giteaStub) createRepository(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *giteaStub) nameLocked(r *stubRepository, fullName string) {
-	delete(g.mu.repositories, r.FullName)
+	if r.FullName != "" {
+		delete(g.mu.repositories, r.FullName)
+		g.mu.former[r.FullName] = r
+	}
 	r.FullName, r.HTMLURL, r.CloneURL = fullName, g.url+"/"+fullName, g.url+"/"+fullName+".git"
 	g.mu.repositories[fullName] = r
 }
@@ -218,8 +229,8 @@ func (g *giteaStub) getRepositoryByID(w http.ResponseWriter, r *http.Request) {
 
 func (g *giteaStub) editRepository(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		Name     string
-		Archived *bool
+		Name              string
+		Archived, Private *bool
 	}
 	g.read(r, &in)
 	g.mu.Lock()
@@ -231,7 +242,22 @@ func (g *giteaStub) editRepository(w http.ResponseWriter, r *http.Request) {
 	if in.Archived != nil {
 		found.Archived = *in.Archived
 	}
+	if in.Private != nil {
+		found.Private = *in.Private
+	}
 	writeStubJSON(w, http.StatusOK, found)
+}
+
+func (g *giteaStub) transferRepository(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		NewOwner string `json:"new_owner"`
+	}
+	g.read(r, &in)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found := g.mu.repositories[r.PathValue("org")+"/"+r.PathValue("name")]
+	g.nameLocked(found, in.NewOwner+"/"+r.PathValue("name"))
+	writeStubJSON(w, http.StatusAccepted, found)
 }
 
 func (g *giteaStub) deleteRepository(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +304,13 @@ func (g *giteaStub) deleteHook(w http.ResponseWriter, r *http.Request) {
 func (g *giteaStub) serveGit(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSuffix(r.PathValue("name"), ".git")
 	g.mu.Lock()
-	found := g.mu.repositories[r.PathValue("org")+"/"+name]
+	found, moved := g.mu.repositories[r.PathValue("org")+"/"+name], g.mu.former[r.PathValue("org")+"/"+name]
+	if found == nil && moved != nil {
+		rest := strings.TrimPrefix(r.URL.RequestURI(), "/"+r.PathValue("org")+"/"+r.PathValue("name"))
+		http.Redirect(w, r, moved.CloneURL+rest, http.StatusMovedPermanently)
+		g.mu.Unlock()
+		return
+	}
 	var repository stubRepository
 	if found != nil {
 		repository = *found
