@@ -19,17 +19,18 @@ TESTFLAGS ?=
 # Paths of this checkout are in no object file: tests, the binary and other checkouts share the build cache.
 export GOFLAGS ?= -trimpath
 # What make quick leaves out: whole servers, brokers, measurements, and tests of programs beside Quarry.
-NOT_QUICK = /cmd/(e2e|harness|internal/(apitest|clienttest|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
+NOT_QUICK = /cmd/(e2e|harness|internal/(apitest|clienttest|dashboards|deploytest|image|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
-GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
+GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/dashboards ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
+export QUARRY_IMAGE_PACKAGES ?= $(CURDIR)/.cache/image/packages
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release image image-packages packages deploy-tools generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +44,20 @@ run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard 
 
 release: ## archives of VERSION=v1.2.3 in .cache/release, with checksums and bills of materials, and a tag
 	$(GO) run ./cmd/internal/tasks release --version $(VERSION)
+
+image: ## the container image for amd64 and arm64, as an OCI layout and archive in .cache/image; needs apt of Debian, no container engine; VERSION=v1.2.3
+	$(GO) run ./cmd/internal/tasks image --version "$(VERSION)"
+
+image-packages: ## fetch the Debian packages of the image
+	$(GO) run ./cmd/internal/tasks image --only-packages
+
+packages: deploy-tools ## deb and rpm packages for amd64 and arm64 in .cache/packages; VERSION=v1.2.3
+	PATH="$(CURDIR)/.cache/deploy:$$PATH" $(GO) run ./cmd/internal/tasks packages --version "$(VERSION)"
+
+deploy-tools: ## build nfpm and Helm, and fetch the schemas of Kubernetes, in .cache/deploy
+	test -x .cache/deploy/nfpm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1
+	test -x .cache/deploy/helm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install helm.sh/helm/v3/cmd/helm@v3.22.0
+	test -x .cache/deploy/kubernetes-validate || { python3 -m venv .cache/deploy/python && .cache/deploy/python/bin/pip install -q --disable-pip-version-check kubernetes-validate==1.37.0 && ln -sf python/bin/kubernetes-validate .cache/deploy/kubernetes-validate; }
 
 generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables, scripts of the web UI (make node)
 	QUARRY_GENERATE=1 $(GO) test -count=1 -run 'IsCurrent$$' $(GENERATED)

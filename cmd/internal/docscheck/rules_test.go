@@ -15,13 +15,17 @@ import (
 
 const rulesDir = "deploy/prometheus"
 
+// ruleFiles are the files of rules. The tests of X.yml are in X_test.yml.
+var ruleFiles = []string{"rules", "slo"}
+
 // runbook is the prefix of each runbook_url. The path of a page and the fragment of a
 // heading follow it.
 const runbook = "https://github.com/quarrysearch/quarry/blob/main/"
 
-// alert contains the members of a rule in rules.yml that these tests check.
+// alert contains the members of a rule that these tests check.
 type alert struct {
 	Alert       string            `yaml:"alert"`
+	Record      string            `yaml:"record"`
 	Expr        string            `yaml:"expr"`
 	Labels      map[string]string `yaml:"labels"`
 	Annotations map[string]string `yaml:"annotations"`
@@ -47,23 +51,32 @@ type ruleFile struct {
 	} `yaml:"groups"`
 }
 
-func readAlerts(t *testing.T) []alert {
+// readRules returns the alerts of all files, and the rules that record a series.
+func readRules(t *testing.T) (alerts, recorded []alert) {
 	t.Helper()
-	var all []alert
-	for _, g := range readYAML[ruleFile](t, "rules.yml").Groups {
-		all = append(all, g.Rules...)
+	for _, file := range ruleFiles {
+		for _, g := range readYAML[ruleFile](t, file+".yml").Groups {
+			for _, r := range g.Rules {
+				if r.Alert == "" {
+					recorded = append(recorded, r)
+				} else {
+					alerts = append(alerts, r)
+				}
+			}
+		}
 	}
-	if len(all) == 0 {
-		t.Fatal("rules.yml has no rules")
+	if len(alerts) == 0 || len(recorded) == 0 {
+		t.Fatalf("the files have %d alerts and %d recorded series, want both", len(alerts), len(recorded))
 	}
-	return all
+	return alerts, recorded
 }
 
 // TestAlertsLeadToAParagraph checks that an alert has what a person on call needs: its
 // urgency, one sentence, and the paragraph with the remedy.
 func TestAlertsLeadToAParagraph(t *testing.T) {
 	all := readPages(t)
-	for _, a := range readAlerts(t) {
+	alerts, _ := readRules(t)
+	for _, a := range alerts {
 		if s := a.Labels["severity"]; s != "page" && s != "ticket" {
 			t.Errorf("%s: severity %q: want page or ticket", a.Alert, s)
 		}
@@ -85,14 +98,14 @@ func TestAlertsLeadToAParagraph(t *testing.T) {
 
 // TestParagraphsHaveAlerts finds paragraphs about alerts that no longer exist.
 func TestParagraphsHaveAlerts(t *testing.T) {
-	all := readAlerts(t)
+	all, _ := readRules(t)
 	for name, page := range readPages(t) {
 		if name == "CHANGELOG.md" {
 			continue // the section is about the past
 		}
 		for _, word := range regexp.MustCompile(`\bQuarry[A-Z][A-Za-z]+`).FindAllString(page.Text, -1) {
 			if !slices.ContainsFunc(all, func(a alert) bool { return a.Alert == word }) {
-				t.Errorf("%s names the alert %s, which rules.yml does not have", name, word)
+				t.Errorf("%s names the alert %s, which no file of rules has", name, word)
 			}
 		}
 	}
@@ -131,7 +144,9 @@ func documentedLabels(t *testing.T) map[string][]string {
 func TestAlertsReadWhatServersWrite(t *testing.T) {
 	known := documentedLabels(t)
 	scraped := []string{"instance", "job"} // Prometheus adds these labels
-	for _, a := range readAlerts(t) {
+	alerts, recorded := readRules(t)
+	for _, a := range append(alerts, recorded...) {
+		a.Alert += a.Record
 		have := slices.Clone(scraped)
 		for _, s := range selectorPattern.FindAllStringSubmatch(a.Expr, -1) {
 			labels, ok := known[s[1]]
@@ -163,24 +178,29 @@ func TestAlertsReadWhatServersWrite(t *testing.T) {
 
 var firingPattern = regexp.MustCompile(`^ALERTS\{alertname="([A-Za-z]+)",alertstate="firing"\}$`)
 
-// TestEveryAlertFiresAndRests checks that rules_test.yml contains both cases of each
+type rulesTest struct {
+	Cases []struct {
+		Expr string           `yaml:"expr"`
+		Want []map[string]any `yaml:"exp_samples"`
+	} `yaml:"promql_expr_test"`
+}
+
+// TestEveryAlertFiresAndRests checks that the tests of rules contain both cases of each
 // alert, because promtool does not report rules without tests.
 func TestEveryAlertFiresAndRests(t *testing.T) {
-	file := readYAML[struct {
-		Tests []struct {
-			Cases []struct {
-				Expr string           `yaml:"expr"`
-				Want []map[string]any `yaml:"exp_samples"`
-			} `yaml:"promql_expr_test"`
-		} `yaml:"tests"`
-	}](t, "rules_test.yml")
+	var tests []rulesTest
+	for _, file := range ruleFiles {
+		tests = append(tests, readYAML[struct {
+			Tests []rulesTest `yaml:"tests"`
+		}](t, file+"_test.yml").Tests...)
+	}
 	fires, rests := map[string]bool{}, map[string]bool{}
-	for _, test := range file.Tests {
+	for _, test := range tests {
 		for i, c := range test.Cases {
 			m := firingPattern.FindStringSubmatch(c.Expr)
 			switch {
 			case m == nil:
-				t.Errorf("rules_test.yml: %s: want %s", c.Expr, firingPattern)
+				t.Errorf("a test of rules queries %s: want %s", c.Expr, firingPattern)
 			case len(c.Want) > 0:
 				fires[m[1]] = true
 			case i > 0 && len(test.Cases[i-1].Want) > 0:
@@ -188,14 +208,15 @@ func TestEveryAlertFiresAndRests(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range readAlerts(t) {
+	alerts, _ := readRules(t)
+	for _, a := range alerts {
 		if !fires[a.Alert] || !rests[a.Alert] {
-			t.Errorf("rules_test.yml: %s fires: %t, rests then: %t; want a case of each", a.Alert, fires[a.Alert], rests[a.Alert])
+			t.Errorf("tests of rules: %s fires: %t, rests then: %t; want a case of each", a.Alert, fires[a.Alert], rests[a.Alert])
 		}
 	}
 }
 
-// TestRulesWithPromtool checks the rules, and runs rules_test.yml.
+// TestRulesWithPromtool checks the rules, and runs their tests.
 func TestRulesWithPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	switch {
@@ -204,7 +225,7 @@ func TestRulesWithPromtool(t *testing.T) {
 	case err != nil:
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "rules_test.yml"}} {
+	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "rules_test.yml", "slo_test.yml"}} {
 		command := exec.CommandContext(t.Context(), promtool, args...)
 		command.Dir = filepath.Join(root, rulesDir)
 		if out, err := command.CombinedOutput(); err != nil {

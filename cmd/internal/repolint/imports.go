@@ -143,6 +143,7 @@ var libraryRules = []libraryRule{
 	{library: "github.com/coreos/go-oidc", packages: []string{"query/auth/oidc"}},
 	{library: "golang.org/x/oauth2", packages: []string{"query/auth/oidc"}},
 	{library: "github.com/google/go-github", packages: []string{"pipeline/discovery/github"}},
+	{library: "github.com/google/go-containerregistry", packages: []string{"cmd/internal/image"}},
 	{library: "github.com/goccy/go-yaml", packages: []string{"cmd", "schemas/openapi"}, tests: true},
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/image"
 )
 
 // TestArchiveFails checks the errors for files that cannot be packed.
@@ -28,7 +30,7 @@ func TestArchiveFails(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no binary"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeBOM(text, "v1.2.3", filepath.Join(dir, "bom.json")); err == nil {
+	if err := image.WriteBOM(text, "v1.2.3", filepath.Join(dir, "bom.json")); err == nil {
 		t.Error("a bill of materials is written of a file that is no binary")
 	}
 	if err := packRelease(filepath.Join(dir, "r.tar.gz"), "quarry-1.2.3", filepath.Join(dir, "nothing"), time.Unix(0, 0)); !errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,8 @@
 //	tasks fuzz            every fuzz test of the module, one after the other
 //	tasks upgrade-sample  a data directory that an older commit has written
 //	tasks release         archives of a release, with checksums and bills of materials
+//	tasks image           the container image, without a container engine
+//	tasks packages        deb and rpm packages, with nfpm
 //	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
 //
 // # Invariants

@@ -15,6 +15,8 @@ type cli struct {
 	Fuzz          fuzzTask          `cmd:"" help:"Run every fuzz test for a while."`
 	UpgradeSample upgradeSampleTask `cmd:"" help:"Have an older commit write a data directory, for tests of upgrades."`
 	Release       releaseTask       `cmd:"" help:"Build the archives of a release, with checksums and bills of materials, and tag it."`
+	Image         imageTask         `cmd:"" help:"Build the container image, for amd64 and arm64."`
+	Packages      packagesTask      `cmd:"" help:"Build packages for Debian and for systems with RPM."`
 	Cover         coverTask         `cmd:"" help:"Print the coverage of each package of a profile."`
 	Security      securityTask      `cmd:"" help:"Fail if the code reaches a known vulnerability that is not accepted."`
 	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`

@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"context"
 	"crypto/sha256"
-	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/image"
 )
 
 // releaseVersion matches a valid version of a release.
@@ -103,19 +103,29 @@ func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when
 	system, processor, _ := strings.Cut(platform, "/")
 	name := fmt.Sprintf("quarry-%s-%s-%s", strings.TrimPrefix(r.Version, "v"), system, processor)
 	binary := filepath.Join(r.Out, name, "quarry")
-	build := newCommand(ctx, ".", "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -buildid= -X github.com/quarrysearch/quarry/cmd/internal/boot.release="+r.Version, "-o", binary, "./cmd/quarry")
-	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
-	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("go build: %w", err)
+	if err := buildStatic(ctx, platform, r.Version, binary); err != nil {
+		return nil, err
 	}
-	if err := writeBOM(binary, r.Version, filepath.Join(r.Out, name+".cdx.json")); err != nil {
+	if err := image.WriteBOM(binary, r.Version, filepath.Join(r.Out, name+".cdx.json")); err != nil {
 		return nil, err
 	}
 	if err := packRelease(filepath.Join(r.Out, name+".tar.gz"), name, binary, when); err != nil {
 		return nil, err
 	}
 	return []string{name + ".tar.gz", name + ".cdx.json"}, os.RemoveAll(filepath.Dir(binary))
+}
+
+// buildStatic builds the binary of a version for a platform. It links no library of C, so
+// it runs on every Linux, and its bytes depend only on the source and the version.
+func buildStatic(ctx context.Context, platform, version, out string) error {
+	system, processor, _ := strings.Cut(platform, "/")
+	build := newCommand(ctx, ".", "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -buildid= -X github.com/quarrysearch/quarry/cmd/internal/boot.release="+version, "-o", out, "./cmd/quarry")
+	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	return nil
 }
 
 // packRelease writes an archive whose bytes depend only on the contents and the time.
@@ -136,36 +146,4 @@ func packRelease(out, folder, binary string, when time.Time) error {
 		}
 		return nil
 	})
-}
-
-// A component is one module in a bill of materials (CycloneDX 1.5).
-type component struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	PURL    string `json:"purl,omitempty"`
-}
-
-// writeBOM writes the modules that are linked into a binary, as recorded in the binary.
-func writeBOM(binary, version, out string) error {
-	info, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return err
-	}
-	components := []component{{Type: "library", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		components = append(components, component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version})
-	}
-	text, err := json.MarshalIndent(map[string]any{
-		"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-		"metadata":   map[string]any{"component": component{Type: "application", Name: "quarry", Version: version}},
-		"components": components,
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(out, append(text, '\n'), 0o644)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/image"
 )
 
 // TestReleaseIsReproducible packs twice, at different times, and compares the bytes.
@@ -44,14 +46,14 @@ func TestBOMNamesLinkedModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "bom.json")
-	if err := writeBOM(self, "v1.2.3", out); err != nil {
+	if err := image.WriteBOM(self, "v1.2.3", out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bom struct{ Components []component }
+	var bom struct{ Components []image.Component }
 	if err := json.Unmarshal(text, &bom); err != nil {
 		t.Fatal(err)
 	}
