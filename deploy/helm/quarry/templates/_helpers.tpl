@@ -1,0 +1,135 @@
+{{- /* The roles that this layout runs, as a list in JSON. */}}
+{{- define "quarry.roles" -}}
+{{- if eq .Values.layout "scaled" }}["ingest","pipeline","query"]{{ else }}["single"]{{ end }}
+{{- end }}
+
+{{- define "quarry.selector" -}}
+app.kubernetes.io/name: quarry
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .role }}
+{{- end }}
+
+{{- define "quarry.labels" -}}
+app.kubernetes.io/name: quarry
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "quarry.image" -}}
+{{ required "image.repository: the registry to which you pushed the image of make image" .Values.image.repository }}
+{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{- /* The settings, with those that the chart decides. Secrets never belong here. */}}
+{{- define "quarry.config" -}}
+{{- if eq .Values.layout "scaled" }}
+{{- $log := .Values.config.log | default dict }}
+{{- if ne ($log.driver | default "") "kafka" }}{{ fail "layout: scaled needs config.log.driver: kafka, with config.log.kafka.brokers" }}{{ end }}
+{{- if not (hasPrefix "s3://" ((.Values.config.storage | default dict).segments | default "")) }}{{ fail "layout: scaled needs config.storage.segments: s3://BUCKET/FOLDER, because its pods share no disk" }}{{ end }}
+{{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all query pods must have the same" }}{{ end }}
+{{- end }}
+{{- toYaml (mergeOverwrite (deepCopy .Values.config) (dict "data" "/var/lib/quarry/data" "listen" "0.0.0.0:7070" "metricsListen" "0.0.0.0:7071")) }}
+{{- end }}
+
+{{- define "quarry.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "quarry.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "quarry.pod" -}}
+{{- $values := index .root.Values .role }}
+metadata:
+  labels: {{- include "quarry.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .role }}
+  annotations:
+    checksum/config: {{ include "quarry.config" .root | sha256sum }}
+spec:
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .root.Values.terminationGracePeriodSeconds }}
+  securityContext: {{- include "quarry.podSecurity" . | nindent 4 }}
+  {{- with .root.Values.image.pullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .root.Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with .root.Values.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .root.Values.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if ne .role "single" }}
+  affinity:
+    podAntiAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+        - weight: 100
+          podAffinityTerm:
+            topologyKey: kubernetes.io/hostname
+            labelSelector:
+              matchLabels: {{- include "quarry.selector" . | nindent 16 }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: {{ .root.Values.zoneKey }}
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels: {{- include "quarry.selector" . | nindent 10 }}
+  {{- end }}
+  containers:
+    - name: quarry
+      image: {{ include "quarry.image" .root }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args: [serve, --config, /etc/quarry/quarry.yaml{{ if ne .role "single" }}, --role, {{ .role }}{{ end }}]
+      ports:
+        - {name: http, containerPort: 7070}
+        - {name: metrics, containerPort: 7071}
+      # A start may have to check and open large stores.
+      startupProbe:
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 5
+        failureThreshold: 120
+      livenessProbe:
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 10
+        failureThreshold: 6
+      # After SIGTERM, /readyz is 503 for runtime.shutdownDelay while requests are served.
+      readinessProbe:
+        httpGet: {path: /readyz, port: http}
+        periodSeconds: 2
+        failureThreshold: 2
+      resources: {{- toYaml $values.resources | nindent 8 }}
+      securityContext: {{- include "quarry.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - {name: data, mountPath: /var/lib/quarry}
+        - {name: tmp, mountPath: /tmp}
+        - {name: config, mountPath: /etc/quarry/quarry.yaml, subPath: quarry.yaml, readOnly: true}
+        {{- if .root.Values.existingSecret }}
+        - {name: secrets, mountPath: /etc/quarry/secrets, readOnly: true}
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: {sizeLimit: 1Gi}
+    - name: config
+      configMap: {name: {{ .root.Release.Name }}-quarry}
+    {{- if eq .role "ingest" }}
+    - name: data
+      emptyDir: {sizeLimit: 2Gi}
+    {{- end }}
+    {{- with .root.Values.existingSecret }}
+    - name: secrets
+      secret: {secretName: {{ . }}, defaultMode: 0440}
+    {{- end }}
+{{- end }}
