@@ -68,6 +68,7 @@ func dataSource() common.DataSourceRef {
 
 // renderBoard returns the JSON of a dashboard.
 func renderBoard(b board) ([]byte, error) {
+	//lint:ignore SA1019 the second schema is for Grafana 12 and newer only
 	builder := dashboard.NewDashboardBuilder("Quarry / "+b.title).Uid("quarry-"+b.uid).Description(b.description).
 		Tags([]string{"quarry"}).Time("now-6h", "now").Refresh("1m").Timezone("browser").Readonly().
 		Tooltip(dashboard.DashboardCursorSyncCrosshair).
