@@ -133,7 +133,7 @@ func TestSearchStates(t *testing.T) {
 		{"other names", 1, nil, "/search?query=a.b&isRegexEnabled=true&isCaseSensitivityEnabled=true", 200, []string{`name="re" value="1" checked`, `name="case" value="1" checked`, `value="a.b"`}, nil},
 		{"none", 0, nil, "/search?q=Kettle[a]&case=1", 200, []string{"No match", "ignoring case", "as a regular expression", "search all branches", "rev%3A%2A"}, []string{"all of them"}},
 		{"refused", 0, nil, "/search?q=foo+%28bar&re=1", 400, []string{"Invalid query", "foo <mark>(</mark>bar", "Column 5", `value="foo (bar"`}, nil},
-		{"not UTF-8", 0, nil, "/search?q=%ff", 200, []string{"<title>\uFFFD · Quarry</title>"}, nil},
+		{"not UTF-8", 0, nil, "/search?q=%ff", 400, []string{"<title>\uFFFD · Quarry</title>"}, nil},
 		{"empty", 0, nil, "/search?q=+", 303, nil, nil},
 		{"display limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "display limit", 4312 }, "/search?q=kettle", 200, []string{"4,312 matches", "the first 8", "Show 10,000", "n=10000"}, []string{"all of them"}},
 		{"match limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "match limit", 100_001 }, "/search?q=kettle", 200, []string{"More than 100,000 matches", "Narrow the query:"}, nil},
