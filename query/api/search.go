@@ -45,9 +45,17 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 // newParsedSearch adjusts options that the document allows but the server does not
 // support.
 func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
+	brief := in.Advice != nil && !*in.Advice
 	return &parsedSearch{
 		Request: search.Request{
-			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain, Related: true, Facets: in.Facets,
+			Matches:      min(in.Matches, maxMatches),
+			Display:      min(in.Display, maxMatches),
+			ContextLines: in.ContextLines,
+			Whole:        in.Whole,
+			Explain:      in.Explain,
+			Related:      !brief,
+			Brief:        brief,
+			Facets:       in.Facets,
 		},
 		capped: in.Matches > maxMatches,
 	}

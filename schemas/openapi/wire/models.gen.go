@@ -2420,6 +2420,10 @@ type SearchRequest struct {
 
 	// Facets Addition. Whether to return facets, which count the matches by repository, language, directory and more.
 	Facets bool `json:"facets,omitempty,omitzero"`
+
+	// Advice Addition. Whether an answer with few or no matches has suggestions and related files. They take further
+	// searches after the answer is known; without them, it arrives at once.
+	Advice *bool `json:"advice,omitempty"`
 }
 
 // SearchResult defines model for SearchResult.
