@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -288,11 +289,17 @@ var errKilled = errors.New("the process was killed")
 // killed is a segment store of a process that is killed before one of its requests.
 type killed struct {
 	segmentstore.Driver
-	left int
+	left atomic.Int64
+}
+
+func newKilled(objects segmentstore.Driver, left int) *killed {
+	k := &killed{Driver: objects}
+	k.left.Store(int64(left))
+	return k
 }
 
 func (k *killed) spend() error {
-	if k.left--; k.left < 0 {
+	if k.left.Add(-1) < 0 {
 		return errKilled
 	}
 	return nil
@@ -359,7 +366,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	n.change(60)
 	steps := 0
 	for done := false; !done; steps++ {
-		m, err := in.openArchive(&killed{in.objects, steps}).Create(t.Context(), n.rows, contents)
+		m, err := in.openArchive(newKilled(in.objects, steps)).Create(t.Context(), n.rows, contents)
 		if done = err == nil; !done && !errors.Is(err, errKilled) {
 			t.Fatal(err)
 		}
@@ -379,7 +386,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	whole := list[slices.IndexFunc(list, func(s Snapshot) bool { return s.Manifest != nil })].Manifest
 
 	for left := 0; ; left++ {
-		dir, err := in.load(in.openArchive(&killed{in.objects, left}), whole)
+		dir, err := in.load(in.openArchive(newKilled(in.objects, left)), whole)
 		if err == nil {
 			loaded := in.openNode(dir, places.Options{})
 			if diff := projectiontest.Difference(n.dump(), loaded.dump()); diff != "" {
@@ -393,7 +400,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		}
 	}
 	for left := 0; ; left++ {
-		err := in.openArchive(&killed{in.objects, left}).Delete(t.Context(), whole.Name)
+		err := in.openArchive(newKilled(in.objects, left)).Delete(t.Context(), whole.Name)
 		if err == nil || errors.Is(err, code.ErrNotFound) {
 			break
 		}

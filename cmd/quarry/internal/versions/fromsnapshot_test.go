@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,13 +39,13 @@ func (l *trimmedLog) Tail(ctx context.Context, topic event.Topic, partition int3
 // interruptedStore cancels a process when it fetches its last object.
 type interruptedStore struct {
 	segmentstore.Driver
-	left   int
+	left   atomic.Int64
 	cancel context.CancelFunc
 }
 
 // Fetch implements segmentstore.Store.
 func (s *interruptedStore) Fetch(ctx context.Context, name, path string) error {
-	if s.left--; s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		s.cancel()
 		return ctx.Err()
 	}
@@ -163,7 +164,9 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	w.must(os.RemoveAll(w.config.ProjectionsDir()))
 	for left := 0; ; left++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		v, _, err := w.open(ctx, &interruptedStore{w.objects, left, cancel})
+		interrupted := &interruptedStore{Driver: w.objects, cancel: cancel}
+		interrupted.left.Store(int64(left))
+		v, _, err := w.open(ctx, interrupted)
 		cancel()
 		if err == nil {
 			w.must(v.Close())
