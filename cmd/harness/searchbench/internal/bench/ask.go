@@ -94,8 +94,9 @@ type comparedQuery struct {
 
 // worstQueries returns the random queries with the largest ratios to a program.
 func (c *comparison) worstQueries(other *contender) (worst []comparedQuery) {
+	median := c.medianFor(other)
 	for i := range c.queries[StepRandom] {
-		if here, there := c.here.answers[StepRandom][i].briefMedian(), other.answers[StepRandom][i].briefMedian(); here > 0 && there > 0 {
+		if here, there := median(c.here.answers[StepRandom][i]), median(other.answers[StepRandom][i]); here > 0 && there > 0 {
 			worst = append(worst, comparedQuery{i, float64(here) / float64(there)})
 		}
 	}

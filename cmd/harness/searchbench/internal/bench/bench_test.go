@@ -97,6 +97,30 @@ func TestWorse(t *testing.T) {
 	}
 }
 
+// TestBrief checks that a build is compared with zoekt by its answers without advice, which
+// take half as long here, and with an earlier build by those with it.
+func TestBrief(t *testing.T) {
+	c := testedComparison(t, []time.Duration{10 * ms, 5 * ms}, []time.Duration{10 * ms}, 20)
+	c.zoekt = c.addContender("zoekt", func(dir string) program { return &fake{dir: dir, times: []time.Duration{10 * ms}} })
+	c.here.brief = true
+	if err := c.askRandom(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, worse := c.buildReport()
+	for _, want := range []string{
+		"| all random queries (20), geometric mean | 10.00 ms | 10.00 ms | 1.000 | 10.00 ms | 1.000 | 1.03 | ok |",
+		"| all random queries (20), without advice | 5.00 ms | 10.00 ms | 0.500 | 10.00 ms | 0.500 |  |  |",
+		"| phrase | 20 | 10.00 ms | 10.0 ms | 1.000 | 0 % | 0.500 | 0 % |  |",
+	} {
+		if text := r.Markdown(); !strings.Contains(text, want) {
+			t.Errorf("the report lacks\n%s\n%s", want, text)
+		}
+	}
+	if len(worse) > 0 {
+		t.Errorf("worse: %q", worse)
+	}
+}
+
 // TestSuspicionIsDropped measures a build whose first index is slow: asked again on a new
 // one, it is not.
 func TestSuspicionIsDropped(t *testing.T) {

@@ -176,10 +176,11 @@ func (c *comparison) worstTable(other *contender) report.Table {
 	if len(c.here.answers[StepRandom]) == 0 {
 		return t
 	}
+	median := c.medianFor(other)
 	for _, w := range c.worstQueries(other) {
 		q, here, there := c.queries[StepRandom][w.index], c.here.answers[StepRandom][w.index], other.answers[StepRandom][w.index]
 		t.Rows = append(t.Rows, []string{
-			q.Class, "`" + q.Text + "`", limitName(q.Limit), report.Milliseconds(here.briefMedian()), report.Milliseconds(there.briefMedian()), fmt.Sprintf("%.2f", w.ratio),
+			q.Class, "`" + q.Text + "`", limitName(q.Limit), report.Milliseconds(median(here)), report.Milliseconds(median(there)), fmt.Sprintf("%.2f", w.ratio),
 			strconv.Itoa(here.matches), strconv.Itoa(there.matches), strconv.Itoa(here.filesRead), c.explained[w.index],
 		})
 	}

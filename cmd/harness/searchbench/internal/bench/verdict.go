@@ -134,13 +134,18 @@ func indexes(n int) []int {
 }
 
 // ratios returns the time of this build as a share of that of another program, query by
-// query, for the queries that both answered. zoekt is compared with answers without
-// advice, because it gives none.
+// query, for the queries that both answered.
 func (c *comparison) ratios(other *contender, step Step, members []int) []float64 {
+	return c.ratiosOf(c.medianFor(other), other, step, members)
+}
+
+// medianFor returns the median by which this build is compared with another program: that of
+// the answers without advice for zoekt, which gives none.
+func (c *comparison) medianFor(other *contender) func(answers) time.Duration {
 	if other == c.zoekt {
-		return c.ratiosOf(answers.briefMedian, other, step, members)
+		return answers.briefMedian
 	}
-	return c.ratiosOf(answers.median, other, step, members)
+	return answers.median
 }
 
 func (c *comparison) ratiosOf(median func(answers) time.Duration, other *contender, step Step, members []int) (ratios []float64) {
