@@ -29,6 +29,10 @@ func SetOf(l *List, blocks int) (Set, error) {
 	return s, err
 }
 
+// SetOfBlocks returns a set of blocks, which must be ascending and below blocks. It retains
+// the slice.
+func SetOfBlocks(ascending []uint32, blocks int) Set { return Set{sparse: ascending, blocks: blocks} }
+
 // dropOutOfBounds drops numbers at or above the bound, which occur only in corrupt lists.
 func (s *Set) dropOutOfBounds() {
 	for len(s.sparse) > 0 && int(s.sparse[len(s.sparse)-1]) >= s.blocks {

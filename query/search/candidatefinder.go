@@ -42,6 +42,9 @@ type segmentCandidates struct {
 	atomsLookedUp  int
 	columns        []bitset.Set // by predicate, nil where it was not evaluated; the last one is empty
 	allowed        bitset.Set   // places for which the predicates allow the query to be true
+	// allowedSymbols are the blocks with symbols of the allowed documents if the index was
+	// not searched because these documents are few; nil otherwise.
+	allowedSymbols *postings.Set
 }
 
 func newSegmentCandidates(c *compiledQuery) *segmentCandidates {
@@ -101,10 +104,15 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 			v.columns[i] = v.s.placeColumn(p, v.seg)
 		} else if !v.seg.mayPath(p.path) {
 			v.columns[i] = emptyColumn(v.columns)
+		} else if !v.seg.NoIndex && v.seg.Visible == nil {
+			v.columns[i] = narrowColumn(p.path, v.seg)
 		}
 	}
 	if !v.filterPlaces() {
 		return false, false, nil
+	}
+	if v.takeAllowed(); v.allowedSymbols != nil {
+		return true, false, nil
 	}
 	if err := v.findAtoms(); err != nil || v.atomsLookedUp < len(v.s.c.atoms) {
 		return false, true, err
@@ -124,6 +132,53 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		}
 	}
 	return v.filterPlaces(), false, nil
+}
+
+// maxAllowedBlocks is the number of blocks that cost less to scan than the lists of a word
+// cost to read. allowedShare is the share of the index, 1/allowedShare, that they may be.
+const maxAllowedBlocks, allowedShare = 32, 8
+
+// takeAllowed makes the blocks of the documents that the predicates allow the candidates
+// of each atom, without a search of the index, if they are few.
+func (v *candidateFinder) takeAllowed() {
+	r := v.seg.Reader
+	most := min(maxAllowedBlocks, r.Blocks()/allowedShare)
+	if v.allowedSymbols = nil; v.allowed == nil || v.seg.NoIndex || len(v.s.c.atoms) == 0 || v.allowed.Count() > most {
+		return
+	}
+	var text, symbols []uint32
+	for d := v.nextAllowed(0); d >= 0; d = v.nextAllowed(d + 1) {
+		lo, hi := r.TextRange(segment.DocID(d))
+		text = appendBlocksOf(text, lo, hi)
+		lo, hi = r.SymbolRange(segment.DocID(d))
+		symbols = appendBlocksOf(symbols, lo-1, hi) // with the line feed before the first name
+		if len(text) > most || len(symbols) > most {
+			return
+		}
+	}
+	allowed := postings.SetOfBlocks(symbols, r.Blocks())
+	for i, a := range v.s.c.atoms {
+		f := everyBlock(a)
+		switch {
+		case a.re2 != nil: // every block may match
+		case a.symbols:
+			f.all, f.blocks = false, allowed
+		default:
+			f.all, f.blocks = false, postings.SetOfBlocks(text, r.Blocks())
+		}
+		v.atomCandidates[i] = f
+	}
+	v.atomsLookedUp, v.allowedSymbols = len(v.s.c.atoms), &allowed
+}
+
+// appendBlocksOf appends the blocks between two offsets to ascending ones.
+func appendBlocksOf(blocks []uint32, lo, hi int) []uint32 {
+	for b := lo / postings.BlockBytes; b*postings.BlockBytes < hi; b++ {
+		if n := len(blocks); n == 0 || blocks[n-1] < uint32(b) {
+			blocks = append(blocks, uint32(b))
+		}
+	}
+	return blocks
 }
 
 // allowedByColumns returns the places for which the predicates, except those on paths,

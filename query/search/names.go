@@ -109,7 +109,8 @@ func writtenLiteral(expression string) string {
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
 	v      *candidateFinder
-	joined bitset.Set // documents that define a joined name
+	within *postings.Set // the only blocks with symbols that are searched; nil for all
+	joined bitset.Set    // documents that define a joined name
 	// allowed returns the places that the predicates allow, see allowedByColumns.
 	allowed func() bitset.Set
 	exact   bitset.Set // documents that define the name in its letter case
@@ -118,10 +119,11 @@ type nameSearcher struct {
 
 // findNamed returns the documents of the current segment that have one of the names, by
 // tier from tierJoined on. It also returns those that define a symbol and all of them as
-// sets, or nil if there are none.
-func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
+// sets, or nil if there are none. Unless within is nil, it finds only symbols in these
+// blocks, and does not search the index for others.
+func (v *candidateFinder) findNamed(names []termName, within *postings.Set) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &nameSearcher{v: v, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
+	n := &nameSearcher{v: v, within: within, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
@@ -190,9 +192,14 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if x.joined {
 		lists, most = maxJoinedLists, maxJoinedBlocks
 	}
-	blocks, err := n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes, lists)
-	if err != nil || blocks.Len() == 0 {
-		return err
+	var blocks postings.Set
+	if n.within != nil {
+		blocks = *n.within
+	} else {
+		var err error
+		if blocks, err = n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes, lists); err != nil {
+			return err
+		}
 	}
 	var allowed bitset.Set
 	narrows := n.v.s.restricted

@@ -378,7 +378,11 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names)
+		var blocks *postings.Set
+		if o.candidates != nil {
+			blocks = o.candidates.allowedSymbols
+		}
+		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, blocks)
 		for i := range o.named {
 			o.named[i] = slices.DeleteFunc(o.named[i], o.isFirst)
 		}

@@ -121,10 +121,11 @@ func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment, from, 
 // paths as one text with one path per line.
 func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment, from, to int) {
 	if p.Exact || len(p.Sets) > 0 {
-		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) {
+		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) bool {
 			if p.Exact || p.Regexp.Match(path) {
 				out.Add(from + line)
 			}
+			return true
 		})
 		return
 	}
@@ -135,6 +136,30 @@ func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment, from, to int) {
 	}
 }
 
+// maxNarrowPlaces is the maximum number of paths with a literal of a pattern that are
+// matched before the index is searched: more do not narrow the search enough.
+const maxNarrowPlaces = 256
+
+// narrowColumn returns the places of a segment whose path matches, or nil if the pattern
+// has no literal or more than maxNarrowPlaces paths contain one.
+func narrowColumn(p *plan.Pattern, seg Segment) bitset.Set {
+	if len(p.Sets) == 0 {
+		return nil
+	}
+	out, left := bitset.New(seg.Places.Len()), maxNarrowPlaces
+	eachLineWith(seg.Places.PathLines(0, seg.Places.Len()), p, func(line int, path []byte) bool {
+		if p.Exact || p.Regexp.Match(path) {
+			out.Add(line)
+		}
+		left--
+		return left >= 0
+	})
+	if left < 0 {
+		return nil
+	}
+	return out
+}
+
 // mayPath reports whether the path of a file may match. For a caller who may not see all
 // files of the segment, it returns true, because it would depend on hidden ones.
 func (s *Segment) mayPath(p *plan.Pattern) bool {
@@ -142,8 +167,8 @@ func (s *Segment) mayPath(p *plan.Pattern) bool {
 }
 
 // eachLineWith calls visit with each line of text that contains a literal of the best set
-// of p, and the line number.
-func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []byte)) {
+// of p, and the line number, until visit returns false.
+func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []byte) bool) {
 	literals := scan.NewLiterals(p.Sets[0], p.Fold)
 	literals.Reset(text)
 	line, counted := 0, 0
@@ -155,7 +180,9 @@ func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []b
 		line += bytes.Count(text[counted:hit], newline)
 		start := bytes.LastIndexByte(text[:hit], '\n') + 1
 		end := hit + bytes.IndexByte(text[hit:], '\n')
-		visit(line, text[start:end])
+		if !visit(line, text[start:end]) {
+			return
+		}
 		at, counted = end+1, hit
 	}
 }
