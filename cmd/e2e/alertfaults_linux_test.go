@@ -50,6 +50,7 @@ var alertFaults = []struct {
 	{"broker that is killed and loses records", []string{"QuarryUnrecordedChanges", "QuarryKafkaLostRecords"}, (*alertWorld).loseBroker},
 	{"cut audit log", []string{"QuarryAuditNotSealed"}, (*alertWorld).cutAuditLog},
 	{"host that refuses its members", []string{"QuarryPermissionsOld"}, (*alertWorld).refuseMembers},
+	{"folder of snapshots that is none", []string{"QuarrySnapshotsOld"}, (*alertWorld).blockSnapshots},
 }
 
 // TestAlertsOfRealFaults causes faults and checks the alerts that promtool evaluates from
@@ -316,6 +317,24 @@ func (w *alertWorld) refuseMembers() {
 		before: []scrape{rest}, during: []scrape{old}, after: []scrape{scrapeServer(w.server)},
 		renewed: []string{"quarry_permissions_oldest_read_timestamp_seconds"},
 	}, "QuarryPermissionsOld")
+}
+
+// blockSnapshots puts a file where the folder of snapshots must be.
+func (w *alertWorld) blockSnapshots() {
+	rest := w.startEpisode()
+	folder := filepath.Join(w.data, "segments", "snapshots")
+	w.failOnError(os.RemoveAll(folder))
+	writeTextFile(w.t, folder, "")
+	w.restartServer("snapshots.interval=5m")
+	w.awaitMetric("quarry_snapshots_list_failed", "", isPositive)
+	blocked := scrapeServer(w.server)
+	w.failOnError(os.Remove(folder))
+	w.restartServer()
+	w.awaitMetric("quarry_snapshots_newest_timestamp_seconds", "", isPositive)
+	w.verifyAlerts(&episode{
+		before: []scrape{rest}, during: []scrape{blocked}, after: []scrape{scrapeServer(w.server)},
+		renewed: []string{"quarry_snapshots_newest_timestamp_seconds"},
+	}, "QuarrySnapshotsOld")
 }
 
 func (w *alertWorld) giveUpPush() {
