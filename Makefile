@@ -22,6 +22,8 @@ export GOFLAGS ?= -trimpath
 NOT_QUICK = /cmd/(e2e|harness|internal/(apitest|clienttest|dashboards|deploytest|image|tasks)|quarry/internal/server)(/|$$)|/pipeline/eventlog/kafkalog(/|$$)
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
+# Versions of nfpm, Helm and kubernetes-validate.
+DEPLOY_TOOLS = v2.45.1 v3.22.0 1.37.0
 GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/dashboards ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
@@ -55,9 +57,11 @@ packages: deploy-tools ## deb and rpm packages for amd64 and arm64 in .cache/pac
 	PATH="$(CURDIR)/.cache/deploy:$$PATH" $(GO) run ./cmd/internal/tasks packages --version "$(VERSION)"
 
 deploy-tools: ## build nfpm and Helm, and fetch the schemas of Kubernetes, in .cache/deploy
-	test -x .cache/deploy/nfpm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.1
-	test -x .cache/deploy/helm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install helm.sh/helm/v3/cmd/helm@v3.22.0
-	test -x .cache/deploy/kubernetes-validate || { python3 -m venv .cache/deploy/python && .cache/deploy/python/bin/pip install -q --disable-pip-version-check kubernetes-validate==1.37.0 && ln -sf python/bin/kubernetes-validate .cache/deploy/kubernetes-validate; }
+	test "$$(cat .cache/deploy/versions 2>/dev/null)" = "$(DEPLOY_TOOLS)" || rm -rf .cache/deploy
+	test -x .cache/deploy/nfpm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(word 1,$(DEPLOY_TOOLS))
+	test -x .cache/deploy/helm || GOBIN=$(CURDIR)/.cache/deploy $(GO) install helm.sh/helm/v3/cmd/helm@$(word 2,$(DEPLOY_TOOLS))
+	test -x .cache/deploy/kubernetes-validate || { python3 -m venv .cache/deploy/python && .cache/deploy/python/bin/pip install -q --disable-pip-version-check kubernetes-validate==$(word 3,$(DEPLOY_TOOLS)) && ln -sf python/bin/kubernetes-validate .cache/deploy/kubernetes-validate; }
+	echo "$(DEPLOY_TOOLS)" > .cache/deploy/versions
 
 generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables, scripts of the web UI (make node)
 	QUARRY_GENERATE=1 $(GO) test -count=1 -run 'IsCurrent$$' $(GENERATED)

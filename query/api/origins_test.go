@@ -187,9 +187,9 @@ func TestHosts(t *testing.T) {
 }
 
 // TestSecureTransport checks that clients that connect by https must keep using it, and
-// that other clients get no such header.
+// that other clients get no such header, nor those of a host with other applications.
 func TestSecureTransport(t *testing.T) {
-	for url, want := range map[string]bool{"https://code.example": true, "http://code.example": false} {
+	for url, want := range map[string]bool{"https://code.example": true, "https://code.example/": true, "https://tools.example/quarry": false, "http://code.example": false} {
 		o := newWorld().serverOptions()
 		o.PublicURL = url
 		rec := sendRequest(newServer(t, o), "GET", "/api/version", "", "")

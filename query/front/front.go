@@ -11,11 +11,13 @@ import (
 
 // Front holds the layers around the handlers of a process.
 type Front struct {
-	o        Options
-	metrics  *metrics
-	origins  *http.CrossOriginProtection
-	hosts    hostSet // nil accepts any host
-	secure   bool    // the public URL is https
+	o       Options
+	metrics *metrics
+	origins *http.CrossOriginProtection
+	hosts   hostSet // nil accepts any host
+	// secure means that the public URL is https and has no path: other applications of a
+	// shared host may need http.
+	secure   bool
 	pace     *pace.Table
 	refusals *refusalThrottle
 	streams  *pace.Streams
@@ -33,7 +35,7 @@ func New(o Options) (*Front, error) {
 	f := &Front{
 		o:        o,
 		hosts:    newHostSet(o.Hosts),
-		secure:   strings.HasPrefix(o.PublicURL, "https://"),
+		secure:   strings.HasPrefix(o.PublicURL, "https://") && strings.Count(strings.TrimSuffix(o.PublicURL, "/"), "/") == 2,
 		pace:     pace.New(maxCallers),
 		refusals: newRefusalThrottle(),
 		streams:  pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),

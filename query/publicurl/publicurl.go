@@ -80,9 +80,9 @@ func (u URL) Resolve(address string) string {
 	return u.path + address
 }
 
-// Prefixes of the names of cookies. Browsers accept the first only for a whole host, and
-// the first two only by https, so that neither another host of the domain nor an attacker
-// in the network can plant one. pathPrefix keeps the cookies of a server below a path apart
+// Prefixes of the names of cookies. Browsers accept the first two only by https, so that an
+// attacker in the network cannot plant one, and the first only for a whole host, so that
+// another host of the domain cannot either. pathPrefix keeps the cookies of a server below a path apart
 // from those of a server at the root of its host, which browsers send as well.
 const (
 	hostPrefix   = "__Host-"
@@ -155,14 +155,14 @@ type responseWriter struct {
 
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
-	if !w.written {
+	if !w.written && status >= http.StatusOK { // an informational response comes before the final one
 		w.written = true
 		h := w.Header()
 		if to := h.Get("Location"); to != "" {
 			h.Set("Location", w.url.Resolve(to))
 		}
-		if links := h.Get("Link"); links != "" {
-			h.Set("Link", strings.ReplaceAll(links, "</", "<"+w.url.path+"/"))
+		for i, links := range h["Link"] {
+			h["Link"][i] = strings.ReplaceAll(links, "</", "<"+w.url.path+"/")
 		}
 	}
 	w.ResponseWriter.WriteHeader(status)

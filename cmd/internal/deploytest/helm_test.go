@@ -71,6 +71,9 @@ func TestChartRefusesValues(t *testing.T) {
 		{"query.replicas=0", "replicas"},
 		{"config.listen=0.0.0.0:80", "listen"},
 		{"config.access.secret=in-place", "secret"},
+		{"config.connections[0].secrets[0]=in-place", "secrets"},
+		{"config.storage.s3.secretAccessKey=in-place", "secretAccessKey"},
+		{"config.log.kafka.sasl.password=in-place", "password"},
 		{"config.log.driver=embedded", "config.log.driver: kafka"},
 		{"config.storage.segments=/srv/segments", "config.storage.segments: s3://"},
 		{"image.repository=", "image.repository"},
@@ -86,6 +89,16 @@ func TestChartRefusesValues(t *testing.T) {
 		if out, err := runProgram(t, helm, "template", "code", chart, "--kube-version", kubeVersion, "--values", values, "--set", c.set); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("--set %s: %v, want an error with %q:\n%s", c.set, err, c.want, out)
 		}
+	}
+}
+
+// TestIngressHasThePathOfThePublicURL renders the chart for a server below a path of a host.
+func TestIngressHasThePathOfThePublicURL(t *testing.T) {
+	helm := requireProgram(t, "helm", helmRemedy)
+	out, err := runProgram(t, helm, "template", "code", chart, "--kube-version", kubeVersion, "--values", filepath.Join(chartValues, "scaled.values.yaml"),
+		"--set", "config.publicUrl=https://tools.example.com/quarry")
+	if err != nil || !strings.Contains(out, "path: /quarry/webhooks/\n") || !strings.Contains(out, "path: /quarry/\n") {
+		t.Errorf("%v: the ingress lacks the path:\n%s", err, out)
 	}
 }
 

@@ -24,9 +24,9 @@ type flow struct {
 	Until int64 `json:"u"`
 }
 
-// flowCookieName is the name of the flow cookie, before the prefix of the public URL: a
-// sibling domain cannot then plant the cookie of another flow and sign the user in as
-// another person.
+// flowCookieName is the name of the flow cookie, before the prefix of the public URL: unless
+// that has a path, a sibling domain cannot then plant the cookie of another flow and sign
+// the user in as another person.
 const flowCookieName = "quarry_oidc"
 
 // flowCookie returns the cookie of a flow. SameSite=Lax lets browsers send it with the
