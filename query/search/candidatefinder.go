@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -104,7 +105,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 			v.columns[i] = v.s.placeColumn(p, v.seg)
 		} else if !v.seg.mayPath(p.path) {
 			v.columns[i] = emptyColumn(v.columns)
-		} else if !v.seg.NoIndex && v.seg.Visible == nil {
+		} else if !v.seg.NoIndex && v.seg.Visible == nil && wantsPlaces(v.s.c.root, p) {
 			v.columns[i] = narrowColumn(p.path, v.seg)
 		}
 	}
@@ -132,6 +133,21 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		}
 	}
 	return v.filterPlaces(), false, nil
+}
+
+// wantsPlaces reports whether a predicate selects the places for which a node is true, rather
+// than excluding some.
+func wantsPlaces(n node, p *predicate) bool {
+	wants := func(k node) bool { return wantsPlaces(k, p) }
+	switch n := n.(type) {
+	case *andNode:
+		return slices.ContainsFunc(n.children, wants)
+	case *orNode:
+		return slices.ContainsFunc(n.children, wants)
+	case *placeNode:
+		return n.predicate == p
+	}
+	return false
 }
 
 // maxAllowedBlocks is the number of blocks that cost less to scan than the lists of a word
