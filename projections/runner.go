@@ -113,6 +113,10 @@ type Runner struct {
 		behind     int
 		// changed is closed, and replaced, when published changes.
 		changed chan struct{}
+		// readings are the readings of the end of the log that readers may not see yet, the
+		// oldest first, and coveredAt is the time of the last one that they see.
+		readings  []endReading
+		coveredAt time.Time
 	}
 }
 
@@ -164,7 +168,7 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	high, err := r.readEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +327,7 @@ func (r *Runner) Checkpoints() []Checkpoint {
 
 // Lag compares the log with the projections and returns the lag of each partition.
 func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
-	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	high, err := r.readEnds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("projections: lag: %w", err)
 	}

@@ -339,6 +339,8 @@ func describeIncomplete(r *wire.SearchResult) string {
 		return text + "; there are more, and -n raises the limit"
 	case "time limit":
 		return text + " at the time limit of the server; there may be more, and filters such as repo: and file: make the search faster"
+	case "behind the log":
+		return "the server is behind the event log; what was pushed recently may be missing, so try again in some seconds"
 	default:
 		return text + " (" + r.IncompleteReason + "); there may be more"
 	}

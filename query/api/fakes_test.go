@@ -97,6 +97,7 @@ type world struct {
 	readyErr     error
 	asOf         string
 	missing      replay.Missing
+	coverage     api.Coverage
 
 	gate  fakeGate
 	audit fakeAudit
@@ -433,6 +434,7 @@ func (w *world) serverOptions() api.Options {
 		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,
 		Replays: fakeReplays{w}, Snapshots: fakeSnapshots{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf }, Missing: func() replay.Missing { return w.missing },
+		Coverage: func() api.Coverage { return w.coverage }, MaxLag: 5 * time.Second,
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",

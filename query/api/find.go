@@ -57,6 +57,7 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
+	coverage := s.o.Coverage()
 	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find: %w", err)
@@ -72,6 +73,7 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
+	result.Exhaustive = result.Exhaustive && !s.isBehind(coverage)
 	return okReply(s.newFindResponse(result)), nil
 }
 

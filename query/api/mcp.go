@@ -18,6 +18,7 @@ import (
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
 		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
+		Behind: func() bool { return s.isBehind(s.o.Coverage()) },
 		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

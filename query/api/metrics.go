@@ -30,7 +30,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range search.StopReasons {
 		m.limited.WithLabelValues(string(reason))
 	}
-	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteOther} {
+	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteBehind, incompleteOther} {
 		m.limited.WithLabelValues(reason)
 	}
 	reg.MustRegister(m.limited, m.followed)

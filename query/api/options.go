@@ -162,6 +162,11 @@ type Options struct {
 	// AsOf returns the moment in the past that responses show; nil or an empty result
 	// means the present.
 	AsOf func() string
+	// Coverage returns what a search that begins after the call sees of the event log. It
+	// must not read the log. Nil means everything.
+	Coverage func() Coverage
+	// MaxLag is the longest Coverage.Age with which a search may be exhaustive; 0 means any.
+	MaxLag time.Duration
 	// Missing returns what searches and rebuilds lack; nil means nothing.
 	Missing func() replay.Missing
 	// Events is the feed that callers follow; nil in a process without one: the route
@@ -247,6 +252,9 @@ func (o *Options) ensureDefaults() {
 	if o.Missing == nil {
 		o.Missing = func() replay.Missing { return replay.Missing{} }
 	}
+	if o.Coverage == nil {
+		o.Coverage = func() Coverage { return Coverage{} }
+	}
 	if o.AsOf == nil {
 		o.AsOf = func() string { return "" }
 	}
@@ -270,7 +278,7 @@ func (o *Options) validate() error {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
 		o.DeadLetters == nil || o.Source == nil || o.Outline == nil || o.Gate == nil || o.Audit == nil:
 		return errors.New("api: Searcher, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
-	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
+	case o.MaxLag < 0 || o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

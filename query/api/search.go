@@ -22,6 +22,8 @@ type parsedSearch struct {
 	// capped is set if the request asks for more matches than the server returns.
 	capped bool
 	took   time.Duration // time to parse the query
+	// coverage is what the search sees of the log.
+	coverage Coverage
 }
 
 func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
@@ -68,6 +70,7 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
+	in.coverage = s.o.Coverage()
 	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)

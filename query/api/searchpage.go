@@ -20,6 +20,7 @@ func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Em
 	r.Public, r.Related = s.isPublic, true
 	limited, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
 	defer cancel()
+	coverage := s.o.Coverage()
 	view, err := s.openView(limited)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
@@ -33,7 +34,7 @@ func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Em
 		return err
 	}
 	defer result.Release()
-	reason := s.incompleteReason(&parsedSearch{Request: r, capped: matches > s.o.MaxMatches}, result)
+	reason := s.incompleteReason(&parsedSearch{Request: r, capped: matches > s.o.MaxMatches, coverage: coverage}, result)
 	if reason != "" {
 		s.metrics.limited.WithLabelValues(reason).Inc()
 	}

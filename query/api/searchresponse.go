@@ -3,11 +3,13 @@ package api
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
@@ -107,6 +109,7 @@ func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
 const (
 	incompleteDisplay = "display limit"
 	incompleteServer  = "server match limit"
+	incompleteBehind  = "behind the log"
 	incompleteOther   = "not all was searched"
 )
 
@@ -116,6 +119,8 @@ func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 	switch missing := s.o.Missing(); {
 	case missing.Documents > 0 || missing.Refs > 0:
 		return "missing documents"
+	case s.isBehind(in.coverage):
+		return incompleteBehind
 	case r.Exhaustive && r.Stats.Displayed >= r.Stats.Matches:
 		return ""
 	case r.Stopped == search.StopByteLimit:
@@ -129,6 +134,19 @@ func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 	}
 	return incompleteOther
 }
+
+// Coverage describes how much of the event log a search sees.
+type Coverage struct {
+	// Next is the next offset of each partition: the search sees the records below it.
+	Next []event.Offset
+	// Age is the time since the latest moment of which it is known that the search sees
+	// everything that the log held then.
+	Age time.Duration
+}
+
+// isBehind reports whether a search that sees c may lack what was pushed and indexed
+// longer than Options.MaxLag ago.
+func (s *Server) isBehind(c Coverage) bool { return s.o.MaxLag > 0 && c.Age > s.o.MaxLag }
 
 // repositoryInfos collects the repositories of a response, in order and without
 // duplicates.

@@ -24,6 +24,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
+	in.coverage = s.o.Coverage()
 	view, err := s.openView(ctx)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)

@@ -31,6 +31,7 @@ func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
+	coverage := s.o.Coverage()
 	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list symbols: %w", err)
@@ -44,6 +45,7 @@ func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
+	found.Exhaustive = found.Exhaustive && !s.isBehind(coverage)
 	first := min((page-1)*perPage, len(found.Symbols))
 	return okReply(s.newListedSymbols(found, found.Symbols[first:min(first+perPage, len(found.Symbols))])), nil
 }

@@ -30,7 +30,7 @@ func (c *call) listSymbols(ctx context.Context) error {
 	if _, err := c.o.Index.Repository(ctx, c.args.getText("repo")); err != nil {
 		return err
 	}
-	view, err := c.o.Index.View(ctx)
+	view, err := c.openView(ctx)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,9 @@ type Options struct {
 	// Secret signs session IDs. Processes with the same secret accept each other's IDs.
 	// If nil, New generates one that is lost when the process ends.
 	Secret []byte
+	// Behind reports whether a search that begins now may lack what was pushed recently;
+	// nil means never.
+	Behind func() bool
 	// PublicURL is the base of links.
 	PublicURL string
 	// Version is reported to clients.
@@ -74,6 +77,9 @@ type Options struct {
 func (o *Options) ensureDefaults() {
 	if o.Note == nil {
 		o.Note = func(context.Context, audit.Record) error { return nil }
+	}
+	if o.Behind == nil {
+		o.Behind = func() bool { return false }
 	}
 	if o.Secret == nil {
 		o.Secret = make([]byte, 32)

@@ -115,7 +115,7 @@ func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, sh
 			return err
 		}
 	}
-	view, err := c.o.Index.View(ctx)
+	view, err := c.openView(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,15 @@ func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, sh
 	}
 	show(found)
 	return nil
+}
+
+// openView returns a view for a search. If the server is behind the log, the answer says
+// so.
+func (c *call) openView(ctx context.Context) (search.View, error) {
+	if c.o.Behind() {
+		c.addLinef("This server is behind: what was pushed recently may be missing. Try again in some seconds.")
+	}
+	return c.o.Index.View(ctx)
 }
 
 // Bounds of suggestions.

@@ -70,7 +70,7 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 			return err
 		}
 	}
-	view, err := c.o.Index.View(ctx)
+	view, err := c.openView(ctx)
 	if err != nil {
 		return err
 	}

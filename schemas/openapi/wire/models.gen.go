@@ -2443,7 +2443,8 @@ type SearchResult struct {
 	// server's limit was reached), "display limit" (all matches were counted, display were returned), "time
 	// limit", "byte limit" (all matches were counted, as many as fit were returned), "memory limit", "scan
 	// limit", "missing documents" (the server lost documents and is re-indexing them), "damaged index" (parts
-	// cannot be read and are being restored), or another reason.
+	// cannot be read and are being restored), "behind the log" (the server has not applied what others indexed
+	// more than query.maxLag ago, or does not know whether it has), or another reason.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
 	// Notices Addition. Remarks on the query, for example if it may not mean what was intended; absent if there are none. docs/query-language.md describes them.

@@ -194,6 +194,8 @@ func (s *Server) openAPI() error {
 		Backups:        s.backups,
 		Snapshots:      s.snapshotter,
 		AsOf:           s.versions.AsOf,
+		Coverage:       func() api.Coverage { return api.Coverage(s.versions.Coverage()) },
+		MaxLag:         c.Query.MaxLag.Std(),
 		Missing:        s.versions.ReportMissing,
 		Secret:         s.masterSecret.DeriveKey("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,

@@ -359,6 +359,10 @@ func (i *Version) AsOf() string {
 	return i.Meta.Until.String()
 }
 
+// Coverage returns how much of the log a reader sees that acquires a version after the
+// call.
+func (v *Versions) Coverage() projections.Coverage { return v.Live().Runner.Coverage() }
+
 // Checkpoints returns the checkpoints that are committed to the log and that workers wait
 // for. A frozen version reports the end of the log, so that no worker waits for it.
 func (v *Versions) Checkpoints() []projections.Checkpoint {

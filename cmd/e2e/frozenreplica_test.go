@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+)
+
+// replicas are the processes of a deployment with two query nodes: every one has one role,
+// and they share only a broker and the segment store.
+type replicas struct {
+	*crashing
+	broker           *kafkatest.Broker
+	ingest, pipeline *server
+	queries          [2]*server
+}
+
+// startReplicas starts the processes and indexes a repository with one file.
+func startReplicas(t *testing.T) *replicas {
+	t.Helper()
+	broker := kafkatest.Start(t)
+	dir := t.TempDir()
+	r := &replicas{broker: broker, crashing: &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}}
+	writeTextFile(t, r.config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
+	must(t, runGit("", "init", "-q", "-b", "main", r.tree))
+	r.commitFile("first", "here is a theorbo")
+	start := func(name, role string) *server {
+		s, err := startServer(dir, os.Environ(), "--config", r.config, "--data", filepath.Join(dir, name), "--role", role,
+			"--set", "storage.segments="+filepath.Join(dir, "segments"), "--set", "query.maxLag=2s", "--set", "access.secret="+strings.Repeat("s", 32))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Cleanup(func() {
+			_ = s.cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not end
+			if err := s.stop(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		return s
+	}
+	r.pipeline, r.ingest = start("pipeline", "pipeline"), start("ingest", "ingest")
+	r.queries = [2]*server{start("query-0", "query"), start("query-1", "query")}
+	r.server = r.queries[0]
+	r.indexTree()
+	for _, r.server = range r.queries {
+		r.awaitWord("theorbo")
+	}
+	return r
+}
+
+// pushWord commits and pushes a file with a word, and returns the response to the webhook.
+func (r *replicas) pushWord(word string) string {
+	r.t.Helper()
+	r.commitFile(word, "here is a "+word)
+	status, answer, err := deliverPush(r.ingest.url, "msg_"+word, push{Repository: r.tree, Ref: "refs/heads/main", After: commitOf(r.tree, "HEAD")})
+	if err != nil || status != http.StatusAccepted {
+		r.t.Fatalf("push: %d %s, %v", status, answer, err)
+	}
+	return answer
+}
+
+// replicaAnswer is the part of a response to a search that the tests read.
+type replicaAnswer struct {
+	Stats struct {
+		Files int `json:"fileCount"`
+	} `json:"stats"`
+	Exhaustive bool   `json:"isSearchExhaustive"`
+	Reason     string `json:"incompleteReason"`
+	Position   string `json:"position"`
+	ErrorCode  string `json:"errorCode"`
+	Message    string `json:"message"`
+}
+
+// search sends a search request. It calls sent, if that is not nil, once the request is
+// written.
+func (s *server) search(request map[string]any, sent func()) (status int, answer replicaAnswer, err error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return 0, answer, err
+	}
+	in, err := http.NewRequest(http.MethodPost, s.url+"/api/search", bytes.NewReader(body))
+	if err != nil {
+		return 0, answer, err
+	}
+	in.Header.Set("Content-Type", "application/json")
+	if sent != nil {
+		in = in.WithContext(httptrace.WithClientTrace(in.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent() }}))
+	}
+	response, err := clientOf(strings.TrimPrefix(s.url, "http://")).Do(in)
+	if err != nil {
+		return 0, answer, err
+	}
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	return response.StatusCode, answer, err
+}
+
+// TestFrozenReplica stops a query node with SIGSTOP for longer than query.maxLag while
+// pushes go on. Searches that wait for it when it continues, and those after them, never
+// lack matches and claim to be exhaustive. The broker is down at first, so that the node
+// cannot catch up before it answers.
+func TestFrozenReplica(t *testing.T) {
+	t.Parallel()
+	r := startReplicas(t)
+	frozen := r.queries[1]
+	r.server = r.queries[0]
+	must(t, frozen.cmd.Process.Signal(syscall.SIGSTOP))
+	thawAt := time.Now().Add(3 * time.Second)
+	const words, clients = 10, 4
+	for i := range words {
+		word := fmt.Sprintf("cittern%d", i)
+		r.pushWord(word)
+		r.awaitWord(word)
+	}
+	pollUntil(func() bool { return time.Now().After(thawAt) })
+
+	// Each search looks for all words, and is sent before the process continues.
+	ask := func(sent func()) (current bool, err error) {
+		status, answer, err := frozen.search(map[string]any{"query": "here cittern", "matches": 1000}, sent)
+		switch {
+		case err != nil || status != http.StatusOK:
+			return false, fmt.Errorf("search: %d, %w", status, err)
+		case answer.Exhaustive && answer.Stats.Files < words:
+			return false, fmt.Errorf("found %d of %d files and claims to be exhaustive", answer.Stats.Files, words)
+		case !answer.Exhaustive && answer.Reason != "behind the log":
+			return false, fmt.Errorf("incomplete because of %q", answer.Reason)
+		}
+		return answer.Exhaustive, nil
+	}
+	var sent, done sync.WaitGroup
+	sent.Add(clients)
+	for range clients {
+		done.Go(func() {
+			if _, err := ask(sent.Done); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sent.Wait()
+	r.broker.Kill()
+	must(t, frozen.cmd.Process.Signal(syscall.SIGCONT))
+	done.Wait()
+	r.broker.Restart()
+	var err error
+	if !pollUntil(func() (current bool) { current, err = ask(nil); return current || err != nil }) || err != nil {
+		t.Fatalf("after SIGCONT: %v", err)
+	}
+}
