@@ -133,6 +133,13 @@ func (d cDialect) handleToken(p *declParser, t token) bool {
 
 func (d cDialect) handleBody(p *declParser, open token) {
 	decl := p.stripDecl()
+	if d.cpp && len(decl) > 0 && p.isExport(decl[0]) {
+		decl = decl[1:]
+		if len(decl) == 0 {
+			p.enterScope(p.inheritScope(formTransparent))
+			return
+		}
+	}
 	switch {
 	case len(decl) == 0:
 		p.skipBody(-1)
@@ -145,10 +152,18 @@ func (d cDialect) handleBody(p *declParser, open token) {
 	}
 }
 
+// isExport reports whether t is the word before an exported declaration of a module.
+func (p *declParser) isExport(t token) bool {
+	return t.end-t.start == 6 && t.kind == tokWord && string(p.tokenText(t)) == "export"
+}
+
 func (d cDialect) handleDefinition(p *declParser, decl []token, open token) {
 	fn, ok := d.findFunction(p, decl)
 	aggregate := indexWord(decl, wStruct, wUnion, wEnum, wClass)
+	wrapped, isWrapped := d.wrappedFunction(p, decl, ok)
 	switch {
+	case isWrapped && indexAssignment(decl) < 0:
+		p.skipBody(p.defineName(wrapped, "function"))
 	case indexAssignment(decl) >= 0:
 		p.skipInitializer(open)
 	case ok && d.inMemberInitializers(decl, fn):

@@ -37,6 +37,23 @@ func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator,
 	return d.functionAt(p, decl, best), true
 }
 
+// wrappedFunction returns the name of a function whose declarator is in parentheses, as in
+// "int (f)(int a)" and "void (*signal(int n))(int)". If found is set, another name precedes a
+// group, and only the second form counts.
+func (d cDialect) wrappedFunction(p *declParser, decl []token, found bool) (token, bool) {
+	for i := 1; i+1 < len(decl); i++ {
+		if !decl[i].isGroup('(') || !decl[i+1].isGroup('(') {
+			continue
+		}
+		if name, ok := p.onlyName(decl[i]); ok {
+			return name, !found
+		}
+		name, ok := p.pointerName(decl[i])
+		return name, ok && bytes.IndexByte(p.src[name.end:decl[i].end-1], '(') >= 0
+	}
+	return token{}, false
+}
+
 // isCallable reports whether the token before the group at index i can be the name of a
 // function.
 func (d cDialect) isCallable(decl []token, i int) bool {

@@ -27,8 +27,8 @@ func csharpSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// prefixedString reads @"verbatim", $"interpolated" and their combinations. It drops an
-// "@" before an identifier.
+// prefixedString reads @"verbatim", $"interpolated" and their combinations. After a single
+// "@", an identifier is a name even if it is spelled like a keyword.
 func (s *scanner) prefixedString() token {
 	start, verbatim, interpolated := s.pos, false, false
 	for ; s.peekByte(0) == '@' || s.peekByte(0) == '$'; s.pos++ {
@@ -39,6 +39,13 @@ func (s *scanner) prefixedString() token {
 	case s.hasPrefix(`"""`) && !verbatim:
 		return s.rawQuotes(start)
 	case s.peekByte(0) != '"':
+		if s.pos < len(s.src) && s.lex.class[s.src[s.pos]] == classWord {
+			start = s.pos
+			for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
+				s.pos++
+			}
+			return token{shape: shape{kind: tokWord}, start: int32(start), end: int32(s.pos)}
+		}
 		return token{}
 	}
 	s.pos++
@@ -234,7 +241,11 @@ func (d csharpDialect) handleStatement(p *declParser) {
 	case wNamespace:
 		d.enterNamespace(p)
 		return
-	case wUsing, wGlobal, wExtern:
+	case wExtern:
+		if p.topScope().form != formType {
+			return // extern alias X;
+		}
+	case wUsing, wGlobal:
 		i := indexWord(decl, wUsing) + 1
 		if i > 0 && i < len(decl) && decl[i].word == wUnsafe {
 			i++
@@ -253,6 +264,8 @@ func (d csharpDialect) handleStatement(p *declParser) {
 		kind := typeKind(decl[typ].word) // record R(int X);
 		def := p.defineName(decl[fn], kind)
 		d.defineRecordProperties(p, typ, scope{form: formType, name: decl[fn].toSpan(), kind: kind, def: def})
+	case typ >= 0 && fn < 0 && arrow < 0 && p.topScope().form != formFunction:
+		p.defineName(decl[typ+1], typeKind(decl[typ].word)) // class C;
 	case p.topScope().form != formType:
 	case fn >= 0:
 		d.defineMethod(p, fn)

@@ -14,7 +14,7 @@ func (d cDialect) handleStatement(p *declParser) {
 	}
 	decl := p.stripDecl()
 	p.decl = p.decl[:0]
-	if len(decl) < 2 {
+	if len(decl) < 2 || d.cpp && p.isModule(decl) {
 		return
 	}
 	switch decl[0].word {
@@ -42,6 +42,18 @@ func (d cDialect) handleStatement(p *declParser) {
 		kind = "member"
 	}
 	d.defineDeclarators(p, decl, kind)
+}
+
+// isModule reports whether decl is the declaration or the import of a module.
+func (p *declParser) isModule(decl []token) bool {
+	if p.isExport(decl[0]) {
+		decl = decl[1:]
+	}
+	if decl[0].end-decl[0].start != 6 || !decl[0].isName() {
+		return false
+	}
+	text := string(p.tokenText(decl[0]))
+	return text == "import" || text == "module"
 }
 
 // maxOldStyleBytes bounds the parameter list of a K&R function, which is searched at each
@@ -89,13 +101,27 @@ func (d cDialect) defineDeclarators(p *declParser, decl []token, kind code.Symbo
 			end = len(decl)
 		}
 		if name, ok := d.declaratorName(p, decl[:end], first, kind); ok {
-			p.defineName(name, kind)
+			if owner := qualifierOf(decl[:end], name); !owner.isEmpty() && kind == "variable" {
+				p.rec.add(name.toSpan(), "member", scope{name: owner, kind: "class"}) // int Type::name = 0;
+			} else {
+				p.defineName(name, kind)
+			}
 		} else if first && end == len(decl) {
 			return
 		}
 		first = false
 		decl = decl[min(end+1, len(decl)):]
 	}
+}
+
+// qualifierOf returns the last name of the qualifier of a name among the tokens part.
+func qualifierOf(part []token, name token) span {
+	for i, t := range part {
+		if t.start == name.start {
+			return lastQualifier(part, i)
+		}
+	}
+	return span{}
 }
 
 // declaratorName returns the name that one declarator defines. The first declarator also

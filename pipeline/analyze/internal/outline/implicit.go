@@ -14,14 +14,18 @@ func (p *tableParser) matchImplicit(end byte) bool {
 	words, at := 0, -1
 	for i, t := range p.stmt {
 		switch {
-		case t.isGroup('(') && i > 0 && p.m.isName(p.stmt[i-1]) && p.stmt[i-1].end <= t.start:
-			if i > 1 && p.stmt[i-2].isPunct('@') {
+		case t.isGroup('(') && i > 0 && p.m.isName(p.stmt[p.beforeAngle(i-1)]):
+			name := p.beforeAngle(i - 1)
+			if name > 0 && p.stmt[name-1].isPunct('@') {
 				continue // an annotation
 			}
-			if words < 2 && !c.untyped && !p.isConstructor(i-1) {
+			if i+1 < len(p.stmt) && p.stmt[i+1].kind == tokWord && string(p.tokenText(p.stmt[name])) == "Function" {
+				continue // the type of a function
+			}
+			if words < 2 && !c.untyped && !p.isConstructor(name) {
 				return false
 			}
-			return p.implicitFunction(i-1, end)
+			return p.implicitFunction(name, end)
 		case t.isPunct('='):
 			return at >= 0 && p.implicitVariables(at, words)
 		case t.kind == tokWord:
@@ -35,6 +39,14 @@ func (p *tableParser) matchImplicit(end byte) bool {
 		}
 	}
 	return (end == ';' || end == '\n') && at >= 0 && p.implicitVariables(at, words)
+}
+
+// beforeAngle returns i, or the token before it if token i is the type parameters of a name.
+func (p *tableParser) beforeAngle(i int) int {
+	if i > 0 && p.stmt[i].isGroup('<') {
+		return i - 1
+	}
+	return i
 }
 
 // implicitFunction records the function whose name is token i.

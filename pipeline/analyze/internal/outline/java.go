@@ -1,6 +1,10 @@
 package outline
 
-import "github.com/quarrysearch/quarry/schemas/code"
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
 
 var javaLexis = newLexis("$", `"'/`, newWordTable(wAbstract, wBool, wChar, wClass, wDefault, wDouble, wEnum, wExtends, wFinal, wFloat,
 	wImplements, wImport, wInt, wInterface, wLong, wNew, wPackage, wPrivate, wProtected, wPublic, wRecord, wReturn, wShort,
@@ -71,8 +75,26 @@ func (d javaDialect) handleBody(p *declParser, open token) {
 	case fn >= 0:
 		p.skipBody(p.defineName(p.decl[fn], "method"))
 	default:
-		p.skipBody(-1)
+		p.skipBody(d.defineHeadless(p))
 	}
+}
+
+// defineHeadless records the compact constructor of a record, which has no parameters, or a
+// module, and returns its index, or -1.
+func (javaDialect) defineHeadless(p *declParser) int32 {
+	if len(p.decl) == 0 {
+		return -1
+	}
+	top, last := p.topScope(), p.decl[len(p.decl)-1]
+	if top.form == formType && last.isName() && bytes.Equal(p.tokenText(last), p.src[top.name.start:top.name.end]) {
+		return p.defineName(last, "method")
+	}
+	for i := 0; top.form == formFile && i < min(2, len(p.decl)-1); i++ { // open module a.b
+		if string(p.tokenText(p.decl[i])) == "module" {
+			return p.rec.add(span{p.decl[i+1].start, last.end}, "module", scope{})
+		}
+	}
+	return -1
 }
 
 // typeKeyword returns the index of the keyword before the name of a type, or -1.
@@ -156,11 +178,10 @@ func (d javaDialect) handleStatement(p *declParser) {
 	case wImport:
 		return
 	}
-	if p.topScope().form == formFile {
-		return
-	}
 	if fn := methodName(decl); fn >= 0 {
-		p.defineName(decl[fn], "method")
+		if p.topScope().form != formFile {
+			p.defineName(decl[fn], "method")
+		}
 		return
 	}
 	p.defineFields(decl, "field")

@@ -227,6 +227,11 @@ func (p *jsParser) setTarget(name token) {
 	if string(p.tokenText(name)) == "exports" {
 		return
 	}
+	if string(p.tokenText(name)) == "prototype" {
+		if owner, ok := p.wordBefore(name.start); ok { // Type.prototype = { … }
+			name.start, name.end = owner.start, owner.end
+		}
+	}
 	p.target, p.targetIn = name, *p.topScope()
 	if owner, ok := p.findOwner(name); ok {
 		p.targetIn.name, p.targetIn.kind = owner, "class"

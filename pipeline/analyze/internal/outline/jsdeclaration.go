@@ -142,7 +142,8 @@ func (p *jsParser) typeBlock(keyword token, kind code.SymbolKind, f form) {
 	p.typeHeader(t, s)
 }
 
-// readAlias reads "type Name<…> =".
+// readAlias reads "type Name<…> =". The members of an object type that follows belong to the
+// alias.
 func (p *jsParser) readAlias(keyword token) {
 	name := p.takeToken()
 	if !name.isName() || name.newline {
@@ -151,10 +152,23 @@ func (p *jsParser) readAlias(keyword token) {
 	}
 	t := p.takeToken()
 	if t.isPunct('=') || t.isPunct('<') {
-		p.rec.add(name.toSpan(), "alias", *p.topScope())
+		s := p.inheritScope(formType)
+		s.def = p.rec.add(name.toSpan(), "alias", *p.topScope())
 		if t.isPunct('<') {
 			p.typeArguments(t)
+			t = p.takeToken()
 		}
+		if t.isPunct('=') {
+			p.current = t
+			t = p.takeToken()
+		}
+		if !t.isPunct('{') {
+			p.unreadToken(t)
+			return
+		}
+		s.name, s.kind = name.toSpan(), "alias"
+		p.enterScope(s)
+		p.current, p.prev = t, t
 		return
 	}
 	p.unreadToken(t)

@@ -3,6 +3,9 @@ package outline
 // readMember reads one member of a class or interface, whose first token is t.
 func (p *jsParser) readMember(t token) {
 	name := p.skipModifiers(t)
+	if name.kind == tokWord && (name.word == wStatic || name.word == wNew) && p.skipNameless(name) {
+		return
+	}
 	if name.isPunct('[') { // a computed name or an index signature
 		p.jsGroup(name)
 		p.afterName(token{}, p.takeToken())
@@ -27,10 +30,26 @@ func (p *jsParser) readMember(t token) {
 	p.afterName(name, p.takeToken())
 }
 
+// skipNameless reads a static block, or the construct signature of an interface, which have
+// no name, and reports whether the member is one.
+func (p *jsParser) skipNameless(t token) bool {
+	next := p.takeToken()
+	switch {
+	case t.word == wStatic && next.isPunct('{'):
+		p.jsGroup(next)
+		return true
+	case t.word == wNew && p.topScope().kind != "class" && (next.isPunct('(') || next.isPunct('<')):
+		p.afterName(token{}, next)
+		return true
+	}
+	p.unreadToken(next)
+	return false
+}
+
 // skipModifiers skips words such as static, async and get, and returns the following
 // name. A modifier before "(", "=", ":" and the like is itself the name.
 func (p *jsParser) skipModifiers(t token) token {
-	for t.kind == tokWord && isModifier(t.word) {
+	for t.kind == tokWord && (isModifier(t.word) || t.end-t.start == 8 && string(p.tokenText(t)) == "accessor") {
 		next := p.takeToken()
 		if next.isPunct('*') {
 			next = p.takeToken()

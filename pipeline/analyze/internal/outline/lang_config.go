@@ -68,19 +68,3 @@ var jsonData = table{
 		{match: "^ @ :", kind: "key", body: bodyNone},
 	},
 }
-
-var markdown = table{
-	languages: "Markdown, RMarkdown",
-	lexicon: lexicon{
-		letters:  "-'",
-		comments: []comment{{open: "<!--", close: "-->"}},
-		strings:  []quote{{open: "```", close: "```", multiline: true}, {open: "~~~", close: "~~~", multiline: true}},
-	},
-	blocks: blockNone, newlines: true, lineStart: "#`~<", flat: "([{", separators: "\x00",
-	rules: []rule{
-		{match: "^ # # # # @~ $", kind: "subsubsection", column: 1, levels: true, body: bodySection},
-		{match: "^ # # # @~ $", kind: "subsection", column: 1, levels: true, body: bodySection},
-		{match: "^ # # @~ $", kind: "section", column: 1, levels: true, body: bodySection},
-		{match: "^ # @~ $", kind: "chapter", column: 1, levels: true, body: bodySection},
-	},
-}

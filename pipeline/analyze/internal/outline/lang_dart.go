@@ -21,6 +21,7 @@ var dart = table{
 	angles: true,
 	rules: []rule{
 		{match: "library @*", kind: "package", in: "file"},
+		{match: "^ import|export|part", body: bodyNone},
 		{match: "mixin class @", kind: "class"},
 		{match: "class @ =", kind: "class", body: bodyNone},
 		{match: "class @", kind: "class", fields: "var=field final=field"},

@@ -5,7 +5,7 @@ var erlang = table{
 	lexicon: lexicon{
 		letters:  "@",
 		keywords: "after and andalso band begin bnot bor bsl bsr bxor case catch cond div end fun if let maybe not of or orelse receive rem try when xor",
-		soft:     "define export include include_lib module record spec type opaque callback",
+		soft:     "define export include include_lib module record spec type opaque nominal callback",
 		comments: []comment{percent},
 		strings: []quote{
 			longDouble, singleQuoted,
@@ -17,7 +17,7 @@ var erlang = table{
 		{match: "^ - module ( @", kind: "module", body: bodySection, level: 1},
 		{match: "^ - record ( @", kind: "record", body: bodyNone},
 		{match: "^ - define ( @", kind: "macro"},
-		{match: "^ - type|opaque @", kind: "type", body: bodyNone},
+		{match: "^ - type|opaque|nominal @", kind: "type", body: bodyNone},
 		{match: "^ - callback @", kind: "callback", body: bodyNone},
 		{match: "^ @ (", kind: "function", column: 1, once: true},
 	},

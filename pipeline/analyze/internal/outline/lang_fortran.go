@@ -19,12 +19,12 @@ func newFortran(languages string, continued int32, comments []comment) table {
 		lexicon: lexicon{
 			fold:     true,
 			keywords: "",
-			soft:     "abstract allocatable allocate associate block call case character class common complex contains continue cycle data deallocate default dimension do double elemental else elseif end enddo endif endfunction endinterface endmodule endprogram endsubroutine endtype endselect endwhere enum enumerator equivalence exit extends external forall format function generic goto if implicit import include integer intent interface intrinsic kind logical module namelist none nullify only operator optional parameter pointer precision private procedure program public pure read real recursive result return save select sequence stop submodule subroutine target then type use value where while write",
+			soft:     "abstract allocatable allocate associate block call case character class common complex contains continue cycle data deallocate default dimension do double elemental else elseif end enddo endif endfunction endinterface endmodule endprogram endsubroutine endtype endselect endwhere enum enumeration enumerator equivalence exit extends external forall format function generic goto if implicit import include integer intent interface intrinsic kind logical module namelist none nullify only operator optional parameter pointer precision private procedure program public pure read real recursive result return save select sequence stop submodule subroutine target then type use value where while write",
 			comments: append(comments, preprocessor...),
 			strings:  []quote{doubledDouble, doubledSingle},
 		},
 		blocks: blockWords,
-		opens:  "=module =submodule =program =subroutine =function =interface =type =enum =procedure =block", endNames: true,
+		opens:  "=module =submodule =program =subroutine =function =interface =type =enum =enumeration =procedure =block", endNames: true,
 		closes:   "end endmodule=module endprogram=program endsubroutine=subroutine endfunction=function endinterface=interface endtype=type",
 		newlines: true, trailing: "&", continues: "&", joins: "&", continued: continued, locals: true,
 		rules: []rule{
@@ -45,6 +45,7 @@ func newFortran(languages string, continued int32, comments []comment) table {
 			{match: "^ interface @ $", kind: "interface", opens: true},
 			{match: "^ abstract? interface", opens: true},
 			{match: "^ enum ,", opens: true},
+			{match: "^ enumeration type : : @", kind: "type", opens: true},
 		},
 	}
 }

@@ -24,6 +24,8 @@ var fsharp = table{
 		{match: "^ type private|internal|public? @", kind: "type"},
 		{match: "^ and private|internal|public? @ <>? =", kind: "type"},
 		{match: "^ exception @", kind: "exception"},
+		{match: "^ member val @", kind: "property"},
+		{match: "^ static member val @", kind: "property"},
 		{match: "^ static|override|default|abstract? member inline|private|internal? . \\. @", kind: "method"},
 		{match: "^ static|override|default|abstract? member inline|private|internal? @", kind: "method"},
 		{match: "^ override|default . \\. @", kind: "method"},

@@ -19,6 +19,7 @@ var groovy = table{
 	angles: true, quotes: `"'`,
 	rules: []rule{
 		{match: "package @*", kind: "package", in: "file"},
+		{match: "^ import", body: bodyNone},
 		{match: `\@ interface @`, kind: "annotation"},
 		{match: "class @", kind: "class"},
 		{match: "interface @", kind: "interface"},

@@ -5,13 +5,13 @@ var hcl = table{
 	lexicon: lexicon{
 		heredocs: true,
 		letters:  "-",
-		soft:     "data dynamic else false for for_each if in locals module null output provider resource terraform true variable",
+		soft:     "data dynamic ephemeral else false for for_each if in locals module null output provider resource terraform true variable",
 		comments: []comment{slashSlash, slashStar, hash},
 		strings:  []quote{{open: `"`, close: `"`, escape: '\\', hole: "${"}},
 	},
 	newlines: true, trailing: "=,?:+&|", continues: "? :",
 	rules: []rule{
-		{match: `^ resource . @" {`, kind: "resource", in: "file", body: bodySkip},
+		{match: `^ resource|ephemeral . @" {`, kind: "resource", in: "file", body: bodySkip},
 		{match: `^ data . @" {`, kind: "data", in: "file", body: bodySkip},
 		{match: `^ variable @" {`, kind: "variable", in: "file", body: bodySkip},
 		{match: `^ output @" {`, kind: "output", in: "file", body: bodySkip},

@@ -13,17 +13,19 @@ var makefile = table{
 		{match: "^ override|export|private? @ =", kind: "variable"},
 		{match: "^ override|export|private? @ : =", kind: "variable"},
 		{match: "^ override|export|private? @ : : =", kind: "variable"},
+		{match: "^ override|export|private? @ : : : =", kind: "variable"},
+		{match: "^ override|export|private? @ ! =", kind: "variable"},
 		{match: "^ override|export|private? @ ? =", kind: "variable"},
 		{match: "^ override|export|private? @ + =", kind: "variable"},
-		{match: "^ @+ :", kind: "target", column: 1},
+		{match: "^ @+ &? :", kind: "target", column: 1},
 	},
 }
 
 var cmake = table{
 	languages: "CMake",
 	lexicon: lexicon{
-		letters: "-.+/", fold: true,
-		soft:     "add_custom_target add_executable add_library else elseif endforeach endfunction endif endmacro endwhile foreach function if include macro option project return set target_link_libraries while find_package",
+		letters: "-.+/:", fold: true,
+		soft:     "add_custom_target add_executable add_library cmake_dependent_option else elseif endforeach endfunction endif endmacro endwhile foreach function if include macro option project return set target_link_libraries while find_package",
 		comments: []comment{{open: "#[[", close: "]]"}, {open: "#[=[", close: "]=]"}, {open: "#[==[", close: "]==]"}, hash},
 		strings: []quote{
 			longDouble,
@@ -35,7 +37,7 @@ var cmake = table{
 		{match: "^ function ( @", kind: "function"},
 		{match: "^ macro ( @", kind: "macro"},
 		{match: "^ set ( @", kind: "variable"},
-		{match: "^ option ( @", kind: "option"},
+		{match: "^ option|cmake_dependent_option ( @", kind: "option"},
 		{match: "^ project ( @", kind: "project"},
 		{match: "^ add_custom_target|add_executable|add_library ( @", kind: "target"},
 	},

@@ -17,6 +17,7 @@ var ocaml = table{
 		{match: "^ module type @", kind: "interface"},
 		{match: "^ module rec? @", kind: "module"},
 		{match: "^ class virtual|type? []? @", kind: "class"},
+		{match: "^ type ... + =", body: bodyNone}, // an extension of a type
 		{match: "^ type nonrec? ()? @", kind: "type", body: bodyNone},
 		{match: "^ type nonrec? !? +? -? ' . @", kind: "type", body: bodyNone},
 		{match: "^ exception @", kind: "exception", body: bodyNone},

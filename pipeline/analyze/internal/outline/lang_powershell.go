@@ -20,6 +20,7 @@ var powershell = table{
 		{match: "function|filter|workflow @.", kind: "function", body: bodyEnter, owner: ownerNone},
 		{match: "class @", kind: "class"},
 		{match: "enum @", kind: "enum"},
+		{match: "^ @ () : base () {", kind: "method", in: "class", body: bodySkip},
 		{match: "^ ... @ () {", kind: "method", in: "class", body: bodySkip},
 		{match: "^ ... \\$ @", kind: "property", in: "class"},
 		{match: "^ @", kind: "enumerator", in: "enum"},

@@ -17,6 +17,8 @@ var rlang = table{
 		{match: "^ @ < - ... function ()", kind: "function", body: bodyEnter},
 		{match: "^ @ < < - ... function ()", kind: "function", body: bodyEnter},
 		{match: "^ @ = function ()", kind: "function", body: bodyEnter},
+		{match: "^ @ < - \\\\ ()", kind: "function", body: bodyEnter},
+		{match: "^ @ = \\\\ ()", kind: "function", body: bodyEnter},
 		{match: "^ @ < -", kind: "variable", in: "file"},
 		{match: "^ @ =", kind: "variable", in: "file"},
 	},

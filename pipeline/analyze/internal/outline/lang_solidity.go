@@ -21,6 +21,7 @@ var solidity = table{
 		{match: "event @", kind: "event"},
 		{match: "error @ ()", kind: "error"},
 		{match: "type @ is", kind: "typedef"},
+		{match: "^ for", body: bodyNone}, // using {f} for T global;
 		{match: "using|pragma|import", body: bodyNone},
 		{match: "^ mapping () ... @ =", kind: "field", in: "type library"},
 	},

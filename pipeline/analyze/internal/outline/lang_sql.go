@@ -6,7 +6,7 @@ var sql = table{
 		letters:  "$#",
 		fold:     true,
 		keywords: "add all alter and as asc between by case cast check column constraint create cross default delete desc distinct drop else end except exists foreign from full grant group having if in index inner insert intersect into is join key left like limit not null on or order outer primary references replace returning right rollback select set table then union unique update using values view when where with",
-		soft:     "after aggregate bigint boolean before begin body char collate commit cursor database date declare domain double each event execute exec extension for foreign function global int integer language local loop materialized numeric of offset package procedure proc publication recursive return returns role row rule schema sequence server smallint synonym temp temporary text time timestamp trigger true false type unlogged user varchar while definer algorithm sql security editionable force noforce",
+		soft:     "after aggregate bigint boolean before begin body char collate commit cursor database date declare domain double each event execute exec extension for foreign function global int integer language local loop materialized numeric of offset package policy procedure proc publication recursive return returns role row rule schema sequence server smallint subscription synonym temp temporary text time timestamp trigger true false type unlogged user varchar while definer algorithm sql security editionable force noforce",
 		comments: []comment{dashDash, slashStar, {open: "\\", first: true}},
 		strings: []quote{
 			{open: "'", close: "'", doubled: true, multiline: true},
@@ -19,11 +19,14 @@ var sql = table{
 	rules: []rule{
 		{match: "create or? replace? constraint? trigger if not exists @.", kind: "trigger", owner: "schema"},
 		{match: "create or? replace? constraint? trigger @.", kind: "trigger", owner: "schema"},
+		{match: "create event trigger @", kind: "trigger"},
+		{match: "create publication @", kind: "publication"},
+		{match: "create subscription|policy|rule|extension", body: bodyNone},
+		{match: "create or? replace? editionable? package body @.", kind: "package", owner: "schema"},
+		{match: "create or? replace? editionable? package @.", kind: "package", owner: "schema"},
 		{match: "create ... function if not exists @.", kind: "function", owner: "schema"},
 		{match: "create ... function|aggregate @.", kind: "function", owner: "schema"},
 		{match: "create ... procedure|proc @.", kind: "procedure", owner: "schema"},
-		{match: "create ... package body @.", kind: "package", owner: "schema"},
-		{match: "create ... package @.", kind: "package", owner: "schema"},
 		{match: "create ... index concurrently? if not exists @. on", kind: "index", owner: "schema"},
 		{match: "create ... index concurrently? @. on", kind: "index", owner: "schema"},
 		{match: "create ... view if not exists @.", kind: "view", owner: "schema"},
@@ -38,7 +41,6 @@ var sql = table{
 		{match: "create ... schema @", kind: "schema"},
 		{match: "create ... event if not exists @.", kind: "event", owner: "schema"},
 		{match: "create ... event @.", kind: "event", owner: "schema"},
-		{match: "create ... publication @", kind: "publication"},
 		{match: "create ... server @", kind: "server"},
 	},
 }

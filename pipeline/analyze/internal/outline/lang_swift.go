@@ -15,6 +15,7 @@ var swift = table{
 	newlines: true, trailing: ",.=+-*/|&:?<>", continues: ". ? : = & -> where async throws rethrows",
 	angles: true, quotes: "`", separators: ";",
 	rules: []rule{
+		{match: "import", body: bodyNone},
 		{match: "class func|var", kind: "class", in: "none"},
 		{match: "case @,", kind: "enumerator", in: "enum"},
 		{match: "class @", kind: "class"},
@@ -26,6 +27,7 @@ var swift = table{
 		{match: "extension @*", kind: "extension"},
 		{match: "typealias|associatedtype @", kind: "alias"},
 		{match: "func @", kind: "function"},
+		{match: "macro @ <>? ()", kind: "macro", body: bodyNone},
 		{match: "@=init|deinit|subscript", kind: "function", in: "type"},
 		{match: "var|let @,", kind: "property", in: "type"},
 		{match: "var|let (@,)", kind: "property", in: "type"},

@@ -4,7 +4,7 @@ var thrift = table{
 	languages: "Thrift",
 	lexicon: lexicon{
 		keywords: "const enum exception extends include cpp_include namespace oneway optional required service struct throws typedef union void async",
-		soft:     "binary bool byte double i8 i16 i32 i64 list map set string senum slist xsd_all xsd_optional true false",
+		soft:     "binary bool byte double i8 i16 i32 i64 interaction list map set string senum slist xsd_all xsd_optional true false",
 		comments: []comment{slashSlash, slashStar, hash},
 		strings:  []quote{doubleQuoted, singleQuoted},
 	},
@@ -14,7 +14,7 @@ var thrift = table{
 		{match: "^ struct @", kind: "struct"},
 		{match: "^ union @", kind: "union"},
 		{match: "^ exception @", kind: "exception", body: bodyEnter},
-		{match: "^ service @", kind: "service"},
+		{match: "^ service|interaction @", kind: "service"},
 		{match: "^ enum|senum @", kind: "enum"},
 		{match: "^ typedef ... @ ()? $", kind: "typedef"},
 		{match: "^ const ... @ =", kind: "constant"},

@@ -28,5 +28,8 @@ var vhdl = table{
 		{match: "^ shared? variable @,", kind: "variable"},
 		{match: "^ alias @", kind: "alias", body: bodyNone},
 		{match: "^ @ : process", kind: "process"},
+		{match: "^ @ : if|case ... generate", opens: true, body: bodyPlain}, // one block, not two
+		{match: "^ elsif ... generate", body: bodyPlain},
+		{match: "^ generate", body: bodyPlain}, // else generate
 	},
 }

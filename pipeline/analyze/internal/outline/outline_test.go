@@ -11,10 +11,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestExtract runs the scripts of testdata: "outline LANGUAGE" and a source, followed by
-// its symbols, one per line.
-func TestExtract(t *testing.T) {
-	datadriven.Walk(t, "testdata/outline", func(t *testing.T, path string) {
+// TestExtract runs the scripts of testdata/outline: "outline LANGUAGE" and a source, followed
+// by its symbols, one per line.
+func TestExtract(t *testing.T) { runScripts(t, "testdata/outline") }
+
+// TestDeclaringForms runs the scripts of testdata/forms, which have one example of every form
+// of declaration in the reference of a language.
+func TestDeclaringForms(t *testing.T) { runScripts(t, "testdata/forms") }
+
+func runScripts(t *testing.T, directory string) {
+	datadriven.Walk(t, directory, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd != "outline" || len(d.CmdArgs) != 1 {
 				d.Fatalf(t, "want: outline LANGUAGE")

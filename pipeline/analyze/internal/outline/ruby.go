@@ -252,6 +252,9 @@ func (p *rubyParser) handleToken(t token) {
 			p.loop = t.word == wWhile || t.word == wUntil || t.word == wFor
 		}
 	case wAlias:
+		if p.skipBlanks(); p.peekByte(0) == '$' {
+			return // a global variable
+		}
 		name := p.next()
 		if name.isPunct(':') {
 			name = p.next()
@@ -438,6 +441,8 @@ func (p *rubyParser) readLine(t token) {
 	if isUpper(p.src[t.start]) {
 		if next := p.next(); !next.newline && (next.isPunct('=') || next.isPunct(',')) {
 			p.readConstants(t, next)
+		} else if next.isPunct('|') && p.peekByte(0) == '|' && p.peekByte(1) == '=' {
+			p.defineName(t, "constant") // A ||= 1
 		} else {
 			p.unreadToken(next)
 			p.prev = t
@@ -445,13 +450,17 @@ func (p *rubyParser) readLine(t token) {
 		return
 	}
 	switch string(p.tokenText(t)) {
-	case "attr_accessor", "attr_reader", "attr_writer":
-		p.readAccessors()
+	case "attr_accessor", "attr_reader", "attr_writer", "attr", "cattr_accessor", "cattr_reader", "cattr_writer", "mattr_accessor", "mattr_reader", "mattr_writer":
+		p.readSymbols("accessor")
+	case "alias_method":
+		first := len(p.rec.defs)
+		p.readSymbols("alias")
+		p.rec.defs = p.rec.defs[:min(first+1, len(p.rec.defs))] // the second is the old name
 	}
 }
 
-// readAccessors reads ":a, :b".
-func (p *rubyParser) readAccessors() {
+// readSymbols reads ":a, :b" and records the names.
+func (p *rubyParser) readSymbols(kind code.SymbolKind) {
 	for {
 		t := p.next()
 		if !t.isPunct(':') || t.newline {
@@ -459,7 +468,7 @@ func (p *rubyParser) readAccessors() {
 			return
 		}
 		if name := p.next(); name.kind == tokWord {
-			p.defineName(name, "accessor")
+			p.defineName(name, kind)
 		}
 		comma := p.next()
 		if !comma.isPunct(',') {

@@ -147,14 +147,19 @@ func (p *rustParser) defineName(t token, kind code.SymbolKind) int32 {
 func (p *rustParser) nextName() (token, bool) {
 	t := p.next()
 	if t.kind == tokWord && t.word == wNone {
-		if t.end-t.start == 1 && p.src[t.start] == 'r' && p.peekByte(0) == '#' {
-			p.pos++
-			t = p.next()
-		}
-		return t, true
+		return p.rawName(t), true
 	}
 	p.unreadToken(t)
 	return t, false
+}
+
+// rawName returns the name after the mark r# if t begins one, and otherwise t.
+func (p *rustParser) rawName(t token) token {
+	if t.end-t.start == 1 && p.src[t.start] == 'r' && p.peekByte(0) == '#' {
+		p.pos++
+		return p.next()
+	}
+	return t
 }
 
 // skipHeader skips to the "{" or ";" that ends an item's header, and returns it.
@@ -217,6 +222,7 @@ func (p *rustParser) readFields(in scope) {
 		case t.isPunct('('):
 			p.groupToken(t) // pub(crate)
 		case t.kind == tokWord:
+			t = p.rawName(t)
 			if p.peekByte(0) == ':' || p.followedByColon() {
 				p.rec.add(t.toSpan(), "field", in)
 			}
@@ -262,7 +268,7 @@ func (p *rustParser) readVariants(in scope) {
 		case t.kind == tokEOF, t.isPunct('}'):
 			return
 		case t.kind == tokWord:
-			p.rec.add(t.toSpan(), "enumerator", in)
+			p.rec.add(p.rawName(t).toSpan(), "enumerator", in)
 			if p.toComma() {
 				return
 			}
@@ -336,7 +342,7 @@ func (p *rustParser) enterImplementation() {
 // function.
 func (p *rustParser) readValue(kind code.SymbolKind) {
 	t := p.next()
-	if t.word == wMut {
+	if t.word == wMut || string(p.tokenText(t)) == "ref" { // static ref X, in lazy_static!
 		t = p.next()
 	}
 	if !t.isName() || bytes.Equal(p.tokenText(t), []byte("async")) {
@@ -389,20 +395,26 @@ func (p *rustParser) macroRules() {
 		p.unreadToken(t)
 		return
 	}
+	p.readMacro()
+}
+
+// readMacro reads "name { … }", or "name(…) { … }" of "macro name".
+func (p *rustParser) readMacro() {
 	name, ok := p.nextName()
 	if !ok {
 		return
 	}
 	def := p.defineName(name, "macro")
-	if t := p.next(); t.isPunct('{') || t.isPunct('(') || t.isPunct('[') {
+	t := p.next()
+	for ; t.isPunct('{') || t.isPunct('(') || t.isPunct('['); t = p.next() {
 		p.groupToken(t)
 		p.rec.close(def, p.pos)
 	}
+	p.unreadToken(t)
 }
 
 // readOther handles tokens that begin no item: the end of a block, stray groups, and
-// macro calls. It reads the text of a macro call only if the macro selects among items
-// (cfg_if!).
+// macro calls. It reads the text of a macro call only if the text is items.
 func (p *rustParser) readOther(t token) {
 	switch {
 	case t.isPunct('}'):
@@ -415,10 +427,22 @@ func (p *rustParser) readOther(t token) {
 		p.skipGroup('{')
 	case t.isPunct('('), t.isPunct('['):
 		p.groupToken(t)
-	case t.isName() && p.peekByte(0) == '!' && bytes.HasPrefix(p.tokenText(t), []byte("cfg_")):
+	case t.isName() && p.peekByte(0) == '!' && p.containsItems(t):
 		p.next()
 		p.enterConfigured()
+	case t.isName() && string(p.tokenText(t)) == "macro":
+		p.readMacro()
 	}
+}
+
+// containsItems reports whether the text of the macro is items: cfg_if!, thread_local!.
+func (p *rustParser) containsItems(macro token) bool {
+	text := p.tokenText(macro)
+	switch string(text) {
+	case "thread_local", "lazy_static", "bitflags":
+		return true
+	}
+	return bytes.HasPrefix(text, []byte("cfg_"))
 }
 
 // enterConfigured enters the braces of a cfg-like macro: cfg_x! { items }.

@@ -365,9 +365,11 @@ func (p *tableParser) recordDefinition(r *compiledRule) {
 		p.m.name = span{} // a block that defines nothing
 	} else if len(p.m.names) > 0 {
 		for _, name := range p.m.names {
-			p.rec.add(name, kind, parent)
+			if !p.isWildcard(name) {
+				p.rec.add(name, kind, parent)
+			}
 		}
-	} else if !p.m.name.isEmpty() {
+	} else if !p.m.name.isEmpty() && !p.isWildcard(p.m.name) {
 		if r.once && bytes.Equal(p.src[p.last.start:p.last.end], p.src[p.m.name.start:p.m.name.end]) {
 			return
 		}
@@ -381,6 +383,11 @@ func (p *tableParser) recordDefinition(r *compiledRule) {
 	if len(r.fields) > 0 {
 		p.headFields(r, kind)
 	}
+}
+
+// isWildcard reports whether a name is "_", which binds nothing.
+func (p *tableParser) isWildcard(name span) bool {
+	return name.end-name.start == 1 && p.src[name.start] == '_'
 }
 
 // skipUntil skips to the line that begins with a word.
@@ -408,7 +415,7 @@ func (p *tableParser) listItems(end byte) {
 			expect = true
 		case t.isPunct('@') || t.isGroup('['):
 		case t.kind == tokWord && expect:
-			if p.m.isName(t) {
+			if p.m.isName(t) && !p.isWildcard(t.toSpan()) {
 				p.rec.add(t.toSpan(), top.items, p.parentScope())
 			}
 			expect = false
