@@ -8,10 +8,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io/fs"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/publicurl"
@@ -22,8 +23,12 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// templates are the pages, each within the frame.
+// templates are the pages, each within the frame. A page is parsed when it is first
+// shown, so that a server that starts does not wait for the pages that it may not show.
 type templates struct {
+	base   *template.Template // the frame and the parts of pages; never executed
+	public publicurl.URL
+	mu     sync.Mutex
 	byName map[string]*template.Template
 }
 
@@ -38,24 +43,34 @@ func newTemplates(a *assets, t *texts, public publicurl.URL, now func() time.Tim
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)
 	}
-	files, err := fs.Glob(pageFiles, "pages/*.html")
+	return &templates{base: base, public: public, byName: map[string]*template.Template{}}, nil
+}
+
+// execute writes a part of a page, which is a file in pages without its extension.
+func (t *templates) execute(w io.Writer, name, part string, data any) error {
+	page, err := t.page(name)
 	if err != nil {
-		return nil, fmt.Errorf("web: templates: %w", err)
+		return err
 	}
-	pages := &templates{byName: map[string]*template.Template{}}
-	for _, file := range files {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "pages/"), ".html")
-		if name == "base" || name == "operate" || strings.HasPrefix(name, "part-") {
-			continue
-		}
-		page, err := template.Must(base.Clone()).ParseFS(pageFiles, file)
-		if err != nil {
-			return nil, fmt.Errorf("web: templates: %w", err)
-		}
-		resolveAddresses(page, public)
-		pages.byName[name] = page
+	return page.ExecuteTemplate(w, part, data)
+}
+
+func (t *templates) page(name string) (*template.Template, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if page := t.byName[name]; page != nil {
+		return page, nil
 	}
-	return pages, nil
+	page, err := t.base.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("web: page %s: %w", name, err)
+	}
+	if page, err = page.ParseFS(pageFiles, "pages/"+name+".html"); err != nil {
+		return nil, fmt.Errorf("web: page %s: %w", name, err)
+	}
+	resolveAddresses(page, t.public)
+	t.byName[name] = page
+	return page, nil
 }
 
 // frame is the common data of all pages.
@@ -129,7 +144,7 @@ func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error
 		}
 	}
 	var b bytes.Buffer
-	if err := s.templates.byName[p.template].ExecuteTemplate(&b, "base", f); err != nil {
+	if err := s.templates.execute(&b, p.template, "base", f); err != nil {
 		return fmt.Errorf("web: render %s: %w", p.template, err)
 	}
 	page, err := s.compressPage(w.Header(), v.r, b.Bytes())

@@ -133,7 +133,7 @@ func (s *Server) showRefusedQuery(w http.ResponseWriter, v *pageRequest, p *sear
 	}}
 	if p.isFragment {
 		w.WriteHeader(http.StatusBadRequest)
-		return s.templates.byName["results"].ExecuteTemplate(w, "refused", d.Refused)
+		return s.templates.execute(w, "results", "refused", d.Refused)
 	}
 	return s.renderPage(w, v, view{template: "results", title: titleOf(p.Query), broad: true, script: resultsScript, status: http.StatusBadRequest, data: d, search: p})
 }
@@ -188,9 +188,8 @@ func (o *resultWriter) begin() error {
 		return nil
 	}
 	var b bytes.Buffer
-	page := o.s.templates.byName["results"]
 	for _, part := range []string{"open", "begin"} {
-		if err := page.ExecuteTemplate(&b, part, o.frame); err != nil {
+		if err := o.s.templates.execute(&b, "results", part, o.frame); err != nil {
 			return fmt.Errorf("web: render results: %w", err)
 		}
 	}
@@ -380,7 +379,7 @@ func (o *resultWriter) filesStart() string {
 // sendTemplate sends a part rendered by a template.
 func (o *resultWriter) sendTemplate(name, template string, data any) {
 	var b bytes.Buffer
-	if err := o.s.templates.byName["results"].ExecuteTemplate(&b, template, data); err != nil {
+	if err := o.s.templates.execute(&b, "results", template, data); err != nil {
 		o.s.o.Logger.ErrorContext(o.v.r.Context(), "part of a page not rendered", "part", template, "error", err)
 		return
 	}

@@ -141,7 +141,7 @@ func (s *Server) symbolPage(w http.ResponseWriter, v *pageRequest) error {
 // renderPart sends a part of a page for a script.
 func (s *Server) renderPart(w http.ResponseWriter, page, part string, data any) error {
 	var b bytes.Buffer
-	if err := s.templates.byName[page].ExecuteTemplate(&b, part, data); err != nil {
+	if err := s.templates.execute(&b, page, part, data); err != nil {
 		return fmt.Errorf("web: render %s: %w", part, err)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))

@@ -93,16 +93,15 @@ type verificationWriter struct {
 // sendPart sends a part of the page immediately.
 func (o *verificationWriter) sendPart(template string, data any) error {
 	var b bytes.Buffer
-	page := o.s.templates.byName["verify"]
 	if o.frame == nil {
 		o.frame = o.s.newFrame(o.v, &view{title: o.s.texts.mustFormat("verify")})
 		for _, part := range []string{"open", "verifying"} {
-			if err := page.ExecuteTemplate(&b, part, o.frame); err != nil {
+			if err := o.s.templates.execute(&b, "verify", part, o.frame); err != nil {
 				return fmt.Errorf("web: render a verification: %w", err)
 			}
 		}
 	}
-	if err := page.ExecuteTemplate(&b, template, data); err != nil {
+	if err := o.s.templates.execute(&b, "verify", template, data); err != nil {
 		return fmt.Errorf("web: render a verification: %w", err)
 	}
 	return o.parts.writePart(b.Bytes())
