@@ -21,6 +21,7 @@ type answersCommand struct {
 	ZoektBin  string            `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
 	Corpora   string            `type:"path" help:"Where searchbench corpora built some: more sources."`
 	Tree      map[string]string `help:"More sources: NAME=FOLDER."`
+	Repos     string            `type:"path" help:"A folder of checked-out repositories, which are the only sources. Their histories give more families."`
 	Only      []string          `help:"These families alone, by a part of their names."`
 	Seed      []uint64          `default:"1" help:"Seeds that tasks are drawn with."`
 	Tasks     int               `default:"100" help:"Tasks of each family and seed."`
@@ -28,7 +29,7 @@ type answersCommand struct {
 	Reuse     bool              `help:"Take the data of an earlier run with the same sources and seeds."`
 	Questions bool              `default:"true" negatable:"" help:"Ask the everyday questions, by command line and as an AI agent."`
 	Agents    bool              `help:"Measure how many calls and tokens an AI agent needs as well."`
-	Misses    bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
+	Misses    bool              `help:"List the tasks that the last Quarry does not answer in the first line."`
 }
 
 // Run draws the tasks and prints a table for each seed.
@@ -42,10 +43,22 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	var drawn []answers.Family // from tags and histories
+	if c.Repos != "" {
+		tags, err := answers.TagFamilies(ctx, sources)
+		if err != nil {
+			return err
+		}
+		history, err := answers.HistoryFamilies(ctx, sources)
+		if err != nil {
+			return err
+		}
+		drawn = append(tags, history...)
+	}
 	tasks := make([][]answers.Task, len(c.Seed))
 	for i, seed := range c.Seed {
 		families := answers.Families(sources)
-		if c.wantsFamily(answers.FrameFamily) {
+		if c.Repos == "" && c.wantsFamily(answers.FrameFamily) {
 			frames, missing, err := answers.Frames(ctx, seed, filepath.Join(c.Work, "failing"), sources)
 			if err != nil {
 				return err
@@ -55,16 +68,21 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 			}
 			families = append(families, frames)
 		}
-		families = slices.DeleteFunc(append(families, answers.NameFamilies(sources)...), func(f answers.Family) bool { return !c.wantsFamily(f.Name) })
+		if families = append(families, drawn...); c.Repos == "" {
+			families = append(families, answers.NameFamilies(sources)...)
+		}
+		families = slices.DeleteFunc(families, func(f answers.Family) bool { return !c.wantsFamily(f.Name) })
 		if tasks[i], err = answers.Tasks(families, seed, c.Tasks); err != nil {
 			return err
 		}
 	}
-	programs, err := answers.OpenSource(answers.ProgramsName, filepath.Join(c.Work, "failing"))
-	if err != nil {
-		return err
+	if c.Repos == "" {
+		programs, err := answers.OpenSource(answers.ProgramsName, filepath.Join(c.Work, "failing"))
+		if err != nil {
+			return err
+		}
+		sources = append(sources, programs)
 	}
-	sources = append(sources, programs)
 	repositories, trees := map[string]string{}, map[string]string{}
 	for i, s := range sources {
 		repositories[s.Name], trees[s.Name] = filepath.Join(c.Work, "git", fmt.Sprintf("%d.git", i)), s.Dir
@@ -112,7 +130,7 @@ func (c *answersCommand) wantsFamily(name string) bool {
 // askQuestions prints which of the everyday questions each Quarry answers at the first
 // try.
 func (c *answersCommand) askQuestions(ctx context.Context, engines []lineEngine) error {
-	if !c.Questions {
+	if !c.Questions || c.Repos != "" { // they are about the installed sources
 		return nil
 	}
 	data, err := testdata.ReadFile("testdata/questions.json")
@@ -183,6 +201,9 @@ func (c *answersCommand) reportAgents(ctx context.Context, engines []lineEngine,
 }
 
 func (c *answersCommand) openSources(ctx context.Context) (answers.Sources, error) {
+	if c.Repos != "" {
+		return answers.OpenSources(c.Repos)
+	}
 	sources, err := answers.InstalledSources(ctx)
 	if err != nil {
 		return nil, err
@@ -211,6 +232,9 @@ func (c *answersCommand) openSources(ctx context.Context) (answers.Sources, erro
 	slices.SortFunc(sources, func(a, b *answers.Source) int { return strings.Compare(a.Name, b.Name) })
 	return sources, nil
 }
+
+// shownLimit is the limit of the matches of a search.
+const shownLimit = 1000
 
 // lineEngine is an engine that shows lines.
 type lineEngine struct {
@@ -255,7 +279,7 @@ func (c *answersCommand) startEngines(ctx context.Context, repositories, trees m
 			if t.Files {
 				return server.Found(ctx, t.Text)
 			}
-			return server.Shown(ctx, t.Text, answers.LinesOfFile)
+			return server.Shown(ctx, t.Text, shownLimit, answers.LinesOfFile)
 		}, server.CallTool, server.Command})
 	}
 	more, stopMore, err := c.startPeers(ctx, repositories, trees)
@@ -286,7 +310,14 @@ func (c *answersCommand) startPeers(ctx context.Context, repositories, trees map
 		}
 		stop = server.Stop
 		all = append(all, lineEngine{"zoekt", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
-			shown, err := server.Shown(ctx, t.Text, answers.LinesOfFile)
+			query := t.Peer
+			if query.Text == "" {
+				query = engine.QuoteForZoekt(t.Text)
+			}
+			if query.Repository != "" {
+				query.Repository = strings.TrimSuffix(filepath.Base(repositories[query.Repository]), ".git")
+			}
+			shown, err := server.Shown(ctx, query, answers.LinesOfFile)
 			if t.Files {
 				shown, err = server.Found(ctx, t.Text)
 			}
@@ -296,7 +327,7 @@ func (c *answersCommand) startPeers(ctx context.Context, repositories, trees map
 			return shown, err
 		}, nil, nil})
 	}
-	if rg, err := engine.OpenRipgrep(); err == nil {
+	if rg, err := engine.OpenRipgrep(); err == nil && c.Repos == "" { // it does not order what it finds
 		all = append(all, lineEngine{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			if t.Files {
 				return rg.Found(ctx, t.Text, trees)

@@ -9,7 +9,7 @@
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
 //	searchbench relevance --corpora DIR …              measure how high the wanted file ranks
-//	searchbench answers --work DIR --quarry PATH …     measure whether the right line is among the first ten
+//	searchbench answers --work DIR --quarry PATH …     measure whether the right line is among the first ten; --repos DIR draws the tasks from these repositories
 //
 // It answers: how fast, how large and how right is this build, compared with what, on
 // which machine?

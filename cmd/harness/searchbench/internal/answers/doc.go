@@ -14,6 +14,10 @@
 // with names drawn by the seed, and are run. The traces of languages that are not
 // installed are generated from the documented format and counted separately.
 //
+// With checked-out repositories as sources, TagFamilies draws the most used types, qualified
+// names and questions with universal-ctags, and HistoryFamilies draws the subjects of
+// commits. Zoekt gets the query that suits it: Task.Peer.
+//
 // A misspelled or restyled name that occurs in the sources as a word is not a task,
 // because it has its own answer.
 //

@@ -3,6 +3,7 @@ package answers
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -12,8 +13,10 @@ var (
 	reporting = regexp.MustCompile(`(?i)err|fail|fatal|panic|log|raise|throw|warn|invalid|print`)
 	// literal matches a string literal on one line.
 	literal = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	// otherLiteral matches one in languages with other quotes.
+	otherLiteral = regexp.MustCompile("'((?:[^'\\\\]|\\\\.){15,})'|`([^`]{15,})`")
 	// placeholder matches the parts of a format string that values replace.
-	placeholder = regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?(?:l|ll|z|h)?[sdqvwxiufgXp]|%\([a-z_]+\)[sd]|\$?\{[A-Za-z0-9_.]*(?::\?)?\}`)
+	placeholder = regexp.MustCompile(`[#$]\{[^{}]*\}|\{\$[^{}]*\}|\$[a-z]\w*|%[-+# 0]*[0-9]*(?:\.[0-9]+)?(?:l|ll|z|h)?[sdqvwxiufgXp]|%\([a-z_]+\)[sd]|\$?\{[A-Za-z0-9_.]*(?::\?)?\}`)
 	constWord   = regexp.MustCompile(`[A-Za-z]{2,}`)
 )
 
@@ -51,7 +54,8 @@ func Messages(sources Sources) Family {
 			}[r.IntN(5)] + text
 			variant = "with a prefix"
 		}
-		t := Task{Text: text, Variant: variant, From: from}
+		file := strings.TrimRight(from, "0123456789")
+		t := Task{Text: text, Variant: variant, From: from, Language: languages[path.Ext(strings.TrimSuffix(file, ":"))]}
 		t.Right = func(l Line) bool {
 			for _, f := range right {
 				if strings.Contains(l.Text, f) {
@@ -64,6 +68,9 @@ func Messages(sources Sources) Family {
 	}}
 }
 
+// hasOtherQuotes are the extensions of languages with literals in single quotes.
+var hasOtherQuotes = map[string]bool{".py": true, ".js": true, ".ts": true, ".rb": true, ".php": true}
+
 // drawFormat returns the text of a format string in a source, without escapes except for
 // \n at the end.
 func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
@@ -74,8 +81,15 @@ func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
 		if !reporting.MatchString(lines[n]) || len(lines[n]) > 240 {
 			continue
 		}
-		for _, m := range literal.FindAllStringSubmatch(lines[n], -1) {
-			format := strings.TrimSuffix(m[1], `\n`)
+		found := literal.FindAllStringSubmatch(lines[n], -1)
+		if hasOtherQuotes[path.Ext(file)] {
+			found = append(found, otherLiteral.FindAllStringSubmatch(lines[n], -1)...)
+		}
+		for _, m := range found {
+			format := strings.TrimSuffix(m[len(m)-1], `\n`)
+			if format == "" {
+				format = m[1]
+			}
 			if strings.Contains(format, `\`) || !placeholder.MatchString(format) || strings.Contains(strings.ReplaceAll(format, "%%", ""), "%!") {
 				continue
 			}

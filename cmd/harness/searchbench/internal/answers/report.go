@@ -61,18 +61,26 @@ func groupTasks(tasks []Task) (all []group) {
 		add("**"+t.Family+"**", i)
 	}
 	for i, t := range tasks {
-		add(t.Family+", "+t.Variant, i)
+		if t.Variant != "" {
+			add(t.Family+", "+t.Variant, i)
+		}
+	}
+	for i, t := range tasks {
+		if t.Language != "" {
+			add(t.Family+", "+t.Language, i)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b group) int { return a.tasks[0]*2 - b.tasks[0]*2 })
 	return all
 }
 
-// Misses lists the tasks whose right line is not among the first Depth lines of an
-// engine.
+// Misses lists the tasks whose right line is not the first of an engine, with its
+// position and the first line.
 func Misses(w io.Writer, tasks []Task, run Run) {
 	for i, t := range tasks {
-		if run.Ranks[i] == 0 {
-			fmt.Fprintf(w, "%s: %s, %s: %q (%s)\n", run.Name, t.Family, t.Variant, t.Text, t.From)
+		if run.Ranks[i] != 1 {
+			l := run.Shown[i]
+			fmt.Fprintf(w, "%s: %s, %s %s: %d: %q (%s) shows %s:%s:%d: %.120q\n", run.Name, t.Family, t.Variant, t.Language, run.Ranks[i], t.Text, t.From, l.Repository, l.Path, l.Number, l.Text)
 		}
 	}
 }

@@ -22,9 +22,10 @@ const (
 	maxSourceFiles = 20_000
 )
 
-// codeExtensions are the extensions of files from which tasks are drawn.
-var codeExtensions = map[string]bool{
-	".go": true, ".py": true, ".c": true, ".h": true, ".cc": true, ".cpp": true, ".java": true, ".js": true, ".ts": true, ".rs": true, ".rb": true,
+// languages are those of the files from which tasks are drawn, by extension.
+var languages = map[string]string{
+	".go": "Go", ".py": "Python", ".c": "C", ".h": "C++", ".cc": "C++", ".cpp": "C++", ".java": "Java", ".js": "JavaScript", ".ts": "TypeScript",
+	".rs": "Rust", ".rb": "Ruby", ".cs": "C#", ".kt": "Kotlin", ".php": "PHP", ".swift": "Swift",
 }
 
 // Source is a named tree of files.
@@ -54,7 +55,7 @@ func OpenSource(name, dir string) (*Source, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		s.Files = append(s.Files, rel)
-		if codeExtensions[path.Ext(rel)] {
+		if languages[path.Ext(rel)] != "" {
 			s.code = append(s.code, rel)
 		}
 		return nil
@@ -169,6 +170,25 @@ func unescapeModule(name string) string {
 		name = name[:i] + strings.ToUpper(name[i+1:i+2]) + name[i+2:]
 	}
 	return name
+}
+
+// OpenSources opens each folder of dir as a source of that name.
+func OpenSources(dir string) (sources Sources, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		s, err := OpenSource(e.Name(), filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
 }
 
 // InstalledSources returns GoSources and, if it is installed, Python's standard library.

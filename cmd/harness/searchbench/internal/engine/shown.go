@@ -25,15 +25,15 @@ type ShownLine struct {
 const shownMatches = 200
 
 // Shown returns the lines of an answer: up to perFile lines of each file, in order, best
-// first.
-func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
+// first. matches is the limit of the search.
+func (s *QuarryServer) Shown(ctx context.Context, text string, matches, perFile int) ([]ShownLine, error) {
 	var reply struct {
 		Files   []quarryFile `json:"files"`
 		Related []struct {
 			Files []quarryFile `json:"files"`
 		} `json:"related"`
 	}
-	_, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches}, &reply)
+	_, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: matches, Display: min(shownMatches, matches)}, &reply)
 	if errors.Is(err, ErrStatus) {
 		return nil, nil // the server rejects the query
 	}
@@ -81,20 +81,35 @@ func linesOf(files []quarryFile, perFile int) (shown []ShownLine) {
 	return shown
 }
 
-// Shown returns the lines of an answer to a quoted text: up to perFile lines of each
-// file, in order, best first.
-func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
-	return s.searchShown(ctx, `"`+strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`)+`"`, perFile)
+// ZoektQuery is a query in the syntax of zoekt.
+type ZoektQuery struct {
+	Text       string
+	Repository string // the only one that is searched; empty for all
+	BM25       bool   // the files are ordered by BM25
+}
+
+// Shown returns the lines of an answer to a query: up to perFile lines of each file, in
+// order, best first.
+func (s *ZoektServer) Shown(ctx context.Context, q ZoektQuery, perFile int) ([]ShownLine, error) {
+	if q.Repository != "" {
+		q.Text += " repo:^" + regexp.QuoteMeta(q.Repository) + "$"
+	}
+	return s.searchShown(ctx, q.Text, q.BM25, perFile)
+}
+
+// QuoteForZoekt returns the query for a text.
+func QuoteForZoekt(text string) ZoektQuery {
+	return ZoektQuery{Text: `"` + strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`) + `"`}
 }
 
 // Found returns the files whose paths contain the letters as a subsequence.
 func (s *ZoektServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
-	return s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
+	return s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", false, 1)
 }
 
-func (s *ZoektServer) searchShown(ctx context.Context, query string, perFile int) ([]ShownLine, error) {
+func (s *ZoektServer) searchShown(ctx context.Context, query string, bm25 bool, perFile int) ([]ShownLine, error) {
 	var reply zoektReply
-	err := s.postSearch(ctx, query, map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}, &reply)
+	err := s.postSearch(ctx, query, map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout, "UseBM25Scoring": bm25}, &reply)
 	if errors.Is(err, ErrStatus) {
 		return nil, nil // the server rejects the query
 	}
