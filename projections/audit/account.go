@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -168,7 +169,7 @@ func keyCreated(ev *event.KeyCreated) audit.Record {
 	if len(ev.Repositories) > 0 {
 		repositories = strconv.Itoa(len(ev.Repositories))
 	}
-	return newRecord(audit.KeyCreated, ev.By, ev.At, audit.TargetKey, string(ev.ID), "api_key", ev.Name, "prefix", ev.Prefix,
+	return newRecord(audit.KeyCreated, ev.By, ev.At, audit.TargetKey, string(ev.ID), "api_key", ev.Name, "prefix", cmp.Or(ev.ShownPrefix, ev.Prefix),
 		"user", string(ev.User), "scopes", strings.Join(scopes, ","), "repositories", repositories, "expiresAt", formatTime(ev.ExpiresAt))
 }
 

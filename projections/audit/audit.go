@@ -15,7 +15,7 @@ import (
 )
 
 // SchemaVersion is the version of the rows.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Options configure a Projection.
 type Options struct {

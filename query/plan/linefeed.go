@@ -41,6 +41,23 @@ func writesLineFeed(expression string) bool {
 	return false
 }
 
+// Path returns the Pattern of a regular expression on paths. A line feed in a path is
+// written as NUL in the table of places, which has one path per line, so each character of
+// the expression that is a line feed becomes a NUL.
+func Path(expression string, fold bool) (*Pattern, error) {
+	var b strings.Builder
+	for rest := expression; rest != ""; {
+		size, lineFeed := characterAt(rest)
+		if lineFeed {
+			b.WriteString(`\x00`)
+		} else {
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return Regexp(b.String(), fold)
+}
+
 // classHead returns the length of the beginning of a class: [ or [^, and a ] right after
 // it, which is literal there.
 func classHead(rest string) int {

@@ -165,7 +165,7 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		a.parent = q.Parent
 		return c.addConditions(a, q.Kinds, q.Lines, err)
 	case *syntax.File:
-		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
+		p, err := plan.Path(q.Pattern, q.Case != syntax.CaseYes)
 		return c.addPredicate(q, &predicate{path: p}), err
 	case *syntax.Language:
 		names, full := languageNames(q.Name)

@@ -338,7 +338,7 @@ func (r *renderer) pathRanges(path string) []Range {
 		r.compilePaths()
 	}
 	var ranges []Range
-	text := []byte(path)
+	text := []byte(strings.ReplaceAll(path, "\n", "\x00")) // as the patterns have it
 	for _, re := range r.paths {
 		for _, at := range re.FindAllIndex(text, -1) {
 			if at[0] < at[1] {

@@ -69,8 +69,9 @@ type treeState struct {
 	committed         time.Time
 }
 
-// describeTree returns the commit of the checkout. Without a version, it is a
-// pseudo-version of Go, with the suffix -dirty if the tree has changes.
+// describeTree returns the commit of the checkout. Without a version, it is that of the tag
+// at the commit or else a pseudo-version of Go, as quarry version prints it, with the suffix
+// -dirty if the tree has changes.
 func describeTree(ctx context.Context, version string) (treeState, error) {
 	revision, err := runOutput(ctx, ".", "git", "rev-parse", "HEAD")
 	if err != nil {
@@ -91,10 +92,35 @@ func describeTree(ctx context.Context, version string) (treeState, error) {
 		}
 		return tree, nil
 	}
-	tree.version = "v0.0.0-" + tree.committed.Format("20060102150405") + "-" + revision[:12]
+	newest, tagged := "", ""
+	for _, tag := range []struct {
+		name *string
+		args []string
+	}{{&newest, nil}, {&tagged, []string{"--exact-match"}}} {
+		args := append([]string{"describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"}, tag.args...)
+		if out, err := runOutput(ctx, ".", "git", args...); err == nil { // otherwise there is none
+			*tag.name = out
+		}
+	}
+	tree.version = treeVersion(newest, tagged, tree)
 	status, err := runOutput(ctx, ".", "git", "status", "--porcelain", "--untracked-files=no")
 	if status != "" {
 		tree.version += "-dirty"
 	}
 	return tree, err
+}
+
+// treeVersion returns the version of a tree whose newest tag is newest, and whose commit has
+// the tag tagged; both may be empty.
+func treeVersion(newest, tagged string, tree treeState) string {
+	if releaseVersion.MatchString(tagged) {
+		return tagged
+	}
+	base := "v0.0.0-"
+	if m := releaseVersion.FindStringSubmatch(newest); m != nil {
+		if patch, err := strconv.Atoi(m[3]); err == nil {
+			base = fmt.Sprintf("v%s.%s.%d-0.", m[1], m[2], patch+1)
+		}
+	}
+	return base + tree.committed.Format("20060102150405") + "-" + tree.revision[:12]
 }

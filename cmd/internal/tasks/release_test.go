@@ -110,3 +110,18 @@ func TestReleaseWantsACleanTree(t *testing.T) {
 	write("new.go", "package x\n")
 	check("v1.2.3", "new.go")
 }
+
+// TestTreeVersion checks that an image and packages have the version that Go gives to a build.
+func TestTreeVersion(t *testing.T) {
+	tree := treeState{revision: "035cb01b0c8d6e0f", committed: time.Date(2026, 11, 22, 13, 35, 17, 0, time.UTC)}
+	for _, tc := range []struct{ newest, tagged, want string }{
+		{"", "", "v0.0.0-20261122133517-035cb01b0c8d"},
+		{"v1.2.3", "v1.2.3", "v1.2.3"},
+		{"v1.2.3", "", "v1.2.4-0.20261122133517-035cb01b0c8d"},
+		{"v1.2", "", "v0.0.0-20261122133517-035cb01b0c8d"},
+	} {
+		if got := treeVersion(tc.newest, tc.tagged, tree); got != tc.want {
+			t.Errorf("newest tag %q, tag %q: %s, want %s", tc.newest, tc.tagged, got, tc.want)
+		}
+	}
+}

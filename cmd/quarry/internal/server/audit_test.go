@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -266,6 +267,30 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 	sound()
 	if got := actions(); got != want {
 		t.Errorf("entries after a rebuild %s, want %s", got, want)
+	}
+}
+
+// TestKeyHasOnePrefix compares the prefix of a key in the list of keys, in the audit log and
+// in the value that the user received.
+func TestKeyHasOnePrefix(t *testing.T) {
+	t.Parallel()
+	s := runServer(t, testConfig(t))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
+	status, body := s.asOperator(t, http.MethodPost, "/api/keys", `{"userId":"a","name":"ci","scopes":["search"]}`, "create")
+	if status >= 300 {
+		t.Fatalf("%d %s", status, body)
+	}
+	_, list := s.asOperator(t, http.MethodGet, "/api/keys?all=true", "", "list")
+	listed := regexp.MustCompile(`"prefix":"([^"]+)"`).FindStringSubmatch(list)
+	if listed == nil || !strings.Contains(body, `"`+listed[1]) {
+		t.Fatalf("the list has the prefix %q, and the answer of the creation is %s", listed, body)
+	}
+	noted := ""
+	for _, e := range s.listAuditEntries(t) {
+		noted += e.Metadata["prefix"]
+	}
+	if noted != listed[1] {
+		t.Errorf("the audit log has the prefix %q, the list %q", noted, listed[1])
 	}
 }
 
