@@ -161,3 +161,44 @@ func TestFrozenReplica(t *testing.T) {
 		t.Fatalf("after SIGCONT: %v", err)
 	}
 }
+
+// TestReadYourWritesOnReplicas searches both query nodes for each push at once, with the
+// position from the response to its webhook: no answer lacks the push. The position of an
+// answer of one node holds at the other. A position that is not there is refused.
+func TestReadYourWritesOnReplicas(t *testing.T) {
+	t.Parallel()
+	r := startReplicas(t)
+	// search repeats a search that found the node too busy.
+	search := func(s *server, word, minPosition string) (answer replicaAnswer) {
+		var status int
+		var err error
+		if !pollUntil(func() bool {
+			status, answer, err = s.search(map[string]any{"query": word, "matches": 10, "minPosition": minPosition}, nil)
+			return err != nil || status != http.StatusServiceUnavailable
+		}) || err != nil || status != http.StatusOK {
+			t.Fatalf("%s at %s: %d %+v, %v", word, minPosition, status, answer, err)
+		}
+		return answer
+	}
+	for i := range 5 {
+		word := fmt.Sprintf("bandora%d", i)
+		var accepted struct {
+			Positions []struct {
+				Topic             string
+				Partition, Offset int64
+			}
+		}
+		must(t, json.Unmarshal([]byte(r.pushWord(word)), &accepted))
+		at := accepted.Positions[0]
+		event := fmt.Sprintf("%s/%d/%d", at.Topic, at.Partition, at.Offset)
+		first := search(r.queries[i%2], word, event)
+		second := search(r.queries[(i+1)%2], word, first.Position)
+		if first.Stats.Files != 1 || second.Stats.Files != 1 {
+			t.Errorf("%s at %s: %+v, and then at %s: %+v", word, event, first, first.Position, second)
+		}
+	}
+	status, answer, err := r.queries[0].search(map[string]any{"query": "bandora", "matches": 10, "minPosition": "0:1000000"}, nil)
+	if err != nil || status != http.StatusServiceUnavailable || answer.ErrorCode != "POSITION_NOT_REACHED" || !strings.Contains(answer.Message, "0:1000000") {
+		t.Errorf("a position that is not there: %d %+v, %v", status, answer, err)
+	}
+}

@@ -121,6 +121,25 @@ func (l *Ledger) OfPush(push event.Position) (at event.Position, deliveryID stri
 	return event.Position{Topic: event.TopicEvents, Partition: push.Partition, Offset: row.Entry}, entry.DeliveryID, nil
 }
 
+// Answer returns the repository of a push, and the position of the event that answered it;
+// nil while it waits. The error wraps code.ErrNotFound if there is no such push, or it is no
+// longer stored.
+func (l *Ledger) Answer(push event.Position) (code.RepositoryID, *event.Position, error) {
+	var row pushRow
+	found, err := readRow(l.store, offsetKey(kindPush, push.Partition, push.Offset), &row)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !found {
+		return 0, nil, fmt.Errorf("push at %s: %w", push, code.ErrNotFound)
+	}
+	if row.Answer == nil {
+		return row.Repository, nil, nil
+	}
+	push.Offset = row.Answer.Answered
+	return row.Repository, &push, nil
+}
+
 // read returns an entry with its pushes.
 func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*ledger.Delivery, error) {
 	d := entry.toDelivery(at)

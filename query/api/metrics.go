@@ -14,7 +14,17 @@ type metrics struct {
 	limited *prometheus.CounterVec
 	// followed counts streams of events that ended, by reason.
 	followed *prometheus.CounterVec
+	// positionWaits counts requests that waited for a position, by result.
+	positionWaits *prometheus.CounterVec
 }
+
+// The results of a wait for a position.
+const (
+	waitReached    = "reached"
+	waitNotReached = "not_reached"
+	waitRefused    = "refused"
+	waitCanceled   = "canceled"
+)
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{limited: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -23,7 +33,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}, []string{"reason"}), followed: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_event_streams_total",
 		Help: "Event streams that ended, by reason: end (all events sent, or the maximum duration reached), stopped (by the caller or the server), slow_reader, failed.",
-	}, []string{"reason"})}
+	}, []string{"reason"}), positionWaits: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_api_position_waits_total",
+		Help: "Searches with minPosition, by result: reached, not_reached (within query.positionWait), refused (too many wait), canceled (by the caller).",
+	}, []string{"result"})}
+	for _, result := range []string{waitReached, waitNotReached, waitRefused, waitCanceled} {
+		m.positionWaits.WithLabelValues(result)
+	}
 	for _, reason := range []string{followedToEnd, followStopped, followLost, followFailed} {
 		m.followed.WithLabelValues(reason)
 	}
@@ -33,7 +49,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteBehind, incompleteOther} {
 		m.limited.WithLabelValues(reason)
 	}
-	reg.MustRegister(m.limited, m.followed)
+	reg.MustRegister(m.limited, m.followed, m.positionWaits)
 	return m
 }
 

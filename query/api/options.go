@@ -167,6 +167,13 @@ type Options struct {
 	Coverage func() Coverage
 	// MaxLag is the longest Coverage.Age with which a search may be exhaustive; 0 means any.
 	MaxLag time.Duration
+	// Positions waits for positions; nil in a process that knows none.
+	Positions Positions
+	// PositionSecret has 32 bytes and encrypts the positions of callers who may not see
+	// every repository; nil: they get none.
+	PositionSecret []byte
+	// PositionWait bounds the wait for a position. Default: DefaultPositionWait.
+	PositionWait time.Duration
 	// Missing returns what searches and rebuilds lack; nil means nothing.
 	Missing func() replay.Missing
 	// Events is the feed that callers follow; nil in a process without one: the route
@@ -255,6 +262,9 @@ func (o *Options) ensureDefaults() {
 	if o.Coverage == nil {
 		o.Coverage = func() Coverage { return Coverage{} }
 	}
+	if o.PositionWait == 0 {
+		o.PositionWait = DefaultPositionWait
+	}
 	if o.AsOf == nil {
 		o.AsOf = func() string { return "" }
 	}
@@ -278,7 +288,7 @@ func (o *Options) validate() error {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
 		o.DeadLetters == nil || o.Source == nil || o.Outline == nil || o.Gate == nil || o.Audit == nil:
 		return errors.New("api: Searcher, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
-	case o.MaxLag < 0 || o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
+	case o.MaxLag < 0 || o.PositionWait < 0 || o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

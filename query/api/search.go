@@ -20,8 +20,9 @@ import (
 type parsedSearch struct {
 	search.Request
 	// capped is set if the request asks for more matches than the server returns.
-	capped bool
-	took   time.Duration // time to parse the query
+	capped      bool
+	took        time.Duration // time to parse the query
+	minPosition string
 	// coverage is what the search sees of the log.
 	coverage Coverage
 }
@@ -59,12 +60,16 @@ func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 			Brief:        brief,
 			Facets:       in.Facets,
 		},
-		capped: in.Matches > maxMatches,
+		capped:      in.Matches > maxMatches,
+		minPosition: in.MinPosition,
 	}
 }
 
 func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	in, err := s.parseSearch(r)
+	if err == nil {
+		err = s.awaitPosition(r, in.minPosition)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +92,7 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	response := s.newSearchResponse(in, result)
+	response := s.newSearchResponse(ctx, in, result)
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -36,7 +37,7 @@ func (s *Server) newRelated(groups []search.Related) (out []wire.RelatedFiles) {
 	return out
 }
 
-func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
+func (s *Server) newSearchResponse(ctx context.Context, in *parsedSearch, r *search.Result) *searchResponse {
 	// A query with type:repo or select:repo returns no files, only repositoryInfo.
 	repositories := repositoryInfos{server: s}
 	for _, repository := range r.Repositories {
@@ -48,7 +49,8 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	reason := s.incompleteReason(in, r)
 	return &searchResponse{server: s, files: r.Files, SearchResult: wire.SearchResult{
 		Stats: newSearchStats(r), RepositoryInfo: repositories.listInfos(), IsSearchExhaustive: reason == "", IncompleteReason: reason,
-		Notices: newNotices(r.Notices, in.Query.Notices), Related: s.newRelated(r.Related), Facets: newFacets(r.Facets), Explain: newExplain(in, r),
+		Position: s.formatPosition(ctx, in.coverage.Next),
+		Notices:  newNotices(r.Notices, in.Query.Notices), Related: s.newRelated(r.Related), Facets: newFacets(r.Facets), Explain: newExplain(in, r),
 	}}
 }
 

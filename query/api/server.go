@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/publicurl"
@@ -32,6 +33,10 @@ type Server struct {
 	// connectionKinds is initialized from the options; see Reconfigure.
 	connectionKinds atomic.Pointer[map[string]code.HostKind]
 	mcp             *mcp.Server
+	// positionCipher is nil without Options.PositionSecret. positionWaits has a value for
+	// each request that waits for a position.
+	positionCipher *live.PositionCipher
+	positionWaits  chan struct{}
 }
 
 // New returns a Server configured by o.
@@ -57,6 +62,15 @@ func New(o Options) (*Server, error) {
 		public:    public,
 		navigator: navigate.New(o.Searcher, o.Outline).WithPrecise(o.Precise),
 		contract:  checks,
+
+		positionWaits: make(chan struct{}, maxPositionWaits),
+	}
+	if o.PositionSecret != nil {
+		c, err := live.NewPositionCipher(o.PositionSecret, positionPurpose)
+		if err != nil {
+			return nil, fmt.Errorf("api: PositionSecret: %w", err)
+		}
+		s.positionCipher = &c
 	}
 	s.connectionKinds.Store(&s.o.Connections)
 	s.openapi = sync.OnceValues(func() (descriptions, error) { return newDescriptions(document, public, o.Version) })

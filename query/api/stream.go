@@ -19,6 +19,9 @@ import (
 // later one is a frame.
 func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	in, err := s.parseSearch(r)
+	if err == nil {
+		err = s.awaitPosition(r, in.minPosition)
+	}
 	if err != nil {
 		return err
 	}
@@ -40,7 +43,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err == nil {
 		defer result.Release()
-		return s.finishStream(f, in, result)
+		return s.finishStream(ctx, f, in, result)
 	}
 	if err = searchError(r, err); !f.begun {
 		return err
@@ -52,8 +55,8 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // finishStream sends the final frame.
-func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.Result) error {
-	response := s.newSearchResponse(in, result)
+func (s *Server) finishStream(ctx context.Context, f *frameWriter, in *parsedSearch, result *search.Result) error {
+	response := s.newSearchResponse(ctx, in, result)
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}
@@ -65,7 +68,7 @@ func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.R
 	}
 	err = errors.Join(err, f.sendFrame(&wire.StreamFrame{
 		Type: wire.StreamFrameTypeFinal, AccumulatedStats: response.Stats, IsSearchExhaustive: &response.IsSearchExhaustive,
-		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Facets: response.Facets, Explain: response.Explain,
+		IncompleteReason: response.IncompleteReason, Position: response.Position, Notices: response.Notices, Related: response.Related, Facets: response.Facets, Explain: response.Explain,
 	}), f.sendLine("[DONE]"))
 	if err != nil {
 		return err

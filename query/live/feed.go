@@ -57,7 +57,7 @@ type Options struct {
 // Feed keeps the latest notices.
 type Feed struct {
 	o       Options
-	cipher  positionCipher
+	cipher  PositionCipher
 	metrics *metrics
 
 	mu struct {
@@ -88,7 +88,7 @@ func New(o Options) (*Feed, error) {
 	}
 	f := &Feed{o: o}
 	var err error
-	if f.cipher, err = newPositionCipher(o.Secret); err != nil {
+	if f.cipher, err = NewPositionCipher(o.Secret, purpose); err != nil {
 		return nil, err
 	}
 	f.mu.changed = make(chan struct{})
@@ -173,7 +173,7 @@ func (f *Feed) Subscribe(position string) (s *Subscription, lost bool, err error
 	if position == "" {
 		return s, false, nil
 	}
-	next, at, err := f.cipher.decrypt(position)
+	next, at, err := f.cipher.Decrypt(position)
 	lost = err != nil || len(next) != len(f.mu.next) || f.o.Now().Sub(at) > maxPositionAge
 	for p := 0; !lost && p < len(next); p++ {
 		lost = next[p] < f.mu.kept[p]
@@ -257,5 +257,5 @@ func (s *Subscription) Position() string {
 	if s.partial {
 		return ""
 	}
-	return s.feed.cipher.encrypt(s.next, s.feed.o.Now())
+	return s.feed.cipher.Encrypt(s.next, s.feed.o.Now())
 }

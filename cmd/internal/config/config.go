@@ -167,6 +167,7 @@ type Query struct {
 	MaxWaiting       int      `yaml:"maxWaiting" doc:"Maximum number of searches that wait to start. Further ones are answered with 503."`
 	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to start."`
 	MaxLag           Duration `yaml:"maxLag" doc:"Longest time for which a process may be behind the event log, or unable to read its end, before its answers say that they may lack matches. At least 2s; 0: they never do."`
+	PositionWait     Duration `yaml:"positionWait" doc:"Longest time that a search waits for its minPosition."`
 	MaxHeavy         int      `yaml:"maxHeavy" doc:"Maximum number of concurrent heavy searches. They use the CPU time that other searches leave. 0: 32 per CPU."`
 	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Maximum number of heavy searches that wait to continue. Further ones are answered with 503."`
 	MaxMatches       int      `yaml:"maxMatches" doc:"Maximum number of matches in a response, regardless of the request."`
@@ -273,7 +274,7 @@ func Default() Config {
 		},
 		Scip: Scip{KeepUploads: 3, MaxUploadBytes: 1 << 30, MaxTotalBytes: 20 << 30},
 		Query: Query{
-			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxLag: Duration(5 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
+			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxLag: Duration(5 * time.Second), PositionWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
 		Access: Access{Anonymous: "auto", DefaultVisibility: "public", SessionTTL: Duration(30 * 24 * time.Hour), InvitationTTL: Duration(7 * 24 * time.Hour)},

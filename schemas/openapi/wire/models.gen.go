@@ -195,6 +195,7 @@ const (
 	ErrorErrorCodeNOTAUTHENTICATED              ErrorErrorCode = "NOT_AUTHENTICATED"
 	ErrorErrorCodeNOTFOUND                      ErrorErrorCode = "NOT_FOUND"
 	ErrorErrorCodeNOTREADY                      ErrorErrorCode = "NOT_READY"
+	ErrorErrorCodePOSITIONNOTREACHED            ErrorErrorCode = "POSITION_NOT_REACHED"
 	ErrorErrorCodeRATELIMITED                   ErrorErrorCode = "RATE_LIMITED"
 	ErrorErrorCodeREPLAYCONFLICT                ErrorErrorCode = "REPLAY_CONFLICT"
 	ErrorErrorCodeREPOSITORYALREADYEXISTS       ErrorErrorCode = "REPOSITORY_ALREADY_EXISTS"
@@ -2424,6 +2425,11 @@ type SearchRequest struct {
 	// Advice Addition. Whether an answer with few or no matches has suggestions and related files. They take further
 	// searches after the answer is known; without them, it arrives at once.
 	Advice *bool `json:"advice,omitempty"`
+
+	// MinPosition Addition. What the search must see: the position of an earlier answer, or up to 100 positions of events as
+	// topic/partition/offset, separated by commas, such as quarry.events/0/57. The search waits for up to
+	// query.positionWait until their effects are searchable, and fails with POSITION_NOT_REACHED otherwise.
+	MinPosition string `json:"minPosition,omitempty,omitzero"`
 }
 
 // SearchResult defines model for SearchResult.
@@ -2446,6 +2452,10 @@ type SearchResult struct {
 	// cannot be read and are being restored), "behind the log" (the server has not applied what others indexed
 	// more than query.maxLag ago, or does not know whether it has), or another reason.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
+
+	// Position Addition. What the search has seen of the event log: the next offset of each partition, such as 0:58,1:13,
+	// or, for callers who cannot see every repository, an opaque text. For minPosition of a later search.
+	Position string `json:"position,omitempty,omitzero"`
 
 	// Notices Addition. Remarks on the query, for example if it may not mean what was intended; absent if there are none. docs/query-language.md describes them.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
@@ -2615,9 +2625,10 @@ type StreamFrame struct {
 	Files            []SearchFile `json:"files,omitzero"`
 	AccumulatedStats SearchStats  `json:"accumulatedStats,omitempty,omitzero"`
 
-	// IsSearchExhaustive In the final frame, as are the next five members; they have the meaning that they have in SearchResult.
+	// IsSearchExhaustive In the final frame, as are the next six members; they have the meaning that they have in SearchResult.
 	IsSearchExhaustive *bool          `json:"isSearchExhaustive,omitempty"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
+	Position           string         `json:"position,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
 	Related            []RelatedFiles `json:"related,omitempty,omitzero"`
 	Facets             []SearchFacet  `json:"facets,omitempty,omitzero"`

@@ -29,10 +29,11 @@ var concealed = map[string]bool{
 	"parseMicros": true, "waitMicros": true, "planMicros": true, "candidatesMicros": true, "verifyMicros": true, "rankMicros": true, "renderMicros": true, "totalMicros": true,
 }
 
-// counted matches a concealed member that is not empty.
+// counted matches a concealed member that is not empty, and a position that is not
+// encrypted.
 var counted = func() *regexp.Regexp {
 	names := slices.Sorted(maps.Keys(concealed))
-	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)\\?":(\{|\[\{|[1-9]).{0,80}`)
+	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)\\?":(\{|\[\{|[1-9]).{0,80}|"position\\?":\\?"\d+:.{0,80}`)
 }()
 
 // times lists the members that differ in every answer.
@@ -41,9 +42,9 @@ var times = map[string]bool{
 	"reconciliation": true, "segments": true, "score": true, "reasons": true, "uploadedAt": true,
 }
 
-// eventPosition matches a position of the event stream. Positions are encrypted, so no
-// two are equal.
-var eventPosition = regexp.MustCompile(`(id: |"position":")[\w-]{40,}`)
+// eventPosition matches a position of the event stream or of a search. Positions are
+// encrypted, so no two are equal, except those of searches for owners.
+var eventPosition = regexp.MustCompile(`(id: |"position":")([\w-]{40,}|\d+:[\d:,]+)`)
 
 // uploadID matches the ID of a precise index, the checksum of an object that contains the ID
 // and the time of its upload.

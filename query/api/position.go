@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/live"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of waits for positions.
+const (
+	// DefaultPositionWait bounds the wait for a minPosition.
+	DefaultPositionWait = 10 * time.Second
+	// maxMinPositions bounds the events that minPosition names.
+	maxMinPositions = 100
+	// maxPositionWaits bounds the requests that wait for a position at the same time.
+	maxPositionWaits = 256
+)
+
+// LogPosition is what a search must see: the records below Next, and the full effect of
+// Events.
+type LogPosition struct {
+	// Next is the next offset of each partition, as in Coverage; nil for none.
+	Next   []event.Offset
+	Events []event.Position
+}
+
+// Positions waits for positions of the event log.
+type Positions interface {
+	// WaitFor blocks until a search that begins later sees p, or ctx ends. An event has its
+	// full effect once what it changes is searchable, or it is given up. An event of a
+	// repository for which sees returns false has none; a nil sees means true. The error
+	// wraps ErrPosition if the log has no such partition.
+	WaitFor(ctx context.Context, p LogPosition, sees func(*code.Repository) bool) error
+}
+
+// ErrPosition reports a minPosition that is not valid.
+var ErrPosition = errors.New("minPosition")
+
+// errNotReached reports that a search did not reach its minPosition in time.
+var errNotReached = errors.New("minPosition was not reached")
+
+// positionPurpose is the purpose of the positions that are encrypted.
+const positionPurpose = "position of a search, 1"
+
+// formatPosition returns the position of an answer: the next offset of each partition, such
+// as "0:58,1:13". For callers who may not see every repository it is encrypted, because it
+// counts the events of all.
+func (s *Server) formatPosition(ctx context.Context, next []event.Offset) string {
+	if len(next) == 0 {
+		return ""
+	}
+	if !s.callerVisibility(ctx).Everything() {
+		if s.positionCipher == nil {
+			return ""
+		}
+		return s.positionCipher.Encrypt(next, s.o.Now())
+	}
+	return formatOffsets(next)
+}
+
+func formatOffsets(next []event.Offset) string {
+	var b strings.Builder
+	for partition, offset := range next {
+		if partition > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%d:%d", partition, offset)
+	}
+	return b.String()
+}
+
+// parsePosition parses a minPosition: the position of an answer, or a list of positions of
+// events. Only callers who may see every repository may write the former themselves.
+func (s *Server) parsePosition(ctx context.Context, text string) (p LogPosition, err error) {
+	if !strings.ContainsAny(text, ":/") {
+		if s.positionCipher != nil {
+			p.Next, _, err = s.positionCipher.Decrypt(text)
+		}
+		if p.Next == nil || err != nil {
+			return p, fmt.Errorf("%w: %w", ErrPosition, live.ErrPosition)
+		}
+		return p, nil
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		if left, right, ok := strings.Cut(item, ":"); ok {
+			partition, err1 := strconv.Atoi(left)
+			next, err2 := strconv.ParseUint(right, 10, 63)
+			if err1 != nil || err2 != nil || partition != len(p.Next) {
+				return p, fmt.Errorf("%w: %.80q: want the position of an answer, such as 0:58,1:13", ErrPosition, text)
+			}
+			p.Next = append(p.Next, event.Offset(next))
+			continue
+		}
+		at, err := event.ParsePosition(item)
+		if err != nil || at.Topic != event.TopicEvents || len(p.Events) == maxMinPositions {
+			return p, fmt.Errorf("%w: %.80q: want at most %d positions of events, such as %s/0/57", ErrPosition, item, maxMinPositions, event.TopicEvents)
+		}
+		p.Events = append(p.Events, at)
+	}
+	if p.Next != nil && !s.callerVisibility(ctx).Everything() {
+		return p, fmt.Errorf("%w: callers who cannot see every repository pass the position of an answer as it is", ErrPosition)
+	}
+	return p, nil
+}
+
+// awaitPosition waits until searches see a minPosition, for at most Options.PositionWait.
+func (s *Server) awaitPosition(r *http.Request, text string) error {
+	if text == "" {
+		return nil
+	}
+	if s.o.Positions == nil {
+		return fmt.Errorf("%w: this server knows no positions", ErrUnavailable)
+	}
+	p, err := s.parsePosition(r.Context(), text)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.positionWaits <- struct{}{}:
+		defer func() { <-s.positionWaits }()
+	default:
+		s.metrics.positionWaits.WithLabelValues(waitRefused).Inc()
+		return fmt.Errorf("%w: %d requests wait for a position", ErrUnavailable, maxPositionWaits)
+	}
+	visible := s.callerVisibility(r.Context())
+	sees := visible.Sees
+	if visible.Everything() {
+		sees = nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.PositionWait)
+	defer cancel()
+	err = s.o.Positions.WaitFor(ctx, p, sees)
+	switch {
+	case err == nil:
+		s.metrics.positionWaits.WithLabelValues(waitReached).Inc()
+	case r.Context().Err() != nil:
+		s.metrics.positionWaits.WithLabelValues(waitCanceled).Inc()
+		return fmt.Errorf("search: %w", r.Context().Err())
+	case errors.Is(err, context.DeadlineExceeded):
+		s.metrics.positionWaits.WithLabelValues(waitNotReached).Inc()
+		if sees == nil {
+			return fmt.Errorf("%w within %v: want %.200s, this process is at %s", errNotReached, s.o.PositionWait, text, formatOffsets(s.o.Coverage().Next))
+		}
+		return fmt.Errorf("%w within %v", errNotReached, s.o.PositionWait)
+	}
+	return err
+}
