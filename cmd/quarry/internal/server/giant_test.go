@@ -14,6 +14,8 @@ import (
 // them the same tree: 10^10 files in 11 objects. The import is refused, and its memory is
 // returned to the system.
 func TestGiantTree(t *testing.T) {
+	percent := debug.SetGCPercent(100) // what servers run with
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
 	g := newGitRepository(t, "giant")
 	g.commitFiles("a.txt", "a")
 	tree := g.writeTree("100644 file", g.runGitCommand("rev-parse", "HEAD:a.txt"))

@@ -3,6 +3,7 @@ package server
 import (
 	"flag"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"testing"
@@ -30,8 +31,10 @@ const minParallel = 6
 
 // TestMain makes requests of the default client authenticate as the operator, and raises
 // -parallel to minParallel. Tests that change or measure the process are not parallel.
+// Its hundreds of servers are small, so that garbage is collected less often than usual.
 func TestMain(m *testing.M) {
 	http.DefaultClient.Transport = toOperator{http.DefaultTransport}
+	debug.SetGCPercent(400)
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.(flag.Getter).Get().(int) < minParallel {
 		if err := parallel.Value.Set(strconv.Itoa(minParallel)); err != nil {
