@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
@@ -103,8 +104,9 @@ var languages = map[string]code.Language{
 
 func languageOf(name string) code.Language { return languages[strings.ToLower(name)] }
 
-// policy is what a document may contain. It is applied last.
-var policy = func() *bluemonday.Policy {
+// policy returns what a document may contain. It is applied last. To compile its
+// expressions allocates 8 MB, which commands and processes that show no document save.
+var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "b", "i", "u", "s", "del", "ins", "sub", "sup", "kbd", "samp",
 		"var", "mark", "small", "dl", "dt", "dd", "ul", "ol", "li", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption", "details", "summary", "div", "span", "figure", "figcaption", "q", "cite", "abbr", "wbr")
@@ -123,7 +125,7 @@ var policy = func() *bluemonday.Policy {
 	p.RequireNoReferrerOnFullyQualifiedLinks(true)
 	p.RequireNoFollowOnFullyQualifiedLinks(true)
 	return p
-}()
+})
 
 // cleanHTML resolves the links of a document and removes what is not allowed.
 func (o Options) cleanHTML(document []byte) template.HTML {
@@ -155,7 +157,7 @@ func (o Options) cleanHTML(document []byte) template.HTML {
 		}
 		out.WriteString(token.String())
 	}
-	return template.HTML(policy.SanitizeBytes(out.Bytes()))
+	return template.HTML(policy().SanitizeBytes(out.Bytes()))
 }
 
 func isVoid(element string) bool {
