@@ -142,8 +142,11 @@ func (a *resultBuilder) takeHits(to int) []hit {
 	var shown []hit
 	stats := &a.result.Stats
 	for a.nextTask < to {
+		// All definitions count for the choice, even if the first ones exceed the limit.
+		_, t := a.run.schedule.taskAt(a.nextTask)
+		all := t == tierDefines && a.run.showsBestOnly() && !a.run.ordersByFile()
 		for _, h := range a.run.distinctHits(a.nextHits(to), a.seen) {
-			if a.matchesTaken > a.run.limit {
+			if a.matchesTaken > a.run.limit && !all {
 				break
 			}
 			a.matchesTaken += h.count

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -109,43 +110,125 @@ func writtenLiteral(expression string) string {
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
 	v      *candidateFinder
+	most   int           // blocks of names that are scanned for a name of one term
 	within *postings.Set // the only blocks with symbols that are searched; nil for all
 	joined bitset.Set    // documents that define a joined name
 	// allowed returns the places that the predicates allow, see allowedByColumns.
 	allowed func() bitset.Set
 	exact   bitset.Set // documents that define the name in its letter case
-	any     bitset.Set // all documents with the name, including joined and exact
+	defines bitset.Set // documents that define it in any letter case
+	files   bitset.Set // files with the name
+	any     bitset.Set // all documents with the name
 }
 
 // findNamed returns the documents of the current segment that have one of the names, by
 // tier from tierJoined on. It also returns those that define a symbol and all of them as
 // sets, or nil if there are none. Unless within is nil, it finds only symbols in these
-// blocks, and does not search the index for others.
-func (v *candidateFinder) findNamed(names []termName, within *postings.Set) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
+// blocks, and does not search the index for others. segments is the number of segments that
+// share the bounds on the documents of tierDefines; 0 if the tiers do not matter.
+func (v *candidateFinder) findNamed(names []termName, within *postings.Set, segments int) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &nameSearcher{v: v, within: within, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), any: bitset.New(documents)}
+	n := &nameSearcher{v: v, most: maxNameBlocks, within: within, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
+	if len(names) == 1 {
+		n.most = maxOneNameBlocks
+	}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
 		}
 	}
 	n.addFiles(names)
+	best, err := n.bestDefinitions(names, segments)
+	if err != nil {
+		return tiers, nil, nil, err
+	}
 	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
 		if v.seg.firstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
 		t := tierNamed
-		if v.isAside(segment.DocID(d)) {
-			t = tierAside
-		} else if n.exact.Has(d) {
-			t = tierDefines
-		}
-		if n.joined.Has(d) {
+		switch _, isBest := slices.BinarySearch(best, segment.DocID(d)); {
+		case n.joined.Has(d):
 			t = tierJoined
+		case isBest || v.s.restricted && n.exact.Has(d) && !v.isAside(segment.DocID(d)):
+			t = tierDefines
+		case v.isAside(segment.DocID(d)):
+			t = tierAside
 		}
 		tiers[t-tierJoined] = append(tiers[t-tierJoined], segment.DocID(d))
 	}
 	return tiers, n.exact, n.any, nil
+}
+
+// bestDefinitions returns the documents of tierDefines, sorted: of those that define the
+// name of a term in any letter case, the best by the kind of the symbol and what else is
+// known about the file, so that a type comes before hundreds of fields and packages with
+// its name. For callers who may not see everything there are none, because which documents
+// share a segment depends on hidden ones.
+func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segment.DocID, error) {
+	if segments == 0 || n.v.s.restricted {
+		return nil, nil
+	}
+	var all []segment.DocID
+	for _, exact := range []bool{true, false} {
+		for d := n.defines.Next(0); d >= 0; d = n.defines.Next(d + 1) {
+			if n.exact.Has(d) == exact && !n.joined.Has(d) && n.v.seg.firstPlace(segment.DocID(d)) >= 0 {
+				all = append(all, segment.DocID(d))
+			}
+		}
+	}
+	if most := max(maxDefining/segments, minDefining); len(all) > most {
+		all = all[:min(len(all), max(maxWeighed/segments, minWeighed))]
+		worth := make(map[segment.DocID]float64, len(all))
+		outline := outlines.Get().(*segment.Outline)
+		defer releaseOutline(outline)
+		for _, d := range all {
+			w, err := n.definitionWorth(names, d, outline)
+			if err != nil {
+				return nil, err
+			}
+			worth[d] = w
+		}
+		slices.SortFunc(all, func(a, b segment.DocID) int { return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b)) })
+		all = all[:min(len(all), most)]
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// definitionWorth estimates how much the definitions of the names in a document add to its
+// score, relative to scoreDefinition.
+func (n *nameSearcher) definitionWorth(names []termName, d segment.DocID, outline *segment.Outline) (float64, error) {
+	r := n.v.seg.Reader
+	if err := r.Outline(&n.v.cursor, d, outline); err != nil {
+		return 0, err
+	}
+	worth := 0.0
+	for i := range outline.Len() {
+		start, end := outline.Range(i)
+		for k := range names {
+			if int(end-start) != len(names[k].exact) || weightOf(outline.Kind(i)) <= worth {
+				continue
+			}
+			s, err := outline.Symbol(i, n.v.text)
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case s.Name == names[k].exact:
+				worth = weightOf(s.Kind)
+			case strings.EqualFold(s.Name, names[k].exact):
+				worth = max(worth, scoreDefinitionFold*weightOf(s.Kind))
+			}
+		}
+	}
+	if n.files.Has(int(d)) {
+		worth += scoreFileName / float64(scoreDefinition)
+	}
+	if n.v.isAside(d) {
+		worth += scoreTest / float64(scoreDefinition)
+	}
+	return worth, nil
 }
 
 // addFiles adds the documents of files that have one of the names. It reads the stems of
@@ -164,6 +247,7 @@ func (n *nameSearcher) addFiles(names []termName) {
 		for j, stem := range stems {
 			if h == stem && isNameOf(names[j].fold, string(places.Path(i))) {
 				n.any.Add(int(places.Doc[i]))
+				n.files.Add(int(places.Doc[i]))
 			}
 		}
 	}
@@ -188,7 +272,7 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if n.v.seg.NoIndex {
 		return n.scanSymbols(x, finder)
 	}
-	lists, most := maxTailLists, maxNameBlocks
+	lists, most := maxTailLists, n.most
 	if x.joined {
 		lists, most = maxJoinedLists, maxJoinedBlocks
 	}
@@ -243,6 +327,7 @@ func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, st
 // there.
 func (n *nameSearcher) addDefinition(x *termName, d int, written []byte) {
 	n.any.Add(d)
+	n.defines.Add(d)
 	if x.joined {
 		n.joined.Add(d)
 		n.exact.Add(d) // in any naming style
@@ -259,11 +344,22 @@ const maxUnlisted = 4
 // names in other blocks are not ranked first. A name of several terms contains common
 // words, which many blocks contain. It may cost more, because such queries take longer
 // anyway and are likely to look for the definition.
+//
+// A query of one term may cost more, too: without the definition, nothing else in its
+// answer helps.
+//
+// maxDefining bounds the documents of tierDefines, which are all searched, and maxWeighed
+// those among which they are chosen. The segments share them, but each has a minimum.
 const (
-	maxTailLists    = 3
-	maxNameBlocks   = 32
-	maxJoinedLists  = 8
-	maxJoinedBlocks = 32
+	maxTailLists     = 3
+	maxNameBlocks    = 32
+	maxOneNameBlocks = 256
+	maxDefining      = 32
+	minDefining      = 2
+	maxWeighed       = 512
+	minWeighed       = 16
+	maxJoinedLists   = 8
+	maxJoinedBlocks  = 32
 )
 
 // keepTrigrams removes the blocks that lack a trigram of a literal. It reads every list,

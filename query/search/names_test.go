@@ -84,3 +84,46 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 		}
 	}
 }
+
+// TestDefinitionIsNotLostToALimit checks that a small limit shows the definition that a
+// large one shows first, in one segment and in many, although hundreds of files repeat its
+// name: as their package, as a field, and in their text.
+func TestDefinitionIsNotLostToALimit(t *testing.T) {
+	for _, segments := range []int{1, 50} {
+		m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+		for i := range 400 {
+			d := &modelDocument{lang: "Go"}
+			add := func(name string, kind code.SymbolKind) {
+				d.text = append(append(d.text, name...), '\n')
+				d.symbols = append(d.symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.text) - len(name) - 1), Line: uint32(len(d.symbols) + 1)})
+			}
+			add("server", "package")
+			if i%5 == 0 {
+				add("Server", "field")
+			}
+			if i == 333 {
+				add("Server", "struct")
+			}
+			for k := range 200 { // names that fill the blocks of symbols
+				add(fmt.Sprintf("symbol_%d_%d", i, k), "function")
+			}
+			for range 100 {
+				d.text = append(d.text, "s.Server.run()\n"...)
+			}
+			m.documents = append(m.documents, d)
+			m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%04d.go", i), ref: m.refs[0], doc: d})
+		}
+		m.build(t, segments)
+		for _, text := range []string{"Server", "server", "Server repo:host", "case:yes Server"} {
+			for _, matches := range []int{10, 50, 1000, 5000, 100_000} {
+				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches, Display: min(200, matches)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Files) == 0 || r.Files[0].Path != "src/file0333.go" {
+					t.Errorf("%s, %d segments, %d matches: the first file does not define the struct: %s", text, segments, matches, r.Files[0].Path)
+				}
+			}
+		}
+	}
+}

@@ -31,10 +31,10 @@ const (
 	tierPhrase
 	// tierJoined contains documents that define a symbol whose words are the terms.
 	tierJoined
-	// tierDefines contains documents that define a symbol with the name of a term, in its
-	// letter case. tierNamed contains documents that define one in another case, and
-	// files with that name. tierAside contains the documents of both that are test code,
-	// vendored or generated.
+	// tierDefines contains the documents with the best definitions of a symbol with the
+	// name of a term, of which all are searched: see bestDefinitions. tierNamed contains
+	// documents that define others, and files with that name. tierAside contains those of
+	// them that are test code, vendored or generated.
 	tierDefines
 	tierNamed
 	tierAside
@@ -134,6 +134,10 @@ func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey
 	}
 	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 {
 		a.orderThreshold = min(a.orderThreshold, enoughOfSeveral)
+	} else if len(a.names) > 0 {
+		// A block may contain hundreds of matches of a name: the first blocks may use up
+		// any limit before the definition.
+		a.orderThreshold = min(a.orderThreshold, max(least, enoughOfOne))
 	}
 	if len(c.atoms) > 0 && !isIndexed(c.root) {
 		if len(a.names) > 0 {
@@ -339,6 +343,7 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	if v.requested > 0 {
 		v.maxDocuments = t.maxDocuments(o != nil)
 	}
+	v.all = t == tierDefines && len(a.names) > 0
 	if t == tierAll && o == nil {
 		return v.visitSegment(number, seg, a.names)
 	}
@@ -382,7 +387,7 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 		if o.candidates != nil {
 			blocks = o.candidates.allowedSymbols
 		}
-		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, blocks)
+		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, blocks, a.segments)
 		for i := range o.named {
 			o.named[i] = slices.DeleteFunc(o.named[i], o.isFirst)
 		}

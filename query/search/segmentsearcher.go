@@ -43,6 +43,7 @@ type segmentSearcher struct {
 	documents    int             // number of documents searched
 	maxDocuments int             // see lookedEnough
 	ended        bool            // the visit ended because of lookedEnough
+	all          bool            // the visit does not end at the limit
 	floor        float32         // score below which hits cannot be shown
 	kept         int             // matches in hits
 	soughtRepos  map[uint32]bool // repositories still to be found; nil unless the answer lists repositories
@@ -68,7 +69,7 @@ func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName
 		return nil, 0, err
 	}
 	if v.bestOnly && len(names) > 0 {
-		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names, v.allowedSymbols); err != nil {
+		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names, v.allowedSymbols, 0); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -130,7 +131,7 @@ func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bo
 	v.pruneHits(hits)
 	if v.first == nil {
 		v.ended = v.lookedEnough(count)
-		return hits, count, count > v.limit || v.ended
+		return hits, count, count > v.limit && !v.all || v.ended
 	}
 	hits, count = v.cutBehind(hits, count)
 	return hits, count, false

@@ -106,13 +106,14 @@ func documentsBySegment(segments []Segment, documents []documentID) [][]segment.
 	return bySegment
 }
 
-// lastRanked returns the last task of tierFirst, whose documents all count before a search
-// has enough, or 0 if there is none.
+// lastRanked returns the last task of tierFirst and tierDefines, whose documents all count
+// before a search has enough, or 0 if there is none.
 func (a *schedule) lastRanked() int {
-	if a.tiers[0] != tierFirst {
-		return 0
+	last := slices.Index(a.tiers, tierDefines)
+	if a.bands > 1 || a.first != nil || last < 0 {
+		last = slices.Index(a.tiers, tierFirst)
 	}
-	return a.segments*a.bands - 1
+	return max((last+1)*a.segments*a.bands-1, 0)
 }
 
 // isFirst reports whether a document is in tierFirst.
