@@ -70,7 +70,7 @@ func unknownRepository(name string, near []string) error {
 func nearRepositories(ctx context.Context, server *client.Client, name string) []string {
 	return spelling.Nearest(name, func(yield func(string) bool) {
 		count := 0
-		for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{PerPage: 1000}) {
+		for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{PerPage: 100}) {
 			if count++; err != nil || count > maxComparedRepositories || !yield(r.RepoName) {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +21,10 @@ func newRepositoryServer(t *testing.T, names ...string) (url string, requests *[
 		if r.URL.Path != "/api/repos" {
 			*requests = append(*requests, r.Method+" "+r.URL.RequestURI())
 			_, _ = w.Write([]byte(`{"repoName":"acme/kettle"}`))
+			return
+		}
+		if n, err := strconv.Atoi(r.URL.Query().Get("perPage")); err == nil && n > 100 {
+			http.Error(w, "perPage: want a whole number of 1 to 100", http.StatusBadRequest) // as the API does
 			return
 		}
 		found := []wire.Repository{}

@@ -25,7 +25,7 @@ func (x *Indexer) noteSelection(m *mirror.Mirror, r code.Repository, s *mirror.S
 			"selected", s.Branches.Selected+s.Tags.Selected, "limit", s.Limit, "left_out", s.LeftOut, "newest_left_out", s.LeftOutRefs[:min(len(s.LeftOutRefs), maxLoggedRefs)])
 	}
 	for _, u := range s.UnsupportedRefs[:min(len(s.UnsupportedRefs), maxLoggedRefs)] {
-		x.o.Logger.Warn("ref is not indexed because of its name", "repository", r.Name, "repository_id", r.ID, "ref", u.Ref, "reason", u.Reason)
+		x.o.Logger.Warn("ref cannot be indexed", "repository", r.Name, "repository_id", r.ID, "ref", u.Ref, "reason", u.Reason)
 	}
 	return m.SaveSelection(*s)
 }

@@ -2,9 +2,11 @@ package mirror_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/gittest"
@@ -74,6 +76,11 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 				}
 				if listed, fetched := listed.Selection, fetched.Selection; len(test.branches)+len(test.tags) > 0 && listed.String() != fetched.String() {
 					t.Errorf("listed %s, fetched %s", listed, fetched)
+				}
+				for _, tag := range []code.Ref{"refs/tags/v-tree", "refs/tags/v-annotated-tree"} {
+					if got := strings.Contains(fmt.Sprint(fetched.Selection.UnsupportedRefs), fmt.Sprintf("{%s ref %q names a tree or a file, and no commit", tag, tag)); got != mirror.IsSelected(r, fetched.Default, tag) {
+						t.Errorf("%s is listed as unsupported: %t; %+v", tag, got, fetched.Selection.UnsupportedRefs)
+					}
 				}
 				for _, rev := range fetched.Revisions {
 					if rev.Ref.IsTag() && string(rev.Commit) != g.Git("rev-parse", string(rev.Ref)+"^{commit}") {

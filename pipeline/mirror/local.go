@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,9 +231,10 @@ func (m *Mirror) writeShallow(commits []code.CommitID) error {
 	return writeFile(file, []byte(b.String()))
 }
 
-// selectCommits returns the state of a listing. It ignores a ref that names something
-// other than a commit or a tag of one.
+// selectCommits returns the state of a listing. A ref that names something other than a
+// commit or a tag of one is only in its selection, as unsupported.
 func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing) (State, error) {
+	var dropped []code.Ref
 	for {
 		s, err := l.selectState(r)
 		if err != nil || len(s.Revisions) == 0 {
@@ -250,11 +252,16 @@ func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing
 			for i, rev := range s.Revisions {
 				s.Revisions[i].Commit = commits[rev.Ref]
 			}
+			slices.Sort(dropped)
+			for _, ref := range dropped {
+				s.Selection.addCommitless(ref)
+			}
 			return s, nil
 		}
 		for _, rev := range s.Revisions {
 			if _, ok := commits[rev.Ref]; !ok {
 				delete(l.refs, rev.Ref)
+				dropped = append(dropped, rev.Ref)
 			}
 		}
 		l.headCommit = "" // no branch is left: the repository has no commits

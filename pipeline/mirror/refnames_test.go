@@ -61,7 +61,7 @@ func TestEveryRefThatGitAccepts(t *testing.T) {
 					t.Errorf("%s: %q is not listed with reason %q, but %q", list.name, ref, reason, s.Selection.UnsupportedRefs)
 				}
 			}
-			if text := s.Selection.String(); !strings.Contains(text, "not indexed because of their names: 7; ref ") {
+			if text := s.Selection.String(); !strings.Contains(text, "cannot be indexed: 7; ref ") {
 				t.Errorf("%s: summary %q does not name the unsupported refs", list.name, text)
 			}
 		}

@@ -41,8 +41,9 @@ type Selection struct {
 	Limit       int        `json:"limit"`
 	LeftOut     int        `json:"leftOut,omitempty"`
 	LeftOutRefs []code.Ref `json:"leftOutRefs,omitempty"`
-	// Unsupported counts the refs that the globs select or HEAD names and whose names
-	// Quarry does not index; UnsupportedRefs are the first MaxLeftOutRefs of them by name.
+	// Unsupported counts the refs that the globs select or HEAD names and that Quarry does
+	// not index, because of their names or because they name no commit; UnsupportedRefs are
+	// the first MaxLeftOutRefs of them, in each group by name.
 	Unsupported     int              `json:"unsupported,omitempty"`
 	UnsupportedRefs []UnsupportedRef `json:"unsupportedRefs,omitempty"`
 	// Shallow reports whether commits of the mirror lack their parents, because the
@@ -90,7 +91,7 @@ func (s Selection) String() string {
 		parts = append(parts, fmt.Sprintf("%s are left out: at most %s are indexed, those with the newest commits (pipeline.maxRefs)", formatThousands(s.LeftOut), formatThousands(s.Limit)))
 	}
 	if s.Unsupported > 0 {
-		parts = append(parts, fmt.Sprintf("not indexed because of their names: %s", formatThousands(s.Unsupported)))
+		parts = append(parts, fmt.Sprintf("cannot be indexed: %s", formatThousands(s.Unsupported)))
 	}
 	for _, u := range s.UnsupportedRefs[:min(len(s.UnsupportedRefs), maxDescribedRefs)] {
 		parts = append(parts, u.Reason)
@@ -137,13 +138,23 @@ func formatThousands(n int) string {
 	return s
 }
 
-// dropRef removes a selected ref from the counts.
+// dropRef removes a selected ref from the counts, because it names no commit.
 func (s *Selection) dropRef(ref code.Ref) {
+	s.addCommitless(ref)
 	c := &s.Branches
 	if ref.IsTag() {
 		c = &s.Tags
 	}
 	c.Selected, c.Total, c.Wider = c.Selected-1, c.Total-1, c.Wider-1
+}
+
+// addCommitless adds a ref that names no commit to the unsupported ones.
+func (s *Selection) addCommitless(ref code.Ref) {
+	if s.Unsupported++; len(s.UnsupportedRefs) < MaxLeftOutRefs {
+		s.UnsupportedRefs = append(s.UnsupportedRefs, UnsupportedRef{
+			Ref: code.SpellPath(string(ref)), Reason: fmt.Sprintf("ref %.80q names a tree or a file, and no commit: it is not indexed", string(ref)),
+		})
+	}
 }
 
 // countSelection counts the refs of l that the globs of r select.

@@ -1983,7 +1983,7 @@ type RefSelection struct {
 	// LeftOutRefs The first of them, by full name. In the status, those with the newest commit come first; before the first fetch, the commits are not known.
 	LeftOutRefs []string `json:"leftOutRefs,omitempty,omitzero"`
 
-	// Unsupported Number of branches and tags that the globs select or HEAD names, and that are not indexed because of their names.
+	// Unsupported Number of branches and tags that the globs select or HEAD names, and that are not indexed, because of their names or because they name no commit.
 	Unsupported int `json:"unsupported,omitempty,omitzero"`
 
 	// UnsupportedRefs The first of them, by name.
