@@ -62,13 +62,18 @@ func (p *Paste) isSentence() bool {
 	if strings.Contains(p.Text, ": ") {
 		return true
 	}
-	return !operatorSigns.MatchString(p.Text) && len(strings.Fields(p.Text)) > minMessageWords && functionWords.MatchString(p.Text)
+	text := capitalNot.ReplaceAllString(valueGroup.ReplaceAllString(p.Text, ""), "must not ")
+	return !operatorSigns.MatchString(text) && len(strings.Fields(p.Text)) > minMessageWords && functionWords.MatchString(text)
 }
 
 var (
 	// operatorSigns match what only queries contain: operators in capitals, negated
 	// terms, groups.
 	operatorSigns = regexp.MustCompile(`\b(?:OR|AND|NOT)\b|(?:^|\s)(?:-["(\pL]|\()`)
+	// capitalNot and valueGroup match what looks like an operator but belongs to a message:
+	// NOT after the verb that it negates, and a group with a value, such as (attempt 3).
+	capitalNot    = regexp.MustCompile(`\b(?:MUST|SHALL|SHOULD|MAY|CAN|COULD|WILL|DO|DOES|DID|IS|ARE|WAS|WERE|HAS|HAVE) NOT `)
+	valueGroup    = regexp.MustCompile(`\([^()|&]*\d[^()|&]*\)`)
 	functionWords = regexp.MustCompile(`(?i)\b(?:(?:is|are|was|were|be|do|does|did|has|have|had|can|could|should|must|may|will|would|if|or|but) not|` +
 		`not (?:a|an|the|be|been|in|of|to|yet|enough|able|[a-z]+ed|found|set|valid|available|empty|exist|exists|match|equal|open|ready|running|known)|no such|` +
 		`(?:is|are|was|were|the|an?|to|of|for|must|cannot|failed|unable|invalid|unexpected|expected)) `)

@@ -88,12 +88,12 @@ func TestProse(t *testing.T) {
 // only prose.
 func TestProseIsRelated(t *testing.T) {
 	m := proseModel(t)
-	m.rankingSegment(t, `host/web docs/history.md - Markdown the worker retries to connect to the broker now`)
+	m.rankingSegment(t, `host/web docs/guide.md - Markdown the worker retries to connect to the broker now`)
 	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "the worker retries to connect to the broker now"), Matches: 20, Related: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Files) != 1 || r.Files[0].Path != "docs/history.md" || len(r.Related) != 1 || r.Related[0].Reason != RelatedWords || r.Related[0].Files[0].Path != "src/connection.go" {
+	if len(r.Files) != 1 || r.Files[0].Path != "docs/guide.md" || len(r.Related) != 1 || r.Related[0].Reason != RelatedWords || r.Related[0].Files[0].Path != "src/connection.go" {
 		t.Errorf("%+v, related %+v", r.Files, r.Related)
 	}
 }
@@ -116,5 +116,26 @@ func TestRankedReadsFewDocuments(t *testing.T) {
 	}
 	if r.Files[0].Path != "src/best.go" || r.Stats.Files > maxRanked {
 		t.Errorf("%s of %d files", r.Files[0].Path, r.Stats.Files)
+	}
+}
+
+// TestChangelogIsNotTheAnswer checks that the code comes before the entry of a changelog that
+// has all words of a sentence, and that code with such a name is no changelog.
+func TestChangelogIsNotTheAnswer(t *testing.T) {
+	for file, first := range map[string]string{
+		"HISTORY.md - Markdown": "src/connection.go", "docs/release-notes-2.rst - reStructuredText": "src/connection.go", "src/history.go - Go": "src/history.go",
+	} {
+		m := proseModel(t)
+		m.rankingSegment(t, `host/web `+file+` the worker retries to connect to the broker now`)
+		for _, matches := range []int{20, 5000} {
+			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "the worker retries to connect to the broker now"), Matches: matches, Display: 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, _, _ := strings.Cut(file, " ")
+			if len(r.Files) == 0 || r.Files[0].Path != first || !slices.ContainsFunc(r.Files, func(f FileMatch) bool { return f.Path == path }) {
+				t.Errorf("%s, %d matches: %d files, first %s", file, matches, len(r.Files), r.Files[0].Path)
+			}
+		}
 	}
 }

@@ -297,6 +297,9 @@ const (
 	rankedPath      = 600
 	rankedWindow    = 500
 	rankedProse     = 0.5 // factor for prose
+	// rankedChangelog is the factor for changelogs. An entry has all words of the subject
+	// of a commit and is not what it changed.
+	rankedChangelog = 0.3
 )
 
 // setRankedPoints sets the points of a hit of a ranked search.
@@ -336,9 +339,12 @@ func (v *documentMatcher) setRankedPoints(h *hit) {
 		return
 	}
 	points := (rankedFrequency*frequency + rankedDense*dense + rankedPath*path) / r.sum
-	if isProse(v.seg.Reader.Language(h.doc), string(v.seg.Places.Path(h.place))) {
+	switch file := string(v.seg.Places.Path(h.place)); {
+	case isChangelog(v.seg.Reader.Language(h.doc), file):
+		points *= rankedChangelog
+	case isProse(v.seg.Reader.Language(h.doc), file):
 		points *= rankedProse
-	} else if v.isAside(h.doc) {
+	case v.isAside(h.doc):
 		points *= rankAside
 	}
 	h.points = float32(points)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -269,6 +270,14 @@ var proseLanguages = map[code.Language]bool{
 
 // proseFolders contain prose, in any language.
 var proseFolders = []string{"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale", "examples", "samples"}
+
+// changelog matches the name of a file that lists the changes of each release.
+var changelog = regexp.MustCompile(`(?i)^(?:change-?logs?|changes|history|news|releases?|release[-_]?notes)(?:[-_.]|$)`)
+
+// isChangelog reports whether a file is a changelog, by its language and name.
+func isChangelog(language code.Language, path string) bool {
+	return proseLanguages[language] && changelog.MatchString(path[strings.LastIndexByte(path, '/')+1:])
+}
 
 // isProse reports whether a file is prose, by its language or its folders.
 func isProse(language code.Language, path string) bool {

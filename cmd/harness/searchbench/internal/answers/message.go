@@ -90,7 +90,7 @@ func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
 			if format == "" {
 				format = m[1]
 			}
-			if strings.Contains(format, `\`) || !placeholder.MatchString(format) || strings.Contains(strings.ReplaceAll(format, "%%", ""), "%!") {
+			if strings.Contains(format, `\`) || strings.HasPrefix(strings.TrimSpace(format), "'") || strings.Contains(format, "</") || strings.ContainsAny(format[:min(1, len(format))], ".,;:)]}\"") || !placeholder.MatchString(format) || strings.Contains(strings.ReplaceAll(format, "%%", ""), "%!") {
 				continue
 			}
 			constant := placeholder.ReplaceAllString(format, " ")
