@@ -140,8 +140,35 @@ func (p *tableParser) openBrace() {
 
 func (p *tableParser) closeBrace(end int) {
 	p.waiting = false
+	for p.topFrame().offside {
+		p.popFrame(end)
+	}
 	if len(p.frames) > 1 {
 		p.popFrame(end)
+	}
+}
+
+// readOffside opens and closes the blocks without braces at t, the first token of a line. A
+// block after "=" is a body, in which definitions are local.
+func (p *tableParser) readOffside(t token) {
+	column := p.columnOf(t)
+	if n := len(p.stmt); n > 0 && column > p.column && (p.stmt[n-1].isPunct(':') || p.stmt[n-1].isPunct('=')) {
+		f := frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: true}
+		begin, body := p.column, p.stmt[n-1].isPunct('=')
+		if p.stmt = p.stmt[:n-1]; !body && p.matchStatement('{') && p.waiting && p.pending.form == formType {
+			f = p.pending
+		} else if body {
+			p.stmt = p.stmt[:n] // rules may need the "="
+			p.endStatement('\n')
+		}
+		p.stmt, p.waiting = p.stmt[:0], false
+		f.column, f.offside = begin, true
+		p.pushFrame(f)
+		return
+	}
+	for p.topFrame().offside && p.topFrame().column >= column {
+		p.endStatement('\n')
+		p.popFrame(int(t.start))
 	}
 }
 

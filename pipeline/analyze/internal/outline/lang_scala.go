@@ -15,7 +15,7 @@ var scala = table{
 		},
 	},
 	newlines: true, trailing: ",.=+-*/|&:", continues: ". = : with extends",
-	quotes: "`",
+	quotes: "`", offside: true,
 	rules: []rule{
 		{match: "package object @", kind: "object"},
 		{match: "package @*", kind: "package", in: "file"},

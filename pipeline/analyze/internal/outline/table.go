@@ -61,6 +61,8 @@ type table struct {
 	lineStart string
 	// keyColon means that a word directly followed by a colon is a key.
 	keyColon bool
+	// offside means that deeper lines after a line that ends in ":" or "=" are a block, too.
+	offside bool
 	// descend enters blocks that no rule begins; otherwise they are skipped.
 	descend bool
 	// locals records definitions inside functions.
@@ -207,7 +209,7 @@ type compiledRule struct {
 
 // compileTable compiles a table. It panics on an invalid table.
 func compileTable(t *table) *compiledTable {
-	c := &compiledTable{table: t, columns: t.blocks == blockIndent}
+	c := &compiledTable{table: t, columns: t.blocks == blockIndent || t.offside}
 	var words []string
 	for _, r := range t.rules {
 		words = append(words, patternWords(r.match)...)

@@ -15,6 +15,9 @@ type frame struct {
 	local bool
 	// items is the kind of names that the block lists; empty for an ordinary block.
 	items code.SymbolKind
+	// offside means that the block has no braces: it ends at a line that is not deeper than
+	// column.
+	offside bool
 	// section is the level of a section, 0 for other blocks.
 	section int
 }
@@ -84,6 +87,9 @@ func (p *tableParser) readToken(t token) {
 	c := p.table
 	if t.newline && c.continued > 0 && t.end-t.start == 1 && p.columnOf(t) == c.continued-1 {
 		return
+	}
+	if t.newline && c.offside {
+		p.readOffside(t)
 	}
 	if t.newline && c.newlines && len(p.stmt) > 0 && !p.goesOn(t) {
 		last := p.stmt[len(p.stmt)-1]

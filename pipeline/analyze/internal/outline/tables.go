@@ -15,7 +15,7 @@ var tables = []*table{
 	&haskell, &ocaml, &fsharp, &yaml, &erlang,
 	&clojure, &lisp, &emacsLisp, &scheme,
 	&makefile, &dockerfile, &ini, &toml, &jsonData, &markdown, &assembly, &cobol,
-	&html, &vue, &svelte,
+	&html, &vue, &svelte, &notebook,
 }
 
 // tablesByLanguage returns the compiled table of each language.
