@@ -59,7 +59,8 @@ type Reindexer struct {
 	lastReported time.Time
 }
 
-// Options are the options of New. All are required but Every.
+// Options are the options of New. All are required but Every and
+// Current.
 type Options struct {
 	// Every is the interval between checks. 0 means repairEvery. The interval between
 	// checks of the segment store, storeCheckInterval, changes in proportion.
@@ -70,6 +71,9 @@ type Options struct {
 	Acquire func() *places.View
 	// Applied returns the offset below which events have taken effect.
 	Applied func(ctx context.Context, partition int32) (event.Offset, error)
+	// Current reports whether the version has applied the log up to now. Otherwise a later
+	// record may bring what is missing. Nil means that it always has.
+	Current func() bool
 	// Store finds what a rebuild would lose.
 	Store  *StoreChecker
 	Logger *slog.Logger
@@ -78,6 +82,9 @@ type Options struct {
 
 // New returns a Reindexer. It checks when CheckOnce or Run is called.
 func New(o Options) *Reindexer {
+	if o.Current == nil {
+		o.Current = func() bool { return true }
+	}
 	if o.Every == 0 {
 		o.Every = repairEvery
 	}
@@ -139,6 +146,9 @@ func (r *Reindexer) CheckOnce(ctx context.Context) {
 }
 
 func (r *Reindexer) checkView(ctx context.Context, v *places.View) error {
+	if !r.Current() {
+		return nil
+	}
 	lost := r.Store.Unstored()
 	missing, err := countMissing(v, lost)
 	if err != nil {
@@ -253,6 +263,9 @@ func (r *Reindexer) requestRefs(ctx context.Context, refs []lackingRef, missing 
 			n = len(rest)
 		}
 		for chunk := range slices.Chunk(rest[:n], event.MaxHandledPushes) {
+			if !r.Current() { // the process was stopped since the check
+				return nil
+			}
 			if err := r.appendRequests(ctx, chunk); err != nil {
 				return err
 			}

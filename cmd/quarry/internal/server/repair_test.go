@@ -53,9 +53,11 @@ func TestRepairRequests(t *testing.T) {
 	s := openOnly(t, c)
 	live := s.versions.Live()
 	clock, applied, said := time.Unix(1, 0), event.Offset(math.MaxInt64), new(bytes.Buffer)
+	current := false
 	r := repair.New(repair.Options{
 		Log: s.log, Acquire: live.Places.Acquire, Store: live.StoreChecker, Logger: slog.New(slog.NewTextHandler(said, nil)),
 		Now:     func() time.Time { return clock },
+		Current: func() bool { return current },
 		Applied: func(context.Context, int32) (event.Offset, error) { return applied, nil },
 	})
 	live.Reindexer = nil // r checks instead
@@ -73,7 +75,9 @@ func TestRepairRequests(t *testing.T) {
 		do    func()
 		asked int // total number of requests
 	}{
-		{"the first look, which a merge may explain", func() {}, 0},
+		{"a look of a process that is behind the log", func() {}, 0},
+		{"a second one", func() {}, 0},
+		{"the first look at the end of the log, which a merge may explain", func() { current = true }, 0},
 		{"the second look", func() {}, 2},
 		{"a look before the requests have had their effect", func() { applied = 0 }, 2},
 		{"a look after that", func() { applied = math.MaxInt64 }, 2},

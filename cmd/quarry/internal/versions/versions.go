@@ -140,9 +140,22 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
-	return versionOptions{
+	o := versionOptions{
 		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.dropCopies,
 	}
+	if v.o.Config.SharesSegments() {
+		o.keepUntil = v.keepUntil
+	}
+	return o
+}
+
+// keepUntil implements places.Options.KeepUntil: an object stays for storage.deleteAfter
+// after the record that has merged it away was appended.
+func (v *Versions) keepUntil(ctx context.Context, merged event.Position) (time.Time, error) {
+	for rec, err := range event.ReadRange(ctx, v.o.Log, merged.Topic, merged.Partition, merged.Offset, merged.Offset+1) {
+		return rec.Time.Add(v.o.Config.Storage.DeleteAfter.Std()), err
+	}
+	return time.Unix(0, 0), nil // the log does not reach back to the record
 }
 
 // open opens the live version, and rebuilds it if another version of the program wrote
@@ -307,7 +320,7 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	i.Fence = projections.NewFence(v.o.Log, v.o.Workers, i.Runner.Checkpoints)
 	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.Config.TempDir(), v.o.Logger)
 	if !i.Meta.IsFrozen() {
-		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
+		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Current: i.isCurrent, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
 			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
