@@ -29,7 +29,7 @@ type resultBuilder struct {
 	facets         *facets         // nil if not requested
 	near           proximity       // best of the hits
 	inCode         bool            // some file is not prose
-	inSource       bool            // some file is not a changelog
+	inChangelog    bool            // some file is a changelog
 	rendered       int             // files shown
 	// explained holds the scores of the files shown.
 	explained []FileExplain
@@ -75,7 +75,7 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 		return err
 	}
 	a.result.rendered = a.rendered
-	a.result.ranked, a.result.inCode, a.result.inSource = a.run.request.ranked != nil, a.inCode, a.inSource
+	a.result.ranked, a.result.inCode, a.result.inChangelog = a.run.request.ranked != nil, a.inCode, a.inChangelog
 	a.result.definesMatch, a.result.near, a.result.memory = a.renderer.definesMatch, a.near, held
 	if emit == nil && held.UsesPool() {
 		runtime.AddCleanup(a.result, (*memory.Budget).ReleaseAll, held) // for callers that forget Release
@@ -229,7 +229,7 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	a.result.Files = append(a.result.Files, f)
 	a.rendered++
 	a.inCode = a.inCode || !isProse(f.Language, f.Path)
-	a.inSource = a.inSource || !isChangelog(f.Language, f.Path)
+	a.inChangelog = a.inChangelog || isChangelog(f.Language, f.Path)
 	if a.facets != nil && a.run.request.Query.Type == syntax.TypeSymbol {
 		a.facets.addFile(&f)
 	}

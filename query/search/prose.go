@@ -22,12 +22,12 @@ const maxPoorFiles = 20
 
 // isPoor reports whether a result is worth less than the files with most of the words of
 // the query: it has no match or, for a sentence, a few files in which the words are far
-// apart, or only changelogs, which say that something changed but not where.
+// apart, or a changelog and other prose, which say that something changed but not where.
 func isPoor(r *Result, p *reading.Prose) bool {
 	if r.Stats.Matches == 0 {
 		return r.Exhaustive && !explainsNothing(r.Notices)
 	}
-	return p.Sentence && r.rendered <= maxPoorFiles && (r.near == nearNot || !r.inSource) && r.Stopped != StopTimeLimit
+	return p.Sentence && r.rendered <= maxPoorFiles && (r.near == nearNot || r.inChangelog && !r.inCode) && r.Stopped != StopTimeLimit
 }
 
 // withAnyWord returns a request for the files with most of the words of a query.
@@ -61,7 +61,7 @@ func (s *Searcher) tryProse(ctx context.Context, view View, r Request, p *readin
 	}
 	result.insertNotice(syntax.Notice{
 		Code: syntax.PastedText, At: p.At, Suggestions: []string{r.Query.PrintLiteral(r.Query.Options)},
-		Message: "No file other than a changelog has all of these words close together. The files with most of them follow: " + strings.Join(written, ", ") + ".",
+		Message: "No file, except for prose, has all of these words close together. The files with most of them follow: " + strings.Join(written, ", ") + ".",
 	})
 	return result, nil
 }

@@ -126,7 +126,7 @@ func TestChangelogIsNotTheAnswer(t *testing.T) {
 		"HISTORY.md - Markdown": "src/connection.go", "docs/release-notes-2.rst - reStructuredText": "src/connection.go", "src/history.go - Go": "src/history.go",
 	} {
 		m := proseModel(t)
-		m.rankingSegment(t, `host/web `+file+` the worker retries to connect to the broker now`)
+		m.rankingSegment(t, "host/web posts/news-of-today.md - Text the worker retries to connect to the broker now\nhost/web "+file+" the worker retries to connect to the broker now")
 		for _, matches := range []int{20, 5000} {
 			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "the worker retries to connect to the broker now"), Matches: matches, Display: 20})
 			if err != nil {

@@ -151,7 +151,7 @@ type Result struct {
 	near           proximity // best of the files, of several terms
 	rendered       int       // files shown, in a stream too
 	inCode         bool      // some file is not prose
-	inSource       bool      // some file is not a changelog
+	inChangelog    bool      // some file is a changelog
 	ranked         bool      // it has the files with most of the words of the query
 	definesMatch   bool      // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
 	memory         *memory.Budget
