@@ -7,8 +7,8 @@
 // Home (the directory with the live and the previous version of the stores) and Build
 // (builds a version next to the live one: from the log, as a copy with one projection
 // rebuilt, or up to an Until, a point in the past). A Fence shows which events have taken
-// full effect, in workers and projections; a PositionNoter publishes the progress of this
-// process to other processes.
+// full effect, in workers and projections, and a Coverage how much of the log readers
+// see; a PositionNoter publishes the progress of this process to other processes.
 //
 //	log ──► Runner ──► Projection.Apply ──► store.Batch + checkpoint ──► Commit ──► Publish
 //	          │  partition by partition, one goroutine each
