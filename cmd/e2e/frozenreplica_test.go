@@ -27,8 +27,9 @@ type replicas struct {
 	queries          [2]*server
 }
 
-// startReplicas starts the processes and indexes a repository with one file.
-func startReplicas(t *testing.T) *replicas {
+// startReplicas starts the processes with settings, such as "query.maxLag=2s", and indexes a
+// repository with one file.
+func startReplicas(t *testing.T, settings ...string) *replicas {
 	t.Helper()
 	broker := kafkatest.Start(t)
 	dir := t.TempDir()
@@ -37,8 +38,14 @@ func startReplicas(t *testing.T) *replicas {
 	must(t, runGit("", "init", "-q", "-b", "main", r.tree))
 	r.commitFile("first", "here is a theorbo")
 	start := func(name, role string) *server {
-		s, err := startServer(dir, os.Environ(), "--config", r.config, "--data", filepath.Join(dir, name), "--role", role,
-			"--set", "storage.segments="+filepath.Join(dir, "segments"), "--set", "query.maxLag=2s", "--set", "access.secret="+strings.Repeat("s", 32))
+		args := []string{
+			"--config", r.config, "--data", filepath.Join(dir, name), "--role", role,
+			"--set", "storage.segments=" + filepath.Join(dir, "segments"), "--set", "query.maxLag=2s", "--set", "access.secret=" + strings.Repeat("s", 32),
+		}
+		for _, setting := range settings {
+			args = append(args, "--set", setting)
+		}
+		s, err := startServer(dir, os.Environ(), args...)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -200,5 +207,48 @@ func TestReadYourWritesOnReplicas(t *testing.T) {
 	status, answer, err := r.queries[0].search(map[string]any{"query": "bandora", "matches": 10, "minPosition": "0:1000000"}, nil)
 	if err != nil || status != http.StatusServiceUnavailable || answer.ErrorCode != "POSITION_NOT_REACHED" || !strings.Contains(answer.Message, "0:1000000") {
 		t.Errorf("a position that is not there: %d %+v, %v", status, answer, err)
+	}
+}
+
+// TestFrozenReplicaFindsMergedSegments stops a query node while the other one merges the
+// segments of pushes that it has not applied. It finds their objects when it continues, and
+// requests nothing to be indexed again.
+func TestFrozenReplicaFindsMergedSegments(t *testing.T) {
+	t.Parallel()
+	r := startReplicas(t, "pipeline.mergeInterval=200ms")
+	frozen := r.queries[1]
+	r.server = r.queries[0]
+	merges := func() float64 {
+		n, _ := metricOf(r.server, "quarry_compactor_merges_total", "")
+		return n
+	}
+	must(t, frozen.cmd.Process.Signal(syscall.SIGSTOP))
+	before := merges()
+	const words = 12
+	for i := range words {
+		word := fmt.Sprintf("psaltery%02d", i)
+		r.pushWord(word)
+		r.awaitWord(word)
+	}
+	if !pollUntil(func() bool { return merges() > before }) {
+		t.Fatalf("nothing was merged: %s", metricsOf(r.server))
+	}
+	r.awaitWord("psaltery00")
+	must(t, frozen.cmd.Process.Signal(syscall.SIGCONT))
+	var answer replicaAnswer
+	var err error
+	if !pollUntil(func() bool {
+		_, answer, err = frozen.search(map[string]any{"query": "psaltery", "matches": 1000}, nil)
+		return err != nil || answer.Exhaustive || answer.Reason == "missing documents"
+	}) || err != nil || answer.Stats.Files != words || !answer.Exhaustive {
+		t.Errorf("after SIGCONT: %+v, %v, want %d files", answer, err, words)
+	}
+	for _, s := range r.queries {
+		if strings.Contains(s.output.String(), "re-indexing the refs that lack them") {
+			t.Errorf("a node requested to index again: %s", s.output)
+		}
+	}
+	if absent, found := metricOf(frozen, "quarry_places_broken_total", `reason="segment_absent"`); !found || absent > 0 {
+		t.Errorf("%v segments were not in the store any more (metric found: %t)", absent, found)
 	}
 }
