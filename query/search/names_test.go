@@ -89,9 +89,10 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 // large one shows first, in one segment and in many, although hundreds of files repeat its
 // name: as their package, as a field, and in their text.
 func TestDefinitionIsNotLostToALimit(t *testing.T) {
-	for _, segments := range []int{1, 50} {
+	for _, size := range []struct{ segments, files int }{{1, 400}, {50, 400}, {1, 120}} {
+		segments, defining := size.segments, size.files*5/6
 		m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
-		for i := range 400 {
+		for i := range size.files {
 			d := &modelDocument{lang: "Go"}
 			add := func(name string, kind code.SymbolKind) {
 				d.text = append(append(d.text, name...), '\n')
@@ -101,7 +102,7 @@ func TestDefinitionIsNotLostToALimit(t *testing.T) {
 			if i%5 == 0 {
 				add("Server", "field")
 			}
-			if i == 333 {
+			if i == defining {
 				add("Server", "struct")
 			}
 			for k := range 200 { // names that fill the blocks of symbols
@@ -120,8 +121,8 @@ func TestDefinitionIsNotLostToALimit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(r.Files) == 0 || r.Files[0].Path != "src/file0333.go" {
-					t.Errorf("%s, %d segments, %d matches: the first file does not define the struct: %s", text, segments, matches, r.Files[0].Path)
+				if len(r.Files) == 0 || r.Files[0].Path != fmt.Sprintf("src/file%04d.go", defining) {
+					t.Errorf("%s, %d files in %d segments, %d matches: the first file does not define the struct: %s", text, size.files, segments, matches, r.Files[0].Path)
 				}
 			}
 		}

@@ -132,12 +132,10 @@ func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey
 	if !sc.restricted {
 		least = enoughCandidates(segments)
 	}
-	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 {
-		a.orderThreshold = min(a.orderThreshold, enoughOfSeveral)
-	} else if len(a.names) > 0 {
+	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 || len(a.names) > 0 {
 		// A block may contain hundreds of matches of a name: the first blocks may use up
 		// any limit before the definition.
-		a.orderThreshold = min(a.orderThreshold, max(least, enoughOfOne))
+		a.orderThreshold = min(a.orderThreshold, enoughOfSeveral)
 	}
 	if len(c.atoms) > 0 && !isIndexed(c.root) {
 		if len(a.names) > 0 {
