@@ -145,7 +145,7 @@ func (a *resultBuilder) takeHits(to int) []hit {
 	for a.nextTask < to {
 		// All definitions count for the choice, even if the first ones exceed the limit.
 		_, t := a.run.schedule.taskAt(a.nextTask)
-		all := t == tierDefines && a.run.showsBestOnly() && !a.run.ordersByFile()
+		all := t == tierDefines && len(a.run.schedule.names) == 1 && a.run.showsBestOnly() && !a.run.ordersByFile()
 		for _, h := range a.run.distinctHits(a.nextHits(to), a.seen) {
 			if a.matchesTaken > a.run.limit && !all {
 				break

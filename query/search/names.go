@@ -150,7 +150,7 @@ func (v *candidateFinder) findNamed(names []termName, within *postings.Set, segm
 		switch _, isBest := slices.BinarySearch(best, segment.DocID(d)); {
 		case n.joined.Has(d):
 			t = tierJoined
-		case isBest || v.s.restricted && n.exact.Has(d) && !v.isAside(segment.DocID(d)):
+		case isBest || (v.s.restricted || len(names) > 1) && n.exact.Has(d) && !v.isAside(segment.DocID(d)):
 			t = tierDefines
 		case v.isAside(segment.DocID(d)):
 			t = tierAside
@@ -164,9 +164,10 @@ func (v *candidateFinder) findNamed(names []termName, within *postings.Set, segm
 // name of a term in any letter case, the best by the kind of the symbol and what else is
 // known about the file, so that a type comes before hundreds of fields and packages with
 // its name. For callers who may not see everything there are none, because which documents
-// share a segment depends on hidden ones.
+// share a segment depends on hidden ones, and for several terms, which rank by what stands
+// together.
 func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segment.DocID, error) {
-	if segments == 0 || n.v.s.restricted {
+	if segments == 0 || n.v.s.restricted || len(names) > 1 {
 		return nil, nil
 	}
 	var all []segment.DocID

@@ -341,7 +341,7 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	if v.requested > 0 {
 		v.maxDocuments = t.maxDocuments(o != nil)
 	}
-	v.all = t == tierDefines && len(a.names) > 0
+	v.all = t == tierDefines && len(a.names) == 1
 	if t == tierAll && o == nil {
 		return v.visitSegment(number, seg, a.names)
 	}

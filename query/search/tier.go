@@ -110,7 +110,7 @@ func documentsBySegment(segments []Segment, documents []documentID) [][]segment.
 // before a search has enough, or 0 if there is none.
 func (a *schedule) lastRanked() int {
 	last := slices.Index(a.tiers, tierDefines)
-	if a.bands > 1 || a.first != nil || last < 0 {
+	if a.first != nil || len(a.names) != 1 || last < 0 {
 		last = slices.Index(a.tiers, tierFirst)
 	}
 	return max((last+1)*a.segments*a.bands-1, 0)
