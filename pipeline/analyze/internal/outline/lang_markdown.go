@@ -218,12 +218,15 @@ func (m *markdownReader) skipRaw(text span) {
 	if end == "" {
 		return
 	}
-	from := int(text.start) + 1
-	i := bytes.Index(m.src[from:], []byte(end))
-	if i < 0 {
-		m.pos = len(m.src)
-		return
+	for m.pos = int(text.start) + 1; m.pos < len(m.src); m.pos++ {
+		i := bytes.IndexByte(m.src[m.pos:], end[0])
+		if i < 0 {
+			break
+		}
+		if m.pos += i; len(m.src)-m.pos >= len(end) && bytes.EqualFold(m.src[m.pos:m.pos+len(end)], []byte(end)) {
+			m.takeLine()
+			return
+		}
 	}
-	m.pos = from + i
-	m.takeLine()
+	m.pos = len(m.src)
 }
