@@ -71,7 +71,11 @@ func TestMinPosition(t *testing.T) {
 	}
 	_, body = search("/api/search", "member", "")
 	encrypted := positionOf(body)
-	if len(encrypted) < 40 || strings.Contains(encrypted, ":") {
+	other := byte('x') // than the one in the position
+	if len(encrypted) > 50 && encrypted[50] == other {
+		other = 'y'
+	}
+	if len(encrypted) < 51 || strings.Contains(encrypted, ":") {
 		t.Errorf("the position for a member is %q, want an encrypted one", encrypted)
 	}
 	for _, c := range []struct {
@@ -96,7 +100,7 @@ func TestMinPosition(t *testing.T) {
 		{"owner", "quarry.accounts/0/5", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
 		{"owner", strings.Repeat("quarry.events/0/1,", 100) + "quarry.events/0/1", 400, "at most 100", api.LogPosition{}},
 		{"owner", "nonsense", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
-		{"owner", encrypted[:50] + "x" + encrypted[51:], 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
+		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
 	} {
 		for _, path := range []string{"/api/search", "/api/stream_search"} {
 			positions.waited = nil

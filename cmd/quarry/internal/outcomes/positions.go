@@ -34,10 +34,11 @@ func NewPositions(v *versions.Versions, f *deadletters.Follower) *Positions {
 	return &Positions{versions: v, deadLetters: f}
 }
 
-// WaitFor implements api.Positions. The live version may change meanwhile.
+// WaitFor implements api.Positions. The live version may change meanwhile: to one that has
+// caught up, so an event that is reached is not looked at again.
 func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) error {
 	for pause := minPositionPause; ; pause = min(2*pause, maxPositionPause) {
-		reached, err := p.isReached(ctx, wanted, sees)
+		reached, err := p.isReached(ctx, &wanted, sees)
 		if reached || err != nil {
 			return err
 		}
@@ -47,7 +48,9 @@ func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees fu
 	}
 }
 
-func (p *Positions) isReached(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) (bool, error) {
+// isReached reports whether readers see wanted, and removes the events that are reached from
+// it.
+func (p *Positions) isReached(ctx context.Context, wanted *api.LogPosition, sees func(*code.Repository) bool) (bool, error) {
 	i := p.versions.Acquire()
 	defer i.Release()
 	next := projections.NextOffsets(i.Runner.Checkpoints())
@@ -62,7 +65,8 @@ func (p *Positions) isReached(ctx context.Context, wanted api.LogPosition, sees 
 			return false, nil
 		}
 	}
-	for _, at := range wanted.Events {
+	for ; len(wanted.Events) > 0; wanted.Events = wanted.Events[1:] {
+		at := wanted.Events[0]
 		if int(at.Partition) >= len(next) {
 			return false, fmt.Errorf("%w: %s: the log has %d partitions", api.ErrPosition, at, len(next))
 		}
