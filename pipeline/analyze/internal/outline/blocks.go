@@ -152,7 +152,7 @@ func (p *tableParser) closeBrace(end int) {
 // block after "=" is a body, in which definitions are local.
 func (p *tableParser) readOffside(t token) {
 	column := p.columnOf(t)
-	if n := len(p.stmt); n > 0 && column > p.column && (p.stmt[n-1].isPunct(':') || p.stmt[n-1].isPunct('=')) {
+	if n := len(p.stmt); n > 1 && column > p.column && (p.stmt[n-1].isPunct(':') || p.stmt[n-1].isPunct('=')) {
 		f := frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: true}
 		begin, body := p.column, p.stmt[n-1].isPunct('=')
 		if p.stmt = p.stmt[:n-1]; !body && p.matchStatement('{') && p.waiting && p.pending.form == formType {

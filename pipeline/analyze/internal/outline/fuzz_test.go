@@ -128,7 +128,7 @@ func TestLinear(t *testing.T) {
 		"a=(", "a(", "class A{", "class A\n", "def a\n", " def a:\n", "fn a(", "struct a {", "enum a {", "func (", "type a struct{",
 		"<<A\n", "<<~A", "%w(", "#{", "\"#{", "$\"{", "\"$(", "${", "@", "@a(", "R\"(", "r#\"", "<?", "<<<A\n", "namespace a{", "impl a {",
 		"template<", "a::", "::", "operator", "~", "\\\n", "\n", "  \n", "if x\n", "begin ", "end\n", "a,", "a;", "a b;", "typedef ", "(*",
-		"var (\n", "x {", "x:", "=>", "a => {", "cfg_a!{", "macro_rules! a {", "__attribute__((", "?>", "\r", "={}", "a={},", "f(a)b ", "A(a)\n", "(a)", "a b ", "[a]", "<a>", "f(a) int a;", "a ? b : ", "} a", "class A;", "é", "\xff", "\x00",
+		"var (\n", "x {", "x:", "=>", "a => {", "cfg_a!{", "macro_rules! a {", "__attribute__((", "?>", "\r", "={}", "a={},", "f(a)b ", "A(a)\n", "(a)", "a b ", "[a]", "<a>", "f(a) int a;", "a ? b : ", "} a", "class A;", " :\n  =", "é", "\xff", "\x00",
 	}
 	const size = 200_000
 	for _, pattern := range patterns {
