@@ -10,6 +10,7 @@
 //	alerts_test.go     evaluates alerts on scrapes with promtool;
 //	                   alertfaults_linux_test.go has a fault for each alert
 //	damage_test.go     one bit flipped in each kind of file of a data directory
+//	snapshots_test.go  query nodes that start from snapshots in a bucket, and its faults
 //	gerrit_test.go     a real Gerrit: discovery, fetch, streamed events
 //	gitea_test.go      the life of an organization, on a stub and on a live Gitea
 //	scip_test.go       indexes of real indexers, compared with the results

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 type replicas struct {
 	*crashing
 	broker           *kafkatest.Broker
+	settings         []string
 	ingest, pipeline *server
 	queries          [2]*server
 }
@@ -34,37 +34,42 @@ func startReplicas(t *testing.T, settings ...string) *replicas {
 	broker := kafkatest.Start(t)
 	dir := t.TempDir()
 	r := &replicas{broker: broker, crashing: &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}}
+	r.settings = append([]string{"storage.segments=" + filepath.Join(dir, "segments"), "query.maxLag=2s", "access.secret=" + strings.Repeat("s", 32)}, settings...)
 	writeTextFile(t, r.config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
 	must(t, runGit("", "init", "-q", "-b", "main", r.tree))
 	r.commitFile("first", "here is a theorbo")
-	start := func(name, role string) *server {
-		args := []string{
-			"--config", r.config, "--data", filepath.Join(dir, name), "--role", role,
-			"--set", "storage.segments=" + filepath.Join(dir, "segments"), "--set", "query.maxLag=2s", "--set", "access.secret=" + strings.Repeat("s", 32),
-		}
-		for _, setting := range settings {
-			args = append(args, "--set", setting)
-		}
-		s, err := startServer(dir, os.Environ(), args...)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		t.Cleanup(func() {
-			_ = s.cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not end
-			if err := s.stop(); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-		return s
-	}
-	r.pipeline, r.ingest = start("pipeline", "pipeline"), start("ingest", "ingest")
-	r.queries = [2]*server{start("query-0", "query"), start("query-1", "query")}
+	r.pipeline, r.ingest = r.startNode("pipeline", "pipeline"), r.startNode("ingest", "ingest")
+	r.queries = [2]*server{r.startNode("query-0", "query"), r.startNode("query-1", "query")}
 	r.server = r.queries[0]
 	r.indexTree()
 	for _, r.server = range r.queries {
 		r.awaitWord("theorbo")
 	}
 	return r
+}
+
+// startNode starts a process with one role, whose data directory has a name. It ends with
+// the test, unless the test kills it before.
+func (r *replicas) startNode(name, role string) *server {
+	r.t.Helper()
+	args := []string{"--config", r.config, "--data", filepath.Join(r.dir, name), "--role", role}
+	for _, setting := range r.settings {
+		args = append(args, "--set", setting)
+	}
+	s, err := startServer(r.dir, r.environ(), args...)
+	if err != nil {
+		r.t.Fatalf("%s: %v", name, err)
+	}
+	r.t.Cleanup(func() {
+		if s.hasExited() && s.cmd.ProcessState.String() == "signal: killed" {
+			return
+		}
+		_ = s.cmd.Process.Signal(syscall.SIGCONT) // a stopped process does not end
+		if err := s.stop(); err != nil {
+			r.t.Errorf("%s: %v", name, err)
+		}
+	})
+	return s
 }
 
 // pushWord commits and pushes a file with a word, and returns the response to the webhook.

@@ -158,6 +158,16 @@ func TestBucketErrorsSayWhatToDo(t *testing.T) {
 			proxy.Inject(s3test.Refuse(-1, http.StatusForbidden, "RequestTimeTooSkewed"))
 			o.Endpoint = proxy.Endpoint
 		}, "set the clock"},
+		"closed connections": {func(o *segmentstore.BucketOptions) {
+			proxy := s3test.NewProxy(t, server)
+			proxy.Inject(s3test.Reset(-1))
+			o.Endpoint = proxy.Endpoint
+		}, "check storage.s3.endpoint and the network"},
+		"busy": {func(o *segmentstore.BucketOptions) {
+			proxy := s3test.NewProxy(t, server)
+			proxy.Inject(s3test.Refuse(-1, http.StatusServiceUnavailable, "SlowDown"))
+			o.Endpoint = proxy.Endpoint
+		}, "the server is overloaded or fails: check its state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := bucketOptions(t, server.Endpoint, "")

@@ -5,8 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -126,12 +126,15 @@ func (b *Bucket) explain(err error) error {
 		advice = "set storage.s3.region to the region of the bucket"
 	}
 	var unknownCA x509.UnknownAuthorityError
-	var network *net.OpError
+	var network *url.Error // also of a connection that was closed before the response
+	var response minio.ErrorResponse
 	switch {
 	case errors.As(err, &unknownCA):
 		advice = "name its root certificate in storage.s3.caFile"
-	case errors.As(err, &network):
+	case errors.As(err, &network) && !errors.Is(err, context.Canceled):
 		advice = "check storage.s3.endpoint and the network"
+	case errors.As(err, &response) && response.StatusCode >= http.StatusInternalServerError:
+		advice = "the server is overloaded or fails: check its state, and try again"
 	}
 	if c := errorCode(err); c != "" {
 		err = fmt.Errorf("%s: %w", c, err)
