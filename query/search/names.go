@@ -170,11 +170,13 @@ func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segmen
 	if segments == 0 || n.v.s.restricted || len(names) > 1 {
 		return nil, nil
 	}
-	var all []segment.DocID
-	for _, exact := range []bool{true, false} {
-		for d := n.defines.Next(0); d >= 0; d = n.defines.Next(d + 1) {
-			if n.exact.Has(d) == exact && !n.joined.Has(d) && n.v.seg.firstPlace(segment.DocID(d)) >= 0 {
-				all = append(all, segment.DocID(d))
+	var all []segment.DocID // those whose file has the name first, then those in the letter case of the term
+	for _, inFile := range []bool{true, false} {
+		for _, exact := range []bool{true, false} {
+			for d := n.defines.Next(0); d >= 0; d = n.defines.Next(d + 1) {
+				if n.files.Has(d) == inFile && n.exact.Has(d) == exact && !n.joined.Has(d) && n.v.seg.firstPlace(segment.DocID(d)) >= 0 {
+					all = append(all, segment.DocID(d))
+				}
 			}
 		}
 	}
@@ -183,12 +185,19 @@ func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segmen
 		worth := make(map[segment.DocID]float64, len(all))
 		outline := outlines.Get().(*segment.Outline)
 		defer releaseOutline(outline)
-		for _, d := range all {
+		full := 0
+		for i, d := range all {
+			if full >= most && !n.files.Has(int(d)) {
+				all = all[:i] // the others are worth at most as much
+				break
+			}
 			w, err := n.definitionWorth(names, d, outline)
 			if err != nil {
 				return nil, err
 			}
-			worth[d] = w
+			if worth[d] = w; w >= 1 {
+				full++
+			}
 		}
 		slices.SortFunc(all, func(a, b segment.DocID) int { return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b)) })
 		all = all[:min(len(all), most)]
