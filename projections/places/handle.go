@@ -33,8 +33,6 @@ type handle struct {
 	removedAt time.Time
 	// doomedRow is the key of the local row for the object to delete.
 	doomedRow []byte
-	// keepUntil is the time until which the object stays; zero until it is known.
-	keepUntil time.Time
 	// excised reports that the sweeper has removed the keys, and only the object is left.
 	excised bool
 	// views counts the partition views that reference the segment.

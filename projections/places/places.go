@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,20 +37,13 @@ type Options struct {
 	// Objects holds the segments that events name.
 	Objects segmentstore.Store
 	// DeleteObjects makes this process delete the objects of segments that were merged
-	// away. Only one version of a process may do this, and not one that rebuilds; see
-	// TakeOver. Several processes may delete the same object.
+	// away. Exactly one process of an installation must do this, and not one that
+	// rebuilds; see TakeOver.
 	DeleteObjects bool
 	// BeforePurge is called before a segment with text of a removed repository or branch
 	// is deleted, so that owners of copies can delete them. If it fails, the segment
 	// stays and the deletion is retried. It may be nil if there are no copies.
 	BeforePurge func(ctx context.Context, id segment.ID) error
-	// KeepUntil, if set, returns the time until which the object of a segment stays that the
-	// record at a position has merged away: processes that have not applied that record
-	// need it. It does not delay the deletion of text of a removed repository or branch.
-	KeepUntil func(ctx context.Context, merged event.Position) (time.Time, error)
-	// MayDelete, if set, reports whether this process knows the whole log: otherwise a
-	// segment that it would delete may have come back.
-	MayDelete func() bool
 	// KeepSegments keeps segments in the store that no row names, for a rebuild whose
 	// records will name them.
 	KeepSegments bool
@@ -76,8 +68,6 @@ type Places struct {
 	objects       segmentstore.Store
 	deleteObjects atomic.Bool
 	beforePurge   func(ctx context.Context, id segment.ID) error
-	keepUntil     func(ctx context.Context, merged event.Position) (time.Time, error)
-	mayDelete     func() bool
 	keepSegments  bool
 	cache         *segment.Cache
 	log           *slog.Logger
@@ -120,8 +110,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 		o.MaxRevisionPlaces = DefaultMaxRevisionPlaces
 	}
 	p := &Places{
-		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge,
-		keepUntil: o.KeepUntil, mayDelete: o.MayDelete, keepSegments: o.KeepSegments,
+		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge, keepSegments: o.KeepSegments,
 		cache: o.Cache, log: o.Logger, sweep: newSweeper(),
 		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
 	}

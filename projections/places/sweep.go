@@ -2,14 +2,12 @@ package places
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // sweepRetry is the pause after the segment store failed to delete an object.
@@ -108,8 +106,7 @@ func (p *Places) Run(ctx context.Context) error {
 }
 
 // sweepAll removes segments from the head of the queue that no view references. Objects
-// that stay for other processes or a snapshot go to the end of the queue, and the next call
-// tries them again.
+// that a snapshot names go to the end of the queue, and the next call tries them again.
 func (p *Places) sweepAll(ctx context.Context) error {
 	for kept := 0; ctx.Err() == nil; {
 		p.sweep.mu.Lock()
@@ -122,18 +119,18 @@ func (p *Places) sweepAll(ctx context.Context) error {
 			return nil
 		}
 		deleted, err := p.sweepOne(ctx, head)
-		isKept := errors.Is(err, segmentstore.ErrKept)
-		if !isKept && (err != nil || !deleted) {
+		inSnapshot := errors.Is(err, segmentstore.ErrKept)
+		if !inSnapshot && (err != nil || !deleted) {
 			return err
 		}
 		p.sweep.mu.Lock()
 		p.sweep.mu.queue = p.sweep.mu.queue[1:]
-		if isKept {
-			p.sweep.mu.queue = append(p.sweep.mu.queue, head.withoutReader())
+		if inSnapshot {
+			p.sweep.mu.queue = append(p.sweep.mu.queue, head)
 			kept++
 		}
 		p.sweep.mu.Unlock()
-		if !isKept {
+		if !inSnapshot {
 			p.notePurge(head)
 		}
 	}
@@ -141,8 +138,8 @@ func (p *Places) sweepAll(ctx context.Context) error {
 }
 
 // sweepOne removes one segment. It returns false if the segment store did not delete the
-// object, and segmentstore.ErrKept if it stays for other processes or a snapshot; any other
-// error is that of the store.
+// object, and segmentstore.ErrKept if a snapshot names it; any other error is that of the
+// store.
 func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	if !h.removedAt.IsZero() && p.beforePurge != nil {
 		if err := p.beforePurge(ctx, h.id); err != nil {
@@ -172,9 +169,6 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 			return true, err
 		}
 		if !held {
-			if err := p.checkKept(ctx, h); err != nil {
-				return false, err
-			}
 			err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
 			if errors.Is(err, segmentstore.ErrHeld) {
 				return false, nil // a backup is running
@@ -193,37 +187,4 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 		return true, err
 	}
 	return true, b.Commit()
-}
-
-// checkKept returns segmentstore.ErrKept while other processes may need the object of h.
-func (p *Places) checkKept(ctx context.Context, h *handle) error {
-	if p.mayDelete != nil && !p.mayDelete() {
-		return segmentstore.ErrKept
-	}
-	if p.keepUntil == nil || !h.removedAt.IsZero() {
-		return nil
-	}
-	if h.keepUntil.IsZero() {
-		merged := event.Position{
-			Topic: event.TopicEvents, Partition: h.partition, Offset: event.Offset(binary.BigEndian.Uint64(h.doomedRow[partitionPrefixLen:])),
-		}
-		var err error
-		if h.keepUntil, err = p.keepUntil(ctx, merged); err != nil {
-			p.log.Warn("a merged segment stays in the segment store: the log does not say when it was merged; trying again later", "segment", h.id.String(), "error", err)
-			return segmentstore.ErrKept
-		}
-	}
-	if time.Now().Before(h.keepUntil) {
-		return segmentstore.ErrKept
-	}
-	return nil
-}
-
-// withoutReader returns an excised handle without what only searches need, which may wait
-// for a day.
-func (h *handle) withoutReader() *handle {
-	return &handle{
-		id: h.id, partition: h.partition, row: segmentRow{TextBytes: h.row.TextBytes},
-		removedAt: h.removedAt, doomedRow: h.doomedRow, keepUntil: h.keepUntil, excised: h.excised,
-	}
 }

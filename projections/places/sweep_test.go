@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // deletions is a segment store that records deletions.
@@ -173,73 +171,6 @@ func TestKeptSegmentsDoNotBlock(t *testing.T) {
 		got = <-objects.deleted
 	}
 	stop()
-	must(t, h.check())
-	h.finish()
-}
-
-// TestMergedSegmentsStayForOtherProcesses checks that the objects of merged segments stay for
-// the given time, across a restart, while the time is not known, and while this process does
-// not know the whole log; and that their rows in the store of this process do not.
-func TestMergedSegmentsStayForOtherProcesses(t *testing.T) {
-	m := storetest.NewMemory()
-	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100)}
-	var until time.Time // zero: not known
-	var marks []event.Position
-	current := true
-	o := places.Options{DeleteObjects: true, MayDelete: func() bool { return current }, KeepUntil: func(_ context.Context, merged event.Position) (time.Time, error) {
-		marks = append(marks, merged)
-		if until.IsZero() {
-			return until, errors.New("no broker answers")
-		}
-		return until, nil
-	}}
-	h := &history{bench: openBench(t, m, objects, o), w: projectiontest.NewWorld(t, 3, 1, objects)}
-	h.apply(h.w.Register(0))
-	var repo *projectiontest.Repository
-	for _, r := range h.w.Repositories {
-		repo = r
-	}
-	main, a, b := code.Ref("refs/heads/main"), h.w.Document(1), h.w.Document(2)
-	unknown := func(code.DocumentKey) bool { return false }
-	h.apply(h.w.Index(repo, main, map[string]projectiontest.File{"a": {Key: a}}, nil, unknown)...)
-	h.apply(h.w.Index(repo, main, map[string]projectiontest.File{"a": {Key: a}, "b": {Key: b}}, &main, unknown)...)
-	v := h.places.Acquire()
-	var inputs []segment.ID
-	for _, info := range v.SegmentInfos() {
-		inputs = append(inputs, info.ID)
-	}
-	v.Release()
-	ev, merged := h.w.Merge(0, inputs, []code.DocumentKey{a, b})
-	h.apply(merged)
-	h.w.Merged(ev)
-	sweep := func(what string, want int) {
-		t.Helper()
-		must(t, h.places.Sweep(t.Context()))
-		if got := len(objects.deleted); got != want {
-			t.Fatalf("%s: %d of %d objects are deleted, want %d", what, got, len(inputs), want)
-		}
-	}
-	sweep("without an answer of the log", 0)
-	if len(marks) != len(inputs) || marks[0] != merged.Position {
-		t.Errorf("the times of %v were requested, want those of %d inputs of %v", marks, len(inputs), merged.Position)
-	}
-	for _, id := range inputs {
-		if h.inDatabase(id) {
-			t.Errorf("merged segment %s is still in the store of this process", id)
-		}
-	}
-	until = time.Now().Add(time.Hour)
-	sweep("before the time", 0)
-	h.close()
-	h.bench = openBench(t, m, objects, o)
-	sweep("before the time, after a restart", 0)
-	h.close()
-	until, current = time.Unix(0, 0), false
-	h.bench = openBench(t, m, objects, o)
-	sweep("behind the log", 0)
-	current = true
-	sweep("after the time", len(inputs))
-	sweep("again", len(inputs))
 	must(t, h.check())
 	h.finish()
 }

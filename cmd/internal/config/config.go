@@ -75,8 +75,6 @@ type Storage struct {
 	Log      string `yaml:"log" doc:"Directory of the embedded log. Empty: log in the data directory."`
 	Segments string `yaml:"segments" doc:"Directory of the segment store, or s3://BUCKET or s3://BUCKET/FOLDER. Empty: segments in the data directory."`
 	S3       S3     `yaml:"s3" doc:"Object storage, if storage.segments is in a bucket."`
-	// DeleteAfter delays deletions, because other processes read the store.
-	DeleteAfter Duration `yaml:"deleteAfter" doc:"Time for which a merged segment stays in a segment store that several processes may use: how long a query process or a backup may be behind. Text of removed repositories and branches is deleted at once."`
 	// ReplacesIdentity names the store that is given up, so a setting that is left behind
 	// has no effect on the next one.
 	ReplacesIdentity string `yaml:"replacesIdentity" doc:"Identity of the segment store that the operator gives up: the one in storage.segments takes its place. none: accept an empty one although the log names segments and no identity. Error messages tell when to set it."`
@@ -258,7 +256,7 @@ func Default() Config {
 		Roles:         []string{RoleIngest, RolePipeline, RoleQuery},
 		Logging:       Logging{Level: "info", Format: "text"},
 		Log:           Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
-		Storage:       Storage{DeleteAfter: Duration(24 * time.Hour), MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
+		Storage:       Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
 		Snapshots:     Snapshots{Keep: 2},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},

@@ -135,7 +135,6 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("query.maxWaiting", int64(c.Query.MaxWaiting), 1)
 	atLeast("query.maxWait in nanoseconds", int64(c.Query.MaxWait), 1)
 	zeroOrAtLeast("query.maxLag in nanoseconds", int64(c.Query.MaxLag), int64(2*time.Second))
-	atLeast("storage.deleteAfter in nanoseconds", int64(c.Storage.DeleteAfter), 0)
 	atLeast("query.positionWait in nanoseconds", int64(c.Query.PositionWait), 1)
 	atLeast("query.maxHeavy", int64(c.Query.MaxHeavy), 0)
 	atLeast("query.maxHeavyWaiting", int64(c.Query.MaxHeavyWaiting), 1)

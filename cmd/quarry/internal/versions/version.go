@@ -18,7 +18,6 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Version holds the projections of one version over its store.
@@ -57,9 +56,6 @@ type versionOptions struct {
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
 	beforePurge func(ctx context.Context, id segment.ID) error
-	// keepUntil is places.Options.KeepUntil. With it, objects are deleted only while the
-	// version is at the end of the log.
-	keepUntil func(ctx context.Context, merged event.Position) (time.Time, error)
 	// rebuilding keeps segments in the store that no row names yet.
 	rebuilding bool
 }
@@ -70,14 +66,8 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
-	out := &Version{Catalog: repositories, Store: o.store, decoder: decoder}
-	var mayDelete func() bool
-	if o.keepUntil != nil {
-		mayDelete = out.isCurrent
-	}
 	where, err := places.Open(ctx, places.Options{
 		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
-		KeepUntil: o.keepUntil, MayDelete: mayDelete,
 		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
@@ -90,12 +80,11 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 		repositories.Close()
 		return nil, fmt.Errorf("open deliveries: %w", err)
 	}
-	out.Places, out.Ledger = where, ledger
-	return out, nil
+	return &Version{Catalog: repositories, Places: where, Ledger: ledger, Store: o.store, decoder: decoder}, nil
 }
 
 // currentAge is the age of a coverage with which a version knows the whole log well enough
-// to decide for all processes: to delete objects, and to request what is missing.
+// to request what is missing.
 const currentAge = 5 * time.Second
 
 // isCurrent reports whether the version has applied the log up to currentAge ago.

@@ -140,32 +140,9 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
-	o := versionOptions{
+	return versionOptions{
 		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.dropCopies,
 	}
-	if v.o.Config.SharesSegments() {
-		o.keepUntil = v.keepUntil
-	}
-	return o
-}
-
-// keepUntil implements places.Options.KeepUntil: an object stays for storage.deleteAfter
-// after the record that has merged it away was appended.
-func (v *Versions) keepUntil(ctx context.Context, merged event.Position) (time.Time, error) {
-	ends, err := v.o.Log.HighWater(ctx, merged.Topic)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if int(merged.Partition) >= len(ends) || merged.Offset >= ends[merged.Partition] {
-		return time.Time{}, fmt.Errorf("the log ends before %s", merged) // reading would wait
-	}
-	for rec, err := range event.ReadRange(ctx, v.o.Log, merged.Topic, merged.Partition, merged.Offset, merged.Offset+1) {
-		if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
-			break
-		}
-		return rec.Time.Add(v.o.Config.Storage.DeleteAfter.Std()), err
-	}
-	return time.Unix(0, 0), nil // the owner of the log has trimmed the record
 }
 
 // open opens the live version, and rebuilds it if another version of the program wrote
