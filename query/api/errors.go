@@ -70,7 +70,7 @@ var failures = []errorStatus{
 	{scip.ErrTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
 	{precise.ErrFull, http.StatusConflict, "CONFLICT"},
 	{precise.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{ErrPosition, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{ErrPosition, http.StatusBadRequest, "INVALID_POSITION"},
 	{errNotReached, http.StatusServiceUnavailable, "POSITION_NOT_REACHED"},
 	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},

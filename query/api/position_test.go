@@ -94,13 +94,13 @@ func TestMinPosition(t *testing.T) {
 		// A hidden event and one that does not exist look the same.
 		{"member", "quarry.events/1/3", 503, `"message":"minPosition was not reached within 1ms"`, api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 3}}}},
 		{"member", "quarry.events/1/99", 503, `"message":"minPosition was not reached within 1ms"`, api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 99}}}},
-		{"member", "0:58,1:13", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
-		{"owner", "1:13,0:58", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
-		{"owner", "0:-1", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
-		{"owner", "quarry.accounts/0/5", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
+		{"member", "0:58,1:13", 400, "INVALID_POSITION", api.LogPosition{}},
+		{"owner", "1:13,0:58", 400, "INVALID_POSITION", api.LogPosition{}},
+		{"owner", "0:-1", 400, "INVALID_POSITION", api.LogPosition{}},
+		{"owner", "quarry.accounts/0/5", 400, "INVALID_POSITION", api.LogPosition{}},
 		{"owner", strings.Repeat("quarry.events/0/1,", 100) + "quarry.events/0/1", 400, "at most 100", api.LogPosition{}},
-		{"owner", "nonsense", 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
-		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_REQUEST_BODY", api.LogPosition{}},
+		{"owner", "nonsense", 400, "INVALID_POSITION", api.LogPosition{}},
+		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_POSITION", api.LogPosition{}},
 	} {
 		for _, path := range []string{"/api/search", "/api/stream_search"} {
 			positions.waited = nil

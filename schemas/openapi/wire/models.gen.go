@@ -181,6 +181,7 @@ const (
 	ErrorErrorCodeINVALIDGITREF                 ErrorErrorCode = "INVALID_GIT_REF"
 	ErrorErrorCodeINVALIDINVITE                 ErrorErrorCode = "INVALID_INVITE"
 	ErrorErrorCodeINVALIDPATHPARAMS             ErrorErrorCode = "INVALID_PATH_PARAMS"
+	ErrorErrorCodeINVALIDPOSITION               ErrorErrorCode = "INVALID_POSITION"
 	ErrorErrorCodeINVALIDQUERYPARAMS            ErrorErrorCode = "INVALID_QUERY_PARAMS"
 	ErrorErrorCodeINVALIDREPLAY                 ErrorErrorCode = "INVALID_REPLAY"
 	ErrorErrorCodeINVALIDREPOSITORYSCOPE        ErrorErrorCode = "INVALID_REPOSITORY_SCOPE"
