@@ -57,8 +57,7 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	coverage := s.o.Coverage()
-	view, err := s.openView(ctx)
+	view, coverage, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find: %w", err)
 	}

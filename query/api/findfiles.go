@@ -26,7 +26,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", letters, "repo", repository)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.openView(ctx)
+	view, _, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find files: %w", err)
 	}

@@ -30,7 +30,10 @@ type visibleIndex struct{ server *Server }
 var _ mcp.VisibleIndex = visibleIndex{}
 
 // View implements mcp.VisibleIndex.
-func (g visibleIndex) View(ctx context.Context) (search.View, error) { return g.server.openView(ctx) }
+func (g visibleIndex) View(ctx context.Context) (search.View, error) {
+	v, _, err := g.server.openView(ctx)
+	return v, err
+}
 
 // Repository implements mcp.VisibleIndex.
 func (g visibleIndex) Repository(ctx context.Context, name string) (*code.Repository, error) {

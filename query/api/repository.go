@@ -95,16 +95,17 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 }
 
 // openView returns a view of the index, limited to the repositories that exist for the
-// caller.
-func (s *Server) openView(ctx context.Context) (search.View, error) {
+// caller, and what it covers of the log, which is read first: the view is never older.
+func (s *Server) openView(ctx context.Context) (search.View, Coverage, error) {
+	covered := s.o.Coverage()
 	v, err := s.o.Views.View(ctx)
 	if err != nil {
-		return nil, err
+		return nil, covered, err
 	}
 	if visible := s.callerVisibility(ctx); !visible.Everything() {
-		return s.o.Screen.Hide(v, visible, visible.Sees), nil
+		v = s.o.Screen.Hide(v, visible, visible.Sees)
 	}
-	return v, nil
+	return v, covered, nil
 }
 
 // isPublic implements visibility:public: internal repositories are not public.

@@ -75,9 +75,8 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	in.coverage = s.o.Coverage()
-	view, err := s.openView(ctx)
-	if err != nil {
+	view, coverage, err := s.openView(ctx)
+	if in.coverage = coverage; err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	// The result may refer to the view's memory: on success the view is released once the

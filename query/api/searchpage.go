@@ -20,8 +20,7 @@ func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Em
 	r.Public, r.Related = s.isPublic, true
 	limited, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
 	defer cancel()
-	coverage := s.o.Coverage()
-	view, err := s.openView(limited)
+	view, coverage, err := s.openView(limited)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}

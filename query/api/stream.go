@@ -27,9 +27,8 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	in.coverage = s.o.Coverage()
-	view, err := s.openView(ctx)
-	if err != nil {
+	view, coverage, err := s.openView(ctx)
+	if in.coverage = coverage; err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
 	defer view.Release()

@@ -31,8 +31,7 @@ func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	coverage := s.o.Coverage()
-	view, err := s.openView(ctx)
+	view, coverage, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list symbols: %w", err)
 	}
