@@ -191,7 +191,7 @@ func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segmen
 				all = all[:i] // the others are worth at most as much
 				break
 			}
-			w, err := n.definitionWorth(names, d, outline)
+			w, err := n.definitionWorth(names[0].exact, d, outline)
 			if err != nil {
 				return nil, err
 			}
@@ -206,9 +206,9 @@ func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segmen
 	return all, nil
 }
 
-// definitionWorth estimates how much the definitions of the names in a document add to its
+// definitionWorth estimates how much the definitions of a name in a document add to its
 // score, relative to scoreDefinition.
-func (n *nameSearcher) definitionWorth(names []termName, d segment.DocID, outline *segment.Outline) (float64, error) {
+func (n *nameSearcher) definitionWorth(name string, d segment.DocID, outline *segment.Outline) (float64, error) {
 	r := n.v.seg.Reader
 	if err := r.Outline(&n.v.cursor, d, outline); err != nil {
 		return 0, err
@@ -216,20 +216,18 @@ func (n *nameSearcher) definitionWorth(names []termName, d segment.DocID, outlin
 	worth := 0.0
 	for i := range outline.Len() {
 		start, end := outline.Range(i)
-		for k := range names {
-			if int(end-start) != len(names[k].exact) || weightOf(outline.Kind(i)) <= worth {
-				continue
-			}
-			s, err := outline.Symbol(i, n.v.text)
-			if err != nil {
-				return 0, err
-			}
-			switch {
-			case s.Name == names[k].exact:
-				worth = weightOf(s.Kind)
-			case strings.EqualFold(s.Name, names[k].exact):
-				worth = max(worth, scoreDefinitionFold*weightOf(s.Kind))
-			}
+		if int(end-start) != len(name) || weightOf(outline.Kind(i)) <= worth {
+			continue
+		}
+		s, err := outline.Symbol(i, n.v.text)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case s.Name == name:
+			worth = weightOf(s.Kind)
+		case strings.EqualFold(s.Name, name):
+			worth = max(worth, scoreDefinitionFold*weightOf(s.Kind))
 		}
 	}
 	if n.files.Has(int(d)) {
