@@ -28,8 +28,11 @@ var typeKinds = map[string]bool{
 	"class": true, "struct": true, "interface": true, "enum": true, "trait": true, "object": true, "type": true, "typedef": true, "union": true,
 }
 
-// isType reports whether a tag defines a type. A module is one in Ruby only.
-func (t *tag) isType() bool { return typeKinds[t.Kind] || t.Kind == "module" && t.Language == "Ruby" }
+// isType reports whether a kind of tags is a type in a language. A module is one in Ruby
+// only.
+func isType(kind, language string) bool {
+	return typeKinds[kind] || kind == "module" && language == "Ruby"
+}
 
 // methodKinds are the kinds of functions that may be in a type. A member of a class is a
 // method in Python and a field elsewhere.
@@ -45,7 +48,7 @@ var separators = map[string]string{
 func readTags(ctx context.Context, sources Sources) (all []tag, err error) {
 	for _, s := range sources {
 		cmd := exec.CommandContext(ctx, "ctags", "--output-format=json", "--fields=NFnKsZl", "--sort=no", "-L", "-", "-f", "-")
-		cmd.Dir, cmd.Stdin = s.Dir, strings.NewReader(strings.Join(slices.DeleteFunc(slices.Clone(s.code), isSecondary), "\n"))
+		cmd.Dir, cmd.Stdin = s.Dir, strings.NewReader(strings.Join(slices.DeleteFunc(slices.Clone(s.code), secondary.MatchString), "\n"))
 		out, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("run universal-ctags over %s: %w", s.Name, err)
@@ -74,13 +77,11 @@ var (
 	secondary = regexp.MustCompile(`(?i)(^|[/_.-])(tests?|testing|specs?|examples?|samples?|fixtures?|testdata|mocks?|benchmarks?|vendor|third_party|node_modules|dist|docs?|features)([/_.-]|$)|tests?/|tests?\.\w+$|\.min\.`)
 )
 
-func isSecondary(file string) bool { return secondary.MatchString(file) }
-
 // parent returns the last name of the scope, or an empty string unless it is a type.
 func (t *tag) parent() string {
 	scope := t.Scope[strings.LastIndexAny(t.Scope, `.:\`)+1:]
-	isType := typeKinds[t.ScopeKind] || t.ScopeKind == "module" && t.Language == "Ruby" || t.ScopeKind == "implementation" || t.ScopeKind == "unknown" && t.Language == "Go"
-	if !isType || !wholeName.MatchString(scope) || strings.HasPrefix(scope, "__anon") {
+	inType := isType(t.ScopeKind, t.Language) || t.ScopeKind == "implementation" || t.ScopeKind == "unknown" && t.Language == "Go"
+	if !inType || !wholeName.MatchString(scope) || strings.HasPrefix(scope, "__anon") {
 		return ""
 	}
 	return scope
@@ -121,7 +122,7 @@ func mostUsed(sources Sources, all []tag) map[*Source][]tag {
 	for _, s := range sources {
 		types, uses := map[string]tag{}, map[string]int{}
 		for _, t := range all {
-			if _, ok := types[t.Name]; t.source == s && t.isType() && !ok {
+			if _, ok := types[t.Name]; t.source == s && isType(t.Kind, t.Language) && !ok {
 				types[t.Name] = t
 			}
 		}
@@ -189,7 +190,7 @@ func TagFamilies(ctx context.Context, sources Sources) ([]Family, error) {
 				t.Text += " repo:" + d.source.Name
 				t.Peer.Repository = d.source.Name
 			}
-			t.Right = x.defines(d.Name, func(o *tag) bool { return o.isType() && (!inOne || o.source == d.source) })
+			t.Right = x.defines(d.Name, func(o *tag) bool { return isType(o.Kind, o.Language) && (!inOne || o.source == d.source) })
 			return t, true
 		}
 	}
