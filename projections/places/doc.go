@@ -55,8 +55,9 @@
 //     included: those of a merge's inputs, or none if some of them are not known.
 //  8. A View is immutable. A segment is excised, and its object deleted, only when no
 //     View references it and the change that dropped it is durable. Objects are deleted
-//     in the order in which their segments were dropped, so that a rebuild from the log
-//     never lacks a later segment while it has an earlier one.
+//     in the order in which their segments were dropped, and the merge of a segment whose
+//     object stays has a mark in the segment store, so that a rebuild from the log that
+//     lacks a later segment knows that the earlier merges were applied.
 //
 // # Absent segments
 //

@@ -35,6 +35,9 @@ type handle struct {
 	doomedRow []byte
 	// excised reports that the sweeper has removed the keys, and only the object is left.
 	excised bool
+	// marked reports that the sweeper has marked the merge that dropped the segment;
+	// inherited, that an earlier process may have done so.
+	marked, inherited bool
 	// views counts the partition views that reference the segment.
 	views atomic.Int64
 }

@@ -156,6 +156,12 @@ func erasureKey(at event.Position) []byte {
 
 func doomedPrefix() []byte { return []byte{byte(store.FamilyLocal), kindDoomed} }
 
+// doomedBy returns the position of the merge that dropped the segment of a doomed row.
+func doomedBy(k []byte) event.Position {
+	b := k[len(doomedPrefix()):]
+	return event.Position{Topic: event.TopicEvents, Partition: int32(binary.BigEndian.Uint32(b)), Offset: event.Offset(binary.BigEndian.Uint64(b[4:]))}
+}
+
 func doomedKey(at event.Position, n int) []byte {
 	k := store.AppendUint64(store.AppendUint32(doomedPrefix(), uint32(at.Partition)), uint64(at.Offset))
 	return store.AppendUint32(k, uint32(n))

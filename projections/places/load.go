@@ -214,7 +214,7 @@ func doomedHandle(k, v []byte) (*handle, error) {
 		return nil, ErrCorrupt
 	}
 	h := &handle{
-		id: segment.ID(v[:idLen]), partition: int32(binary.BigEndian.Uint32(k[2:])), doomedRow: append([]byte(nil), k...),
+		id: segment.ID(v[:idLen]), partition: int32(binary.BigEndian.Uint32(k[2:])), doomedRow: append([]byte(nil), k...), inherited: true,
 	}
 	if len(v) > idLen {
 		h.removedAt = parseMark(v[idLen:])

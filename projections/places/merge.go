@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections"
@@ -26,8 +27,8 @@ const (
 // which happens if the document became live after the compactor read its state. The
 // compactor then tries again.
 //
-// A merge with an output that is missing because it was merged further and deleted before this
-// store read the event is not refused; see mergedFurther.
+// A store that applies the event late may lack segments that were merged further and deleted.
+// Then it does as the others did; see wasApplied.
 func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
 		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
@@ -69,11 +70,11 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	}
 	err = c.flush()
 	if errors.Is(err, errLost) {
-		if c.mayLose, err = c.mergedFurther(ctx, outputs, inputs); err != nil {
+		if c.mayLose, err = c.wasApplied(ctx, outputs, inputs); err != nil {
 			return err
 		}
 		if !c.mayLose {
-			return c.refuseMerge(inputs)
+			return c.refuseMerge(inputs, outputs)
 		}
 		err = c.flush()
 	}
@@ -97,31 +98,62 @@ func originsOf(inputs []*handle) []code.RepositoryID {
 	return slices.Compact(all)
 }
 
-// mergedFurther reports whether another process has applied the merge, merged its output
-// further and deleted it. In that case the output is missing and so is an input, because
-// objects are deleted in the order in which their segments were dropped. A refused merge
-// deletes nothing, so a missing input proves that it was not refused. Its documents are
-// unheld here until the later merge adds them, as in a store that is rebuilt from the log
-// now. If the merge were refused here, later merges would not find its output, and its
-// inputs would never be replaced.
-func (c *change) mergedFurther(ctx context.Context, outputs, inputs []*handle) (bool, error) {
-	if !slices.ContainsFunc(outputs, func(h *handle) bool { return h.reader == nil }) {
+// wasApplied reports whether another process has applied a merge that would lose documents
+// here. A store that has every segment decides alone, and so does the first one that reads the
+// event. A store that lacks a segment cannot: the segment may hold the documents, and may be
+// absent because it was merged further and deleted. One of these facts then proves that the
+// merge was applied, and the absence of all of them that it was refused:
+//
+//   - An input is missing from the segment store. The objects of a refused merge stay forever.
+//   - The merge has a mark (segmentstore.MergeName). The sweeper deletes objects in the order
+//     in which their segments were dropped, and writes the mark before it passes over the
+//     object of an input, which a snapshot names or an earlier, refused merge holds.
+//
+// Every segment that is missing here was live at this merge and dropped by it or later, so the
+// process that deleted it had handled the inputs before: each was deleted, or passed over with
+// a mark. A mark is deleted after an input that was passed over because of a snapshot, whose
+// absence is the proof from then on.
+//
+// A missing output is no proof. It may be damaged or lost, and the inputs then still have the
+// text. Versions before the mark left none for inputs that an earlier merge holds; for these,
+// a missing output decides.
+//
+// The documents of an applied merge are unheld here until the later merge adds them, as in a
+// store that is rebuilt from the log now. If the merge were refused here, later merges would not
+// find its output, and its inputs would never be replaced.
+func (c *change) wasApplied(ctx context.Context, outputs, inputs []*handle) (bool, error) {
+	isAbsent := func(h *handle) bool { return h.reader == nil }
+	lacksOutput := slices.ContainsFunc(outputs, isAbsent)
+	if !lacksOutput && !slices.ContainsFunc(slices.Collect(maps.Values(c.part.bySequence)), isAbsent) {
 		return false, nil
+	}
+	found, err := c.p.hasObject(ctx, segmentstore.MergeName(c.at))
+	if err != nil || found {
+		return found, err
 	}
 	for _, h := range inputs {
 		held, err := isHeld(c.b, c.at.Partition, h.id)
-		if err != nil || held {
+		if err != nil || held && lacksOutput {
 			return held, err
 		}
-		_, err = c.p.objects.GetBytes(ctx, segmentstore.SegmentName(h.id), 0)
-		switch {
-		case errors.Is(err, code.ErrNotFound):
-			return true, nil
-		case err != nil && !errors.Is(err, segmentstore.ErrTooLarge):
-			return false, projections.ObjectError(err)
+		found, err := c.p.hasObject(ctx, segmentstore.SegmentName(h.id))
+		if err != nil || !found {
+			return !found, err
 		}
 	}
 	return false, nil
+}
+
+// hasObject reports whether the segment store has an object.
+func (p *Places) hasObject(ctx context.Context, name string) (bool, error) {
+	_, err := p.objects.GetBytes(ctx, name, 0)
+	switch {
+	case err == nil || errors.Is(err, segmentstore.ErrTooLarge):
+		return true, nil
+	case errors.Is(err, code.ErrNotFound):
+		return false, nil
+	}
+	return false, projections.ObjectError(err)
 }
 
 // liveInputs returns the inputs that are live and will be removed, in the order in which
@@ -143,10 +175,10 @@ func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	return inputs, nil
 }
 
-// refuseMerge drops the change. The objects of the inputs and of the output are held
+// refuseMerge drops the change. The objects of the inputs and of the outputs are held
 // forever, because a rebuild must also refuse the merge.
-func (c *change) refuseMerge(inputs []*handle) error {
-	for _, h := range append(inputs, c.added...) {
+func (c *change) refuseMerge(inputs, outputs []*handle) error {
+	for _, h := range slices.Concat(inputs, outputs) {
 		if err := c.b.Set(segmentIDKey(kindHeld, c.at.Partition, h.id), nil); err != nil {
 			return err
 		}

@@ -163,28 +163,45 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	if err != nil || h.doomedRow == nil || !p.deleteObjects.Load() {
 		return true, err
 	}
-	if !revived {
-		held, err := isHeld(p.store, h.partition, h.id)
-		if err != nil {
-			return true, err
+	held, err := isHeld(p.store, h.partition, h.id)
+	if err != nil {
+		return true, err
+	}
+	if err := p.deleteObject(ctx, h, revived || held); err != nil {
+		if errors.Is(err, segmentstore.ErrKept) {
+			return false, err
 		}
-		if !held {
-			err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
-			if errors.Is(err, segmentstore.ErrHeld) {
-				return false, nil // a backup is running
-			}
-			if errors.Is(err, segmentstore.ErrKept) {
-				return false, err
-			}
-			if err != nil {
-				p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)
-				return false, nil
-			}
+		if !errors.Is(err, segmentstore.ErrHeld) { // a backup is running
+			p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)
 		}
+		return false, nil
 	}
 	b := p.store.NewBatch()
 	if err := b.Delete(h.doomedRow); err != nil {
 		return true, err
 	}
 	return true, b.Commit()
+}
+
+// deleteObject deletes the object of a segment, unless it must stay. If it stays, forever or
+// because a snapshot names it, the merge that dropped the segment is marked first, because
+// objects that were dropped later are deleted now; see wasApplied.
+func (p *Places) deleteObject(ctx context.Context, h *handle, stays bool) error {
+	kept, mark := error(nil), segmentstore.MergeName(doomedBy(h.doomedRow))
+	if !stays {
+		kept = p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
+		if kept == nil && (h.marked || h.inherited) {
+			return p.objects.Delete(ctx, mark) // the missing object is the proof now
+		}
+		if !errors.Is(kept, segmentstore.ErrKept) {
+			return kept
+		}
+	}
+	if !h.marked {
+		if err := p.objects.PutBytes(ctx, mark, []byte("applied\n")); err != nil {
+			return err
+		}
+		h.marked = true
+	}
+	return kept
 }

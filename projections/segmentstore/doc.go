@@ -15,6 +15,7 @@
 //	segment-<32 hex>    a sealed segment: a sorted table (docs/format/segment.md)
 //	scip-<16 hex>-<32 hex>  a precise index of a repository (docs/format/scip.md)
 //	manifest-<32 hex>   the changes of a manifest (EncodeChanges)
+//	merge-<8 hex>-<16 hex>  the mark of a merge that was applied (MergeName)
 //
 // A name is 1 to MaxNameBytes of a–z, 0–9, '-', '_' and '.', and begins with a letter: it
 // is safe as a file name and as an object key.

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Errors of every driver, in addition to code.ErrNotFound. Any other error means that the
@@ -95,6 +96,7 @@ const (
 	segmentPrefix  = "segment-"
 	manifestPrefix = "manifest-"
 	scipPrefix     = "scip-"
+	mergePrefix    = "merge-"
 )
 
 // SegmentName returns the name of the segment with the given ID.
@@ -127,6 +129,15 @@ func ParseScipName(name string) (code.RepositoryID, bool) {
 	id, sum, ok := splitScipName(name)
 	return id, ok && len(sum) == sumBytes
 }
+
+// MergeName returns the name of the mark of a merge: an object that exists only if the
+// SegmentsMerged at that position was applied, and not refused (docs/format/places.md).
+func MergeName(at event.Position) string {
+	return fmt.Sprintf("%s%08x-%016x", mergePrefix, uint32(at.Partition), uint64(at.Offset))
+}
+
+// IsMergeName reports whether name begins as the mark of a merge does.
+func IsMergeName(name string) bool { return strings.HasPrefix(name, mergePrefix) }
 
 // sumBytes is the number of characters of a checksum in a name.
 const sumBytes = 32

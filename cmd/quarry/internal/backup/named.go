@@ -103,7 +103,7 @@ func (n *objectScan) markNamed(object string, of code.RepositoryID) {
 func (n *objectScan) listNamed() []string {
 	var out []string
 	for name, named := range n.present {
-		if named || n.keepAll {
+		if named || n.keepAll || segmentstore.IsMergeName(name) { // a rebuild looks for the mark of a merge
 			out = append(out, name)
 		}
 	}
