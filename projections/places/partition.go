@@ -55,7 +55,10 @@ type staged struct {
 	moved        bool
 	unheld       int
 	// marks are the new marks of segments, by sequence; zero for none.
-	marks    map[uint32]time.Time
+	marks map[uint32]time.Time
+	// waitingMark is the mark of segments that wait for their deletion; zero for none.
+	waitingMark time.Time
+
 	erasure  *erasure.Erasure
 	outcomes []string
 	broken   []*BrokenError
@@ -142,6 +145,12 @@ func (p *Places) Committed(number int32) {
 	part.applied = nil
 	if s == nil {
 		return
+	}
+	if !s.waitingMark.IsZero() {
+		for _, h := range part.removed {
+			h.removedAt = earlierTime(h.removedAt, s.waitingMark)
+		}
+		p.sweep.markWaiting(number, s.waitingMark)
 	}
 	part.applyStaged(s)
 	if s.erasure != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -44,6 +45,13 @@ type Options struct {
 	// is deleted, so that owners of copies can delete them. If it fails, the segment
 	// stays and the deletion is retried. It may be nil if there are no copies.
 	BeforePurge func(ctx context.Context, id segment.ID) error
+	// DeleteSnapshots deletes the snapshots that name a segment. It is called for a segment
+	// with text of a removed repository or branch half of PurgeAfter after the removal, and
+	// immediately for an erasure. If it fails, the segment stays and the deletion is
+	// retried. It may be nil if there are no snapshots.
+	DeleteSnapshots func(ctx context.Context, id segment.ID) error
+	// PurgeAfter bounds the time from a removal until its text is deleted from disk.
+	PurgeAfter time.Duration
 	// KeepSegments keeps segments in the store that no row names, for a rebuild whose
 	// records will name them.
 	KeepSegments bool
@@ -68,6 +76,8 @@ type Places struct {
 	objects       segmentstore.Store
 	deleteObjects atomic.Bool
 	beforePurge   func(ctx context.Context, id segment.ID) error
+	dropSnapshots func(ctx context.Context, id segment.ID) error
+	purgeAfter    time.Duration
 	keepSegments  bool
 	cache         *segment.Cache
 	log           *slog.Logger
@@ -111,7 +121,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	}
 	p := &Places{
 		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge, keepSegments: o.KeepSegments,
-		cache: o.Cache, log: o.Logger, sweep: newSweeper(),
+		dropSnapshots: o.DeleteSnapshots, purgeAfter: o.PurgeAfter, cache: o.Cache, log: o.Logger, sweep: newSweeper(),
 		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
 	}
 	p.deleteObjects.Store(o.DeleteObjects)

@@ -20,6 +20,10 @@ import (
 // is unknown in which. Text that a push removes from a branch marks no segment; a later
 // merge drops it.
 //
+// Segments that were merged away before the removal also have the text. They are deleted soon,
+// but for those that a snapshot names. All that wait in the partition are therefore marked, too,
+// and the snapshots that name one of them are deleted in time.
+//
 // Marks are local to this directory: a store that is built from the log does not know
 // which documents an absent segment had, and may mark other segments. The output of a
 // merge inherits the marks of its inputs as long as it contains dead documents.
@@ -54,7 +58,29 @@ func (w *writer) writeMarks() error {
 			return err
 		}
 	}
+	if !w.removedAt.IsZero() && (w.wholeRepository || len(w.removed) > 0 || w.removedUnheld) {
+		return w.markWaiting()
+	}
 	return nil
+}
+
+// markWaiting stages the mark of the segments of the partition that wait for their deletion
+// and have none.
+func (w *writer) markWaiting() error {
+	w.stage.waitingMark = w.removedAt
+	marked := map[string][]byte{}
+	err := forEachRow(w.b, store.AppendUint32(doomedPrefix(), uint32(w.at.Partition)), func(k, v []byte) error {
+		h, err := doomedHandle(k, v)
+		if err == nil && h.removedAt.IsZero() {
+			h.removedAt = w.removedAt
+			marked[string(k)] = h.appendDoomed(nil)
+		}
+		return err
+	})
+	for _, k := range slices.Sorted(maps.Keys(marked)) {
+		err = firstError(err, w.b.Set([]byte(k), marked[k]))
+	}
+	return err
 }
 
 // setMark stages the mark of a segment with that many live documents. It sets no mark if
@@ -156,13 +182,13 @@ type purgeSummary struct {
 }
 
 // notePurge logs that removed text is gone once the last segment with it is deleted.
-func (p *Places) notePurge(h *handle) {
-	if h.removedAt.IsZero() {
+func (p *Places) notePurge(removedAt time.Time) {
+	if removedAt.IsZero() {
 		return
 	}
 	done := &p.sweep.purged
 	done.segments++
-	done.oldest = earlierTime(done.oldest, h.removedAt)
+	done.oldest = earlierTime(done.oldest, removedAt)
 	if p.PendingRemoval().Segments > 0 {
 		return
 	}

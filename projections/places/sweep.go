@@ -62,6 +62,18 @@ func (s *sweeper) enqueueSegments(handles ...*handle) {
 	s.signalWork()
 }
 
+// markWaiting marks the queued segments of a partition that have no mark.
+func (s *sweeper) markWaiting(partition int32, at time.Time) {
+	s.mu.Lock()
+	for _, h := range s.mu.queue {
+		if h.partition == partition && h.doomedRow != nil {
+			h.removedAt = earlierTime(h.removedAt, at)
+		}
+	}
+	s.mu.Unlock()
+	s.signalWork()
+}
+
 func (s *sweeper) signalWork() {
 	select {
 	case s.wake <- struct{}{}:
@@ -129,9 +141,10 @@ func (p *Places) sweepAll(ctx context.Context) error {
 			p.sweep.mu.queue = append(p.sweep.mu.queue, head)
 			kept++
 		}
+		removedAt := head.removedAt
 		p.sweep.mu.Unlock()
 		if !inSnapshot {
-			p.notePurge(head)
+			p.notePurge(removedAt)
 		}
 	}
 	return nil
@@ -141,8 +154,11 @@ func (p *Places) sweepAll(ctx context.Context) error {
 // object, and segmentstore.ErrKept if a snapshot names it; any other error is that of the
 // store.
 func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
-	if !h.removedAt.IsZero() && p.beforePurge != nil {
-		if err := p.beforePurge(ctx, h.id); err != nil {
+	p.sweep.mu.Lock()
+	removedAt := h.removedAt
+	p.sweep.mu.Unlock()
+	if !removedAt.IsZero() {
+		if err := p.deleteCopies(ctx, h, removedAt); err != nil {
 			p.log.Warn("cannot delete a segment with removed text yet; trying again later", "segment", h.id.String(), "error", err)
 			return false, nil
 		}
@@ -181,6 +197,33 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 		return true, err
 	}
 	return true, b.Commit()
+}
+
+// deleteCopies deletes what else has the text of a segment that will be deleted: copies of its
+// owners and, if it is time, the snapshots that name it. Snapshots are not deleted sooner
+// because every removed branch would delete all of them.
+func (p *Places) deleteCopies(ctx context.Context, h *handle, removedAt time.Time) error {
+	if p.beforePurge != nil {
+		if err := p.beforePurge(ctx, h.id); err != nil {
+			return err
+		}
+	}
+	if p.dropSnapshots == nil || time.Since(removedAt) < p.purgeAfter/2 && !p.isErased(h.partition, removedAt) {
+		return nil
+	}
+	return p.dropSnapshots(ctx, h.id)
+}
+
+// isErased reports whether an erasure covers the text of a removal.
+func (p *Places) isErased(partition int32, removedAt time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at, e := range p.mu.erasures {
+		if at.Partition == partition && !removedAt.After(e.RequestedAt) {
+			return true
+		}
+	}
+	return false
 }
 
 // deleteObject deletes the object of a segment, unless it must stay. If it stays, forever or

@@ -242,7 +242,7 @@ func TestSegmentsOfASnapshotStay(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, 4, 1)
 	n := in.openNode(filepath.Join(t.TempDir(), "live"), places.Options{
-		Objects: in.archive.Guard(), DeleteObjects: true, BeforePurge: in.archive.ReleaseSegment,
+		Objects: in.archive.Guard(), DeleteObjects: true, DeleteSnapshots: in.archive.ReleaseSegment,
 	})
 	defer n.close()
 	n.change(60)

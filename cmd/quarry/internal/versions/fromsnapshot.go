@@ -12,7 +12,6 @@ import (
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/places"
-	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -165,15 +164,6 @@ func (v *Versions) loadSnapshot(ctx context.Context, s snapshots.Snapshot) (i *V
 		return nil, err
 	}
 	return v.openVersion(ctx, dir)
-}
-
-// dropCopies deletes what else contains the text of a segment that is about to be deleted:
-// the previous version, and the snapshots that name the segment.
-func (v *Versions) dropCopies(ctx context.Context, id segment.ID) error {
-	if err := v.replays.dropPrevious(); err != nil || v.o.Snapshots == nil {
-		return err
-	}
-	return v.o.Snapshots.ReleaseSegment(ctx, id)
 }
 
 // dropSnapshots deletes the snapshots that have not applied an erasure.

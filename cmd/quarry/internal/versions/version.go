@@ -56,6 +56,9 @@ type versionOptions struct {
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
 	beforePurge func(ctx context.Context, id segment.ID) error
+	// deleteSnapshots deletes the snapshots that name a segment; optional.
+	deleteSnapshots func(ctx context.Context, id segment.ID) error
+	purgeAfter      time.Duration
 	// rebuilding keeps segments in the store that no row names yet.
 	rebuilding bool
 }
@@ -68,7 +71,7 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 	}
 	where, err := places.Open(ctx, places.Options{
 		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
-		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
+		DeleteSnapshots: o.deleteSnapshots, PurgeAfter: o.purgeAfter, Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
 		repositories.Close()

@@ -140,9 +140,14 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
-	return versionOptions{
-		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.dropCopies,
+	o := versionOptions{
+		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames,
+		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.Config.Pipeline.PurgeAfter.Std(),
 	}
+	if v.o.Snapshots != nil {
+		o.deleteSnapshots = v.o.Snapshots.ReleaseSegment
+	}
+	return o
 }
 
 // open opens the live version, and rebuilds it if another version of the program wrote
