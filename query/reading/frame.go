@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Frame is a line of a stack trace: a place in a file, a symbol, or both.
@@ -146,32 +147,36 @@ type frameShape struct {
 
 const pathLine = `(?P<path>[^\s()"':]*[^\s()"':/\\]\.[A-Za-z]\w{0,5})`
 
-var frameShapes = []frameShape{
-	{"Python", regexp.MustCompile(`^File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<symbol>\S+))?`), true},
-	{"Java", regexp.MustCompile(`^(?:at )?(?:[\w.@-]*/)*(?P<package>(?:\w+\.)*?)(?P<type>[A-Z\p{Lu}][\w$]*)\.(?P<function>[\w$<>]+)\((?:(?P<path>\w+\.(?:java|kt|scala|groovy))(?::(?P<line>\d+))?|Native Method|Unknown Source)\)`), true},
-	{"C#", regexp.MustCompile(`^at (?P<symbol>[\w.<>` + "`" + `+|\[\],]+)\([^()]*\) in (?:[A-Za-z]:)?(?P<path>.+?):line (?P<line>\d+)`), true},
-	{"C#", regexp.MustCompile(`^at (?P<symbol>(?:\w+\.)+[\w<>` + "`" + `+|\[\]]+)\((?:\w[\w.\[\]&` + "`" + `]* \w+(?:, )?)*\)$`), true},
-	{"PHP", regexp.MustCompile(`^#\d+ (?P<path>[^()]+\.\w+)\((?P<line>\d+)\)(?:: (?P<symbol>[\w\\]+(?:(?:->|::)\w+)?)\()?`), true},
-	{"PHP", regexp.MustCompile(`^(?:PHP )?[A-Z][\w ]+: .* in (?P<path>\S+\.php)(?: on line |:)(?P<line>\d+)`), true},
-	{"Dart", regexp.MustCompile(`^#\d+\s+(?P<symbol>\S+) \((?:package:|file://)(?P<path>[^():]+\.dart):(?P<line>\d+)(?::\d+)?\)`), true},
-	{"Ruby", regexp.MustCompile(`^(?:from )?(?:(?P<gem>[\w-]+) \(\d[\w.-]*\) )?(?P<path>[^\s:]+\.(?:rb|erb|rake|ru)):(?P<line>\d+):in ` + "[`']" + `(?:(?:block|rescue|ensure)(?: \(\d+ levels\))? in )*(?P<symbol>[^'` + "`" + `]+)'`), true},
-	{"Elixir", regexp.MustCompile(`^\((?P<gem>\w+) \d[\w.-]*\) (?P<path>\S+\.exs?):(?P<line>\d+)(?:: |$)`), true},
-	{"Swift", regexp.MustCompile(`: file (?P<path>\S+\.swift), line (?P<line>\d+)`), true},
-	{"Perl", regexp.MustCompile(`\bat (?P<path>\S+\.(?:pl|pm|t)) line (?P<line>\d+)`), true},
-	{"C++", regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(?P<symbol>[^()]+?) ?\(.*?\)(?: at (?P<path>[^\s:]+):(?P<line>\d+)| from \S+)?`), true},
-	{"JavaScript", regexp.MustCompile(`^at (?:async )?(?:new )?(?P<symbol>[^()\s]+)(?: \[as [^\]]+\])? \((?P<path>[^()]+?):(?P<line>\d+):\d+\)$`), true},
-	{"", regexp.MustCompile(`^at (?:async )?(?P<path>[^()\s]+?\.\w+):(?P<line>\d+)(?::\d+)?$`), true},
-	{"JavaScript", regexp.MustCompile(`^(?P<symbol>[\w$./<]*)@(?P<path>\S+?\.\w+):(?P<line>\d+):\d+$`), true},
-	{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)?(?P<function>\w+)(?:\[\.\.\.\])?(?:\.func\d+|\.gowrap\d+|\.\d+|-range\d+|-fm)*\((?:0x|\{0x|\.\.\.|…|\{\.\.\.|\{\{0x)`), true},
-	{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+|-fm)*(?:\(\))?(?: in goroutine \d+)?$`), true},
-	{"Go", regexp.MustCompile(`^(?:created by )(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+)*(?: in goroutine \d+)?$`), true},
-	{"Go", regexp.MustCompile(`^(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.\d+)*\(\)$`), false},
-	{"Go", regexp.MustCompile(`^(?P<path>\S+\.(?:go|s)):(?P<line>\d+) \+0x[0-9a-f]+$`), true},
-	{"Rust", regexp.MustCompile(`^\d+:\s+(?:0x[0-9a-f]+ - )?(?P<symbol><?[\w:<>&{}#, ]*::[\w<>{}#]+)$`), true},
-	{"Rust", regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at (?:'.*', )?(?P<path>\S+?\.rs):(?P<line>\d+):\d+`), true},
-	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:?$`), false},
-	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
-}
+// frameShapes returns all forms. They are compiled when the first text is read as a trace,
+// because most processes read none.
+var frameShapes = sync.OnceValue(func() []frameShape {
+	return []frameShape{
+		{"Python", regexp.MustCompile(`^File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<symbol>\S+))?`), true},
+		{"Java", regexp.MustCompile(`^(?:at )?(?:[\w.@-]*/)*(?P<package>(?:\w+\.)*?)(?P<type>[A-Z\p{Lu}][\w$]*)\.(?P<function>[\w$<>]+)\((?:(?P<path>\w+\.(?:java|kt|scala|groovy))(?::(?P<line>\d+))?|Native Method|Unknown Source)\)`), true},
+		{"C#", regexp.MustCompile(`^at (?P<symbol>[\w.<>` + "`" + `+|\[\],]+)\([^()]*\) in (?:[A-Za-z]:)?(?P<path>.+?):line (?P<line>\d+)`), true},
+		{"C#", regexp.MustCompile(`^at (?P<symbol>(?:\w+\.)+[\w<>` + "`" + `+|\[\]]+)\((?:\w[\w.\[\]&` + "`" + `]* \w+(?:, )?)*\)$`), true},
+		{"PHP", regexp.MustCompile(`^#\d+ (?P<path>[^()]+\.\w+)\((?P<line>\d+)\)(?:: (?P<symbol>[\w\\]+(?:(?:->|::)\w+)?)\()?`), true},
+		{"PHP", regexp.MustCompile(`^(?:PHP )?[A-Z][\w ]+: .* in (?P<path>\S+\.php)(?: on line |:)(?P<line>\d+)`), true},
+		{"Dart", regexp.MustCompile(`^#\d+\s+(?P<symbol>\S+) \((?:package:|file://)(?P<path>[^():]+\.dart):(?P<line>\d+)(?::\d+)?\)`), true},
+		{"Ruby", regexp.MustCompile(`^(?:from )?(?:(?P<gem>[\w-]+) \(\d[\w.-]*\) )?(?P<path>[^\s:]+\.(?:rb|erb|rake|ru)):(?P<line>\d+):in ` + "[`']" + `(?:(?:block|rescue|ensure)(?: \(\d+ levels\))? in )*(?P<symbol>[^'` + "`" + `]+)'`), true},
+		{"Elixir", regexp.MustCompile(`^\((?P<gem>\w+) \d[\w.-]*\) (?P<path>\S+\.exs?):(?P<line>\d+)(?:: |$)`), true},
+		{"Swift", regexp.MustCompile(`: file (?P<path>\S+\.swift), line (?P<line>\d+)`), true},
+		{"Perl", regexp.MustCompile(`\bat (?P<path>\S+\.(?:pl|pm|t)) line (?P<line>\d+)`), true},
+		{"C++", regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(?P<symbol>[^()]+?) ?\(.*?\)(?: at (?P<path>[^\s:]+):(?P<line>\d+)| from \S+)?`), true},
+		{"JavaScript", regexp.MustCompile(`^at (?:async )?(?:new )?(?P<symbol>[^()\s]+)(?: \[as [^\]]+\])? \((?P<path>[^()]+?):(?P<line>\d+):\d+\)$`), true},
+		{"", regexp.MustCompile(`^at (?:async )?(?P<path>[^()\s]+?\.\w+):(?P<line>\d+)(?::\d+)?$`), true},
+		{"JavaScript", regexp.MustCompile(`^(?P<symbol>[\w$./<]*)@(?P<path>\S+?\.\w+):(?P<line>\d+):\d+$`), true},
+		{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)?(?P<function>\w+)(?:\[\.\.\.\])?(?:\.func\d+|\.gowrap\d+|\.\d+|-range\d+|-fm)*\((?:0x|\{0x|\.\.\.|…|\{\.\.\.|\{\{0x)`), true},
+		{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+|-fm)*(?:\(\))?(?: in goroutine \d+)?$`), true},
+		{"Go", regexp.MustCompile(`^(?:created by )(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+)*(?: in goroutine \d+)?$`), true},
+		{"Go", regexp.MustCompile(`^(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.\d+)*\(\)$`), false},
+		{"Go", regexp.MustCompile(`^(?P<path>\S+\.(?:go|s)):(?P<line>\d+) \+0x[0-9a-f]+$`), true},
+		{"Rust", regexp.MustCompile(`^\d+:\s+(?:0x[0-9a-f]+ - )?(?P<symbol><?[\w:<>&{}#, ]*::[\w<>{}#]+)$`), true},
+		{"Rust", regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at (?:'.*', )?(?P<path>\S+?\.rs):(?P<line>\d+):\d+`), true},
+		{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:?$`), false},
+		{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
+	}
+})
 
 // maxFrameBytes bounds a line that may be a frame.
 const maxFrameBytes = 2 << 10
@@ -180,8 +185,7 @@ func parseFrame(line string) (f Frame, ok bool) {
 	if line == "" || len(line) > maxFrameBytes {
 		return f, false
 	}
-	for i := range frameShapes {
-		shape := &frameShapes[i]
+	for _, shape := range frameShapes() {
 		m := shape.expression.FindStringSubmatch(line)
 		if m == nil {
 			continue

@@ -36,13 +36,15 @@ type assets struct {
 }
 
 type asset struct {
-	body, gzipped []byte
-	tag           string
+	body []byte
+	tag  string
+	// gzipped returns body compressed; the first request for it compresses it.
+	gzipped func() []byte
 }
 
 const staticPrefix = "/static/"
 
-// packAssets returns the assets of this program, which are compressed once.
+// packAssets returns the assets of this program, which share what is compressed.
 var packAssets = sync.OnceValues(newAssets)
 
 func newAssets() (*assets, error) {
@@ -56,9 +58,7 @@ func newAssets() (*assets, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: static files: %w", err)
 		}
-		if err := a.addFile(e.Name(), body); err != nil {
-			return nil, err
-		}
+		a.addFile(e.Name(), body)
 	}
 	styles, err := fs.Glob(staticFiles, "styles/*.css")
 	if err != nil {
@@ -72,14 +72,21 @@ func newAssets() (*assets, error) {
 		}
 		sheet = append(append(sheet, body...), '\n')
 	}
-	return a, a.addFile(styleSheet, styleNoise.ReplaceAll(sheet, []byte("$1")))
+	a.addFile(styleSheet, styleNoise.ReplaceAll(sheet, []byte("$1")))
+	return a, nil
 }
 
-// addFile adds a file under a name with the hash of its content, plain and compressed.
-func (a *assets) addFile(name string, body []byte) error {
+// addFile adds a file under a name with the hash of its content.
+func (a *assets) addFile(name string, body []byte) {
 	sum := sha256.Sum256(body)
 	hash, extension := hex.EncodeToString(sum[:6]), path.Ext(name)
 	u := staticPrefix + strings.TrimSuffix(name, extension) + "-" + hash + extension
+	a.urls[name] = u
+	a.body[u] = asset{body: body, tag: hash, gzipped: sync.OnceValue(func() []byte { return compress(body) })}
+}
+
+// compress returns body in gzip.
+func compress(body []byte) []byte {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err == nil {
@@ -89,10 +96,9 @@ func (a *assets) addFile(name string, body []byte) error {
 		err = w.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("web: compress %s: %w", name, err)
+		panic(fmt.Sprintf("web: compress a static file: %v", err)) // a buffer takes every write
 	}
-	a.urls[name], a.body[u] = u, asset{body: body, gzipped: packed.Bytes(), tag: hash}
-	return nil
+	return packed.Bytes()
 }
 
 // assetURL returns the address of a static file; templates call it.
@@ -120,7 +126,7 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	if acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
-		body, tag = file.gzipped, tag+"-gzip"
+		body, tag = file.gzipped(), tag+"-gzip"
 	}
 	h.Set("ETag", `"`+tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))

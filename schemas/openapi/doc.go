@@ -7,7 +7,7 @@
 //
 // # Main types
 //
-//	Document  the contract, read and completed: Load, JSON
+//	Document  the contract, read and completed: Load, Read, JSON
 //	Access    the access rule of an operation
 //
 // # Invariants
@@ -17,6 +17,6 @@
 //     filled in and not repeated in the file; see complete.go.
 //  3. Members keep the order of the file.
 //
-// The document is embedded and immutable. The package imports a YAML parser and no other
-// package of Quarry.
+// The document is embedded, converted to JSON by cmd/internal/apigen, and immutable. The
+// package imports no other package of Quarry.
 package openapi

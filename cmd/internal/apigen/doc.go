@@ -1,4 +1,4 @@
-// Package apigen generates Go code from the OpenAPI document.
+// Package apigen generates JSON and Go code from the OpenAPI document.
 //
 // It answers the question "what does the API look like in Go?". Its test runs
 // oapi-codegen, a tool of go.mod, on the document, and compares the result with the files
@@ -6,6 +6,7 @@
 //
 // # Main types
 //
+//	document    schemas/openapi: the file in JSON, which servers read when they start
 //	models      schemas/openapi/wire: a struct for every schema
 //	operations  query/client: a method for every operation
 //

@@ -16,12 +16,8 @@ type object = map[string]any
 var goTypes = map[string]string{"RepositoryNumber": "code.RepositoryNumber", "ConnectionNumber": "code.ConnectionNumber"}
 
 // reduceDocument returns the document for the generator, with or without the operations.
-func reduceDocument(t *testing.T, operations bool) []byte {
+func reduceDocument(t *testing.T, d *openapi.Document, operations bool) []byte {
 	t.Helper()
-	d, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
 	schemas := make(object)
 	for _, s := range d.Components.Schemas {
 		of := reduceSchema(t, mergeParts(d, s.Value))
