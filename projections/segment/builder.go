@@ -69,6 +69,7 @@ type Builder struct {
 	rows      []byte
 	languages nameTable
 	symbols   symbolWriter
+	defined   definitionWriter
 	head      header
 
 	text       []byte // not yet framed
@@ -93,6 +94,7 @@ func (b *Builder) Reset(o Options) {
 	b.postings.Reset()
 	*b = Builder{
 		options: o, postings: b.postings, runs: b.runs, keys: map[code.DocumentKey]struct{}{},
+		defined: definitionWriter{definitions: b.defined.definitions[:0], folded: b.defined.folded}, head: header{version: formatVersion},
 		text: b.text[:0], packer: b.packer, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
 	}
 	for c := range b.runs {
@@ -135,6 +137,7 @@ func (b *Builder) Add(d Document) error {
 	if err := b.symbols.add(d.Symbols, b.packer); err != nil {
 		return err
 	}
+	b.defined.add(DocID(b.head.documents-1), d.Symbols, &b.symbols.kinds)
 	return b.addText(d.Text)
 }
 

@@ -15,13 +15,13 @@ import (
 // FuzzDecode decodes any header, table of documents and directory. What is accepted must
 // satisfy the invariants that readers rely on.
 func FuzzDecode(f *testing.F) {
-	h := &header{documents: 1, textBytes: 5, languages: []string{"C"}, frameLines: []uint32{0, 1}, pageStart: []uint32{0}}
+	h := &header{version: formatVersion, documents: 1, textBytes: 5, languages: []string{"C"}, frameLines: []uint32{0, 1}, pageStart: []uint32{0}}
 	f.Add(h.encode(), []byte{5, 0, 1, 0, 0, 0}, []byte{1, 2})
 	h.languages = nil
 	f.Add(h.encode(), []byte{5, 0, 1, 0, 0, 0}, []byte{1, 2})
 	h.pageStart = nil
 	f.Add(h.encode(), []byte{5, 0, 1, 0, 0, 0}, []byte{1, 2})
-	h = &header{textBytes: FrameBytes + 1, lists: 2, kinds: []string{"k"}, frameLines: []uint32{0, 7, 9}, pageStart: []uint32{0, 3}, groupFirst: []uint32{0}}
+	h = &header{version: formatVersion, textBytes: FrameBytes + 1, lists: 2, kinds: []string{"k"}, frameLines: []uint32{0, 7, 9}, pageStart: []uint32{0, 3}, groupFirst: []uint32{0}}
 	f.Add(h.encode(), []byte{5, 1, 1, 2}, []byte{})
 	h.pageStart = []uint32{maxSpace, maxSpace + 1}
 	f.Add(h.encode(), []byte{5, 1, 1, 2}, []byte{})
@@ -49,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 func TestFrameCounts(t *testing.T) {
 	for bytes, frames := range map[int]int{0: 0, 1: 1, FrameBytes - 1: 1, FrameBytes: 1, FrameBytes + 1: 2, 2 * FrameBytes: 2} {
 		for n := max(frames-1, 0); n <= frames+1; n++ {
-			h := &header{symbolBytes: bytes, frameLines: make([]uint32, n+1), pageStart: []uint32{0}}
+			h := &header{version: formatVersion, symbolBytes: bytes, frameLines: make([]uint32, n+1), pageStart: []uint32{0}}
 			if _, err := decodeHeader(h.encode()); (err == nil) != (n == frames) {
 				t.Errorf("%d bytes in %d frames, which are %d: %v", bytes, n, frames, err)
 			}

@@ -7,7 +7,10 @@ import (
 
 // formatVersion is the first byte of a header. A new version needs a page in
 // docs/format and a reader for the old one, or a rebuild of the projections.
-const formatVersion = 3
+const formatVersion = 4
+
+// versionWithoutDefinitions is the version before the definitions were added.
+const versionWithoutDefinitions = 3
 
 // FormatVersion is the version of the segments that this release writes.
 const FormatVersion = formatVersion
@@ -32,6 +35,7 @@ const maxNames = 1 << 12
 
 // header is the decoded value of partHeader.
 type header struct {
+	version                byte
 	documents, symbols     int
 	textBytes, symbolBytes int
 	lists                  int
@@ -39,12 +43,13 @@ type header struct {
 	frameLines             []uint32 // line feeds before frame i; one more at the end
 	pageStart              []uint32 // offset of page i in the postings; one more at the end
 	groupFirst             []uint32 // first document of symbol group i
+	definitions            []uint32 // first hash of page i of the definitions
 }
 
 func (h *header) frameCount() int { return len(h.frameLines) - 1 }
 
 func (h *header) encode() []byte {
-	b := []byte{formatVersion}
+	b := []byte{h.version}
 	for _, n := range []int{h.documents, h.symbols, h.textBytes, h.symbolBytes, h.lists} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -52,7 +57,11 @@ func (h *header) encode() []byte {
 	b = appendNames(b, h.kinds)
 	b = appendAscending(b, h.frameLines)
 	b = appendAscending(b, h.pageStart)
-	return appendAscending(b, h.groupFirst)
+	b = appendAscending(b, h.groupFirst)
+	if h.version == versionWithoutDefinitions {
+		return b
+	}
+	return appendAscending(b, h.definitions)
 }
 
 func appendNames(b []byte, names []string) []byte {
@@ -77,11 +86,11 @@ func decodeHeader(b []byte) (*header, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty header", ErrCorrupt)
 	}
-	if b[0] != formatVersion {
-		return nil, fmt.Errorf("%w: version %d, this program reads %d", ErrFormat, b[0], formatVersion)
+	if b[0] != formatVersion && b[0] != versionWithoutDefinitions {
+		return nil, fmt.Errorf("%w: version %d, this program reads %d and %d", ErrFormat, b[0], versionWithoutDefinitions, formatVersion)
 	}
 	d := decoder{b: b[1:]}
-	h := &header{}
+	h := &header{version: b[0]}
 	for _, n := range []*int{&h.documents, &h.symbols, &h.textBytes, &h.symbolBytes, &h.lists} {
 		*n = int(d.readUvarint(maxSpace))
 	}
@@ -90,6 +99,9 @@ func decodeHeader(b []byte) (*header, error) {
 	h.frameLines = d.readAscending()
 	h.pageStart = d.readAscending()
 	h.groupFirst = d.readAscending()
+	if h.version != versionWithoutDefinitions {
+		h.definitions = d.readAscending()
+	}
 	if d.failed || len(d.b) > 0 {
 		return nil, fmt.Errorf("%w: header", ErrCorrupt)
 	}

@@ -44,15 +44,16 @@ const KeyPrefix = 's'
 // The parts of a segment, as they appear in its keys. Their order is the order of
 // the keys in the table.
 const (
-	partDocuments = 'd'
-	partFrame     = 'f'
-	partGrams     = 'g'
-	partHeader    = 'h'
-	partKeys      = 'k'
-	partPage      = 'p'
-	partRuns      = 'r'
-	partDirectory = 't'
-	partSymbols   = 'y'
+	partDocuments   = 'd'
+	partFrame       = 'f'
+	partGrams       = 'g'
+	partHeader      = 'h'
+	partKeys        = 'k'
+	partDefinitions = 'n'
+	partPage        = 'p'
+	partRuns        = 'r'
+	partDirectory   = 't'
+	partSymbols     = 'y'
 )
 
 const partAt = 1 + len(ID{})

@@ -70,6 +70,8 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 		}
 	}
 	pages, dir := b.packPages()
+	definitions, first := b.defined.packPages()
+	b.head.definitions = first
 	b.head.lists = len(dir.trigrams)
 	b.head.languages, b.head.kinds = b.languages.names, b.symbols.kinds.names
 	b.head.groupFirst = b.symbols.first
@@ -78,6 +80,11 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 	}
 	if err := w.Set(partKey(id, partKeys), b.blobs); err != nil {
 		return err
+	}
+	for i, page := range definitions {
+		if err := w.Set(numberedKey(id, partDefinitions, uint32(i)), page); err != nil {
+			return err
+		}
 	}
 	for i, page := range pages {
 		if err := w.Set(numberedKey(id, partPage, uint32(i)), page); err != nil {

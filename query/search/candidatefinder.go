@@ -43,9 +43,7 @@ type segmentCandidates struct {
 	atomsLookedUp  int
 	columns        []bitset.Set // by predicate, nil where it was not evaluated; the last one is empty
 	allowed        bitset.Set   // places for which the predicates allow the query to be true
-	// allowedSymbols are the blocks with symbols of the allowed documents if the index was
-	// not searched because these documents are few; nil otherwise.
-	allowedSymbols *postings.Set
+	fewAllowed     bool         // so few that the index was not searched
 }
 
 func newSegmentCandidates(c *compiledQuery) *segmentCandidates {
@@ -112,7 +110,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 	if !v.filterPlaces() {
 		return false, false, nil
 	}
-	if v.takeAllowed(); v.allowedSymbols != nil {
+	if v.takeAllowed(); v.fewAllowed {
 		return true, false, nil
 	}
 	if err := v.findAtoms(); err != nil || v.atomsLookedUp < len(v.s.c.atoms) {
@@ -159,7 +157,7 @@ const maxAllowedBlocks, allowedShare = 32, 8
 func (v *candidateFinder) takeAllowed() {
 	r := v.seg.Reader
 	most := min(maxAllowedBlocks, r.Blocks()/allowedShare)
-	if v.allowedSymbols = nil; v.allowed == nil || v.seg.NoIndex || len(v.s.c.atoms) == 0 || v.allowed.Count() > most {
+	if v.fewAllowed = false; v.allowed == nil || v.seg.NoIndex || len(v.s.c.atoms) == 0 || v.allowed.Count() > most {
 		return
 	}
 	var text, symbols []uint32
@@ -172,19 +170,18 @@ func (v *candidateFinder) takeAllowed() {
 			return
 		}
 	}
-	allowed := postings.SetOfBlocks(symbols, r.Blocks())
 	for i, a := range v.s.c.atoms {
 		f := everyBlock(a)
 		switch {
 		case a.re2 != nil: // every block may match
 		case a.symbols:
-			f.all, f.blocks = false, allowed
+			f.all, f.blocks = false, postings.SetOfBlocks(symbols, r.Blocks())
 		default:
 			f.all, f.blocks = false, postings.SetOfBlocks(text, r.Blocks())
 		}
 		v.atomCandidates[i] = f
 	}
-	v.atomsLookedUp, v.allowedSymbols = len(v.s.c.atoms), &allowed
+	v.atomsLookedUp, v.fewAllowed = len(v.s.c.atoms), true
 }
 
 // appendBlocksOf appends the blocks between two offsets to ascending ones.

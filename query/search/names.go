@@ -1,18 +1,16 @@
 package search
 
 import (
-	"bytes"
 	"cmp"
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // termName is a term read as the name of a symbol or file.
@@ -109,38 +107,31 @@ func writtenLiteral(expression string) string {
 // nameSearcher finds the documents of one segment that have the name of a term: they
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
-	v      *candidateFinder
-	most   int           // blocks of names that are scanned for a name of one term
-	within *postings.Set // the only blocks with symbols that are searched; nil for all
-	joined bitset.Set    // documents that define a joined name
-	// allowed returns the places that the predicates allow, see allowedByColumns.
-	allowed func() bitset.Set
-	exact   bitset.Set // documents that define the name in its letter case
-	defines bitset.Set // documents that define it in any letter case
-	files   bitset.Set // files with the name
-	any     bitset.Set // all documents with the name
+	v       *candidateFinder
+	joined  bitset.Set           // documents that define a joined name
+	exact   bitset.Set           // documents that define the name in its letter case
+	defines bitset.Set           // documents that define it in any letter case
+	files   bitset.Set           // files with the name
+	any     bitset.Set           // all documents with the name
+	found   []segment.Definition // of the last name, also of hidden documents
 }
 
 // findNamed returns the documents of the current segment that have one of the names, by
 // tier from tierJoined on. It also returns those that define a symbol and all of them as
-// sets, or nil if there are none. Unless within is nil, it finds only symbols in these
-// blocks, and does not search the index for others. segments is the number of segments that
-// share the bounds on the documents of tierDefines; 0 if the tiers do not matter.
-func (v *candidateFinder) findNamed(names []termName, within *postings.Set, segments int) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
+// sets, or nil if there are none. segments is the number of segments that share the bounds
+// on the documents of tierDefines; 0 if the tiers do not matter.
+func (v *candidateFinder) findNamed(names []termName, segments int) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &nameSearcher{v: v, most: maxNameBlocks, within: within, allowed: sync.OnceValue(v.allowedByColumns), joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
-	if len(names) == 1 {
-		n.most = maxOneNameBlocks
-	}
+	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
 		}
 	}
 	n.addFiles(names)
-	best, err := n.bestDefinitions(names, segments)
-	if err != nil {
-		return tiers, nil, nil, err
+	var best []segment.DocID
+	if segments > 0 && !v.s.restricted && len(names) == 1 {
+		best = n.bestDefinitions(segments)
 	}
 	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
 		if v.seg.firstPlace(segment.DocID(d)) < 0 {
@@ -160,83 +151,70 @@ func (v *candidateFinder) findNamed(names []termName, within *postings.Set, segm
 	return tiers, n.exact, n.any, nil
 }
 
-// bestDefinitions returns the documents of tierDefines, sorted: of those that define the
-// name of a term in any letter case, the best by the kind of the symbol and what else is
-// known about the file, so that a type comes before hundreds of fields and packages with
-// its name. For callers who may not see everything there are none, because which documents
-// share a segment depends on hidden ones, and for several terms, which rank by what stands
-// together.
-func (n *nameSearcher) bestDefinitions(names []termName, segments int) ([]segment.DocID, error) {
-	if segments == 0 || n.v.s.restricted || len(names) > 1 {
-		return nil, nil
-	}
-	var all []segment.DocID // those whose file has the name first, then those in the letter case of the term
-	for _, inFile := range []bool{true, false} {
-		for _, exact := range []bool{true, false} {
-			for d := n.defines.Next(0); d >= 0; d = n.defines.Next(d + 1) {
-				if n.files.Has(d) == inFile && n.exact.Has(d) == exact && !n.joined.Has(d) && n.v.seg.firstPlace(segment.DocID(d)) >= 0 {
-					all = append(all, segment.DocID(d))
-				}
-			}
-		}
-	}
-	if most := max(maxDefining/segments, minDefining); len(all) > most {
-		all = all[:min(len(all), max(maxWeighed/segments, minWeighed))]
-		worth := make(map[segment.DocID]float64, len(all))
-		outline := outlines.Get().(*segment.Outline)
-		defer releaseOutline(outline)
-		full := 0
-		for i, d := range all {
-			if full >= most && !n.files.Has(int(d)) {
-				all = all[:i] // the others are worth at most as much
-				break
-			}
-			w, err := n.definitionWorth(names[0].exact, d, outline)
-			if err != nil {
-				return nil, err
-			}
-			if worth[d] = w; w >= 1 {
-				full++
-			}
-		}
-		slices.SortFunc(all, func(a, b segment.DocID) int { return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b)) })
-		all = all[:min(len(all), most)]
-	}
-	slices.Sort(all)
-	return all, nil
-}
+// maxDefining bounds the documents of tierDefines, which are all searched. The segments
+// share it, but each has a minimum.
+const maxDefining, minDefining = 32, 2
 
-// definitionWorth estimates how much the definitions of a name in a document add to its
-// score, relative to scoreDefinition.
-func (n *nameSearcher) definitionWorth(name string, d segment.DocID, outline *segment.Outline) (float64, error) {
-	r := n.v.seg.Reader
-	if err := r.Outline(&n.v.cursor, d, outline); err != nil {
-		return 0, err
+// bestDefinitions returns the documents of tierDefines, sorted: of those that define the
+// name of the only term in any letter case, the best by the kind of the symbol and what
+// else is known about the file, so that a type comes before hundreds of fields and packages
+// with its name. It is not for callers who may not see everything, because which documents
+// share a segment depends on hidden ones.
+func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
+	most := max(maxDefining/segments, minDefining)
+	var allowed bitset.Set
+	if len(n.v.s.c.predicates) > 0 && n.defines.Count() > most {
+		allowed = n.v.allowedByColumns() // documents that are not asked for must not use up the bound
 	}
-	worth := 0.0
-	for i := range outline.Len() {
-		start, end := outline.Range(i)
-		if int(end-start) != len(name) || weightOf(outline.Kind(i)) <= worth {
+	worth := make([]float64, n.v.seg.Reader.Documents()) // what the definitions add to the score, relative to scoreDefinition
+	kinds := n.v.seg.Reader.Kinds()
+	weights := make([]float64, len(kinds))
+	for i, kind := range kinds {
+		weights[i] = weightOf(code.SymbolKind(kind))
+	}
+	for _, x := range n.found {
+		w := weights[x.Kind]
+		if !x.Exact {
+			w *= scoreDefinitionFold
+		}
+		worth[x.Doc] = max(worth[x.Doc], w)
+	}
+	var best []segment.DocID // by worth
+	compare := func(a, b segment.DocID) int {
+		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b))
+	}
+	for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
+		d := segment.DocID(i)
+		if n.joined.Has(i) || !n.v.isAllowed(d, allowed) {
 			continue
 		}
-		s, err := outline.Symbol(i, n.v.text)
-		if err != nil {
-			return 0, err
+		if n.files.Has(i) {
+			worth[d] += scoreFileName / float64(scoreDefinition)
 		}
-		switch {
-		case s.Name == name:
-			worth = weightOf(s.Kind)
-		case strings.EqualFold(s.Name, name):
-			worth = max(worth, scoreDefinitionFold*weightOf(s.Kind))
+		if n.v.isAside(d) {
+			worth[d] += scoreTest / float64(scoreDefinition)
 		}
+		if len(best) == most {
+			if compare(d, best[most-1]) > 0 {
+				continue
+			}
+			best = best[:most-1]
+		}
+		at, _ := slices.BinarySearchFunc(best, d, compare)
+		best = slices.Insert(best, at, d)
 	}
-	if n.files.Has(int(d)) {
-		worth += scoreFileName / float64(scoreDefinition)
+	slices.Sort(best)
+	return best
+}
+
+// isAllowed reports whether the caller may see one of the allowed places of a document; nil
+// allows all.
+func (v *candidateFinder) isAllowed(d segment.DocID, allowed bitset.Set) bool {
+	if v.seg.firstPlace(d) < 0 {
+		return false
 	}
-	if n.v.isAside(d) {
-		worth += scoreTest / float64(scoreDefinition)
-	}
-	return worth, nil
+	i := allowed.Next(int(v.seg.Places.First[d]))
+	return allowed == nil || i >= 0 && i < int(v.seg.Places.First[d+1])
 }
 
 // addFiles adds the documents of files that have one of the names. It reads the stems of
@@ -268,107 +246,33 @@ func isNameOf(fold, path string) bool {
 	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
-// addSymbols adds the documents that define a symbol of that name. In the symbol text,
-// each name is enclosed in line feeds.
-func (n *nameSearcher) addSymbols(x *termName) error {
+// addSymbols adds the documents that define a symbol of that name.
+func (n *nameSearcher) addSymbols(x *termName) (err error) {
 	r := n.v.seg.Reader
-	start, end := r.TextEnd(), r.SpaceEnd()
-	if start == end {
-		return nil
+	if n.found = n.found[:0]; n.v.seg.NoIndex || !r.HasDefinitions() {
+		return n.scanSymbols(x)
 	}
-	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
-	if n.v.seg.NoIndex {
-		return n.scanSymbols(x, finder)
+	if n.found, err = r.Definitions(&n.v.cursor, x.exact, n.found); err != nil {
+		return err
 	}
-	lists, most := maxTailLists, n.most
-	if x.joined {
-		lists, most = maxJoinedLists, maxJoinedBlocks
-	}
-	var blocks postings.Set
-	if n.within != nil {
-		blocks = *n.within
-	} else {
-		var err error
-		if blocks, err = n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes, lists); err != nil {
-			return err
-		}
-	}
-	var allowed bitset.Set
-	narrows := n.v.s.restricted
-	if blocks.Len() > most && len(n.v.s.c.predicates) > 0 {
-		allowed, narrows = n.allowed(), true
-	}
-	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
-		if narrows && !n.v.showsBlock(true, b, allowed) {
-			continue // documents that are hidden or not asked for must not use up the bound
-		}
-		looked++
-		if err := n.addBlockSymbols(x, finder, b, start, end); err != nil {
-			return err
-		}
+	for _, d := range n.found {
+		n.addDefinition(x, int(d.Doc), d.Exact)
 	}
 	return nil
 }
 
-// addBlockSymbols searches a block of symbol text. The first byte belongs to the name
-// that began in the previous block.
-func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, start, end int) error {
-	from := max(b*postings.BlockBytes, start)
-	to := min((b+1)*postings.BlockBytes+len(x.fold)*maxFoldGrowth+2, end)
-	text, err := n.v.text.Bytes(from, to)
-	if err != nil {
-		return err
-	}
-	finder.Reset(text)
-	for at := 0; ; {
-		lo, hi := finder.Next(at)
-		if lo < 0 {
-			return nil
-		}
-		if at = hi; lo > 0 && text[lo-1] == '\n' {
-			n.addDefinition(x, int(n.v.seg.Reader.DocumentOfSymbol(from+lo)), text[lo:hi-1])
-		}
-	}
-}
-
-// addDefinition adds a document that defines a symbol with a name, as it is written
-// there.
-func (n *nameSearcher) addDefinition(x *termName, d int, written []byte) {
+// addDefinition adds a document that defines a symbol with a name, exactly or in another
+// letter case.
+func (n *nameSearcher) addDefinition(x *termName, d int, exact bool) {
 	n.any.Add(d)
 	n.defines.Add(d)
 	if x.joined {
 		n.joined.Add(d)
-		n.exact.Add(d) // in any naming style
-	} else if bytes.Equal(written, []byte(x.exact)) {
+	}
+	if x.joined || exact { // in any naming style
 		n.exact.Add(d)
 	}
 }
-
-// maxUnlisted is the number of blocks that cost less to scan than a list costs to read.
-const maxUnlisted = 4
-
-// maxTailLists bounds the lists read for a name in one segment, shortest first: reading a
-// list costs as much as scanning some blocks of names. maxNameBlocks bounds these blocks;
-// names in other blocks are not ranked first. A name of several terms contains common
-// words, which many blocks contain. It may cost more, because such queries take longer
-// anyway and are likely to look for the definition.
-//
-// A query of one term may cost more, too: without the definition, nothing else in its
-// answer helps.
-//
-// maxDefining bounds the documents of tierDefines, which are all searched, and maxWeighed
-// those among which they are chosen. The segments share them, but each has a minimum.
-const (
-	maxTailLists     = 3
-	maxNameBlocks    = 32
-	maxOneNameBlocks = 256
-	maxDefining      = 32
-	minDefining      = 2
-	maxWeighed       = 512
-	minWeighed       = 16
-	maxJoinedLists   = 8
-	maxJoinedBlocks  = 32
-)
 
 // keepTrigrams removes the blocks that lack a trigram of a literal. It reads every list,
 // even if few blocks are left: the result decides which blocks to read first, and reading
@@ -391,31 +295,4 @@ func (l *indexLookup) keepTrigrams(blocks *postings.Set, literal string) error {
 		}
 	}
 	return nil
-}
-
-// tailBlocks returns the blocks from first on that may contain a literal, and reads at
-// most most of its lists.
-func (l *indexLookup) tailBlocks(literal string, first, most int) (blocks postings.Set, err error) {
-	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
-		return postings.Set{}, err
-	}
-	lists, _ := l.listsOf(literal)
-	for i, ref := range lists[:min(len(lists), most)] {
-		if i > 0 && blocks.Len() <= maxUnlisted {
-			break
-		}
-		list, err := l.readList(ref)
-		if err != nil {
-			return postings.Set{}, err
-		}
-		if i == 0 {
-			blocks, err = postings.Tail(&list, first, l.r.Blocks())
-		} else {
-			err = blocks.IntersectList(&list)
-		}
-		if err != nil {
-			return postings.Set{}, err
-		}
-	}
-	return blocks, nil
 }

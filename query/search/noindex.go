@@ -154,9 +154,9 @@ func haveTogether(text []byte, offset int, terms []*scan.Literals) bool {
 	return true
 }
 
-// scanSymbols adds the visible documents that define a symbol of that name. finder finds
-// the name and the line feed after it.
-func (n *nameSearcher) scanSymbols(x *termName, finder *scan.Literals) error {
+// scanSymbols adds the visible documents that define a symbol of that name.
+func (n *nameSearcher) scanSymbols(x *termName) error {
+	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
 	for d := range n.v.seg.visibleDocuments() {
 		if n.v.shouldStop() {
 			return nil
@@ -173,7 +173,7 @@ func (n *nameSearcher) scanSymbols(x *termName, finder *scan.Literals) error {
 				break
 			}
 			if at = end; start == 0 || names[start-1] == '\n' {
-				n.addDefinition(x, int(d), names[start:end-1])
+				n.addDefinition(x, int(d), string(names[start:end-1]) == x.exact)
 			}
 		}
 	}

@@ -381,11 +381,7 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		var blocks *postings.Set
-		if o.candidates != nil {
-			blocks = o.candidates.allowedSymbols
-		}
-		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, blocks, a.segments)
+		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, a.segments)
 		for i := range o.named {
 			o.named[i] = slices.DeleteFunc(o.named[i], o.isFirst)
 		}

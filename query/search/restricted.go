@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -127,7 +126,7 @@ func (v *candidateFinder) candidateBlocks(a *atom, f *atomCandidates) int {
 	}
 	n := 0
 	for b := f.blocks.Next(0); b >= 0 && n <= maxOrderedMatches/orderShare; b = f.blocks.Next(b + 1) {
-		if v.showsBlock(a.symbols, b, nil) {
+		if v.showsBlock(a.symbols, b) {
 			n++
 		}
 	}
@@ -135,8 +134,8 @@ func (v *candidateFinder) candidateBlocks(a *atom, f *atomCandidates) int {
 }
 
 // showsBlock reports whether a block contains text or symbols of a document that the
-// caller may see and that has one of the allowed places; nil allows all.
-func (v *candidateFinder) showsBlock(symbols bool, block int, allowed bitset.Set) bool {
+// caller may see.
+func (v *candidateFinder) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
 	if r.Documents() == 0 {
 		return false
@@ -152,10 +151,7 @@ func (v *candidateFinder) showsBlock(symbols bool, block int, allowed bitset.Set
 		return false
 	}
 	for d, last := of(from), of(to-1); d <= last; d++ {
-		if v.seg.firstPlace(d) < 0 {
-			continue
-		}
-		if i := allowed.Next(int(v.seg.Places.First[d])); allowed == nil || i >= 0 && i < int(v.seg.Places.First[d+1]) {
+		if v.seg.firstPlace(d) >= 0 {
 			return true
 		}
 	}

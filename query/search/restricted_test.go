@@ -272,8 +272,8 @@ func rebuildPlaces(s Segment) *segment.Places {
 	return b.Build()
 }
 
-// TestHiddenNamesUseUpNoBound puts a name in more hidden blocks of symbols than a search
-// examines, before the file that defines it. The search still finds that file first.
+// TestHiddenNamesUseUpNoBound defines a name in many hidden files, before the file that the
+// caller may see. The search still finds that file first.
 func TestHiddenNamesUseUpNoBound(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
@@ -284,7 +284,7 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 		m.documents = append(m.documents, d)
 		m.places = append(m.places, modelPlace{repo, path, "refs/heads/main", d})
 	}
-	for i := range 2 * maxNameBlocks {
+	for i := range 2 * maxDefining {
 		text, symbols := fmt.Sprint("soughtname hidden ", i, "\n"), []code.Symbol{{Name: "soughtname", Kind: "function"}}
 		for k := range 200 {
 			name := fmt.Sprintf("another_symbol_with_a_long_name_%d_%d", i, k)

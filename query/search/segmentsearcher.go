@@ -69,7 +69,7 @@ func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName
 		return nil, 0, err
 	}
 	if v.bestOnly && len(names) > 0 {
-		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names, v.allowedSymbols, 0); err != nil {
+		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names, 0); err != nil {
 			return nil, 0, err
 		}
 	}
