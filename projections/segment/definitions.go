@@ -16,8 +16,9 @@ import (
 // always within one page.
 const definitionPageBytes = 4 << 10
 
-// nameHashBits is the number of bits by which names are told apart.
-const nameHashBits = 30
+// nameHashBits is the number of bits by which names are distinguished: among the 200,000 names
+// of a large segment, one in eighty of other names has the hash of one of them.
+const nameHashBits = 24
 
 // Definition says that a document defines a symbol with some name.
 type Definition struct {
@@ -26,12 +27,28 @@ type Definition struct {
 	Exact bool   // in the letter case of the name that was looked up
 }
 
-// hashName returns a hash of a folded name.
-func hashName(folded []byte) uint32 { return uint32(xxh3.Hash(folded) >> (64 - nameHashBits)) }
+// A NameHash stands for a name in a letter case: equal names have equal ones, and few other
+// names have the same.
+type NameHash struct {
+	name     uint32 // of the folded name, nameHashBits
+	spelling uint8
+}
+
+// HashName returns the hash of a name. It uses buf for the folded name, and returns it.
+func HashName(name, buf []byte) (h NameHash, folded []byte) {
+	folded = postings.AppendFold(buf[:0], name)
+	return NameHash{uint32(xxh3.Hash(folded) >> (64 - nameHashBits)), spellingOf(name)}, folded
+}
+
+// Same reports whether two hashes are of one name, in any letter case or, if exact, in the
+// same.
+func (h NameHash) Same(other NameHash) (same, exact bool) {
+	return h.name == other.name, h == other
+}
 
 // spellingOf returns a byte that differs for nearly all names that differ only in the case
 // of ASCII letters: for all that differ in one letter, or in none after the eighth.
-func spellingOf(name string) (spelling uint8) {
+func spellingOf(name []byte) (spelling uint8) {
 	for i := range len(name) {
 		if 'A' <= name[i] && name[i] <= 'Z' {
 			spelling ^= 1 << (i % 8)
@@ -42,76 +59,89 @@ func spellingOf(name string) (spelling uint8) {
 
 // definitionWriter collects which documents define which names, and encodes them in pages:
 //
-//	page     = name…, by ascending hash
-//	name     = hash − previous hash or first hash of the page, spelling…
-//	spelling = 2 × documents + 1 if another spelling or kind of the name follows,
-//	           byte of spellingOf, kind, document − previous document or 0…
+//	page  = entry…, by ascending hash; one for each spelling and kind of a name
+//	entry = hash − previous hash or first hash of the page,
+//	        4 × kind + 2 if a spelling follows + 1 if a number of documents follows,
+//	        [spelling, 0 without it], [documents, 1 without it],
+//	        document − previous document or 0…
 type definitionWriter struct {
 	definitions []definition
 	folded      []byte
 }
 
-// definition is a Definition with the hash and the spelling of its name.
+// definition is a Definition with the hash of its name.
 type definition struct {
-	hash     uint32
-	doc      DocID
-	kind     uint16
-	spelling uint8
+	NameHash
+	doc  DocID
+	kind uint16
 }
 
 // add adds the symbols of a document.
 func (w *definitionWriter) add(d DocID, symbols []code.Symbol, kinds *nameTable) {
 	for i := range symbols {
-		s := &symbols[i]
-		w.folded = postings.AppendFold(w.folded[:0], []byte(s.Name))
-		w.definitions = append(w.definitions, definition{hashName(w.folded), d, uint16(kinds.numberOf(string(s.Kind))), spellingOf(s.Name)})
+		x := definition{doc: d, kind: uint16(kinds.numberOf(string(symbols[i].Kind)))}
+		x.NameHash, w.folded = HashName([]byte(symbols[i].Name), w.folded)
+		w.definitions = append(w.definitions, x)
 	}
 }
 
 // packPages encodes the pages, and returns the first hash of each.
 func (w *definitionWriter) packPages() (pages [][]byte, first []uint32) {
 	slices.SortFunc(w.definitions, func(a, b definition) int {
-		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.spelling, b.spelling), cmp.Compare(a.kind, b.kind), cmp.Compare(a.doc, b.doc))
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.spelling, b.spelling), cmp.Compare(a.kind, b.kind), cmp.Compare(a.doc, b.doc))
 	})
 	all := slices.Compact(w.definitions)
 	var page []byte
 	last := uint32(0)
 	for len(all) > 0 {
-		hash := all[0].hash
-		if len(page) == 0 {
-			first, last = append(first, hash), hash
-		}
-		page = binary.AppendUvarint(page, uint64(hash-last))
-		last = hash
-		for more := true; more; {
-			n := 1
-			for n < len(all) && all[n].hash == hash && all[n].spelling == all[0].spelling && all[n].kind == all[0].kind {
-				n++
-			}
-			more = n < len(all) && all[n].hash == hash
-			page = appendSpelling(page, all[:n], more)
-			all = all[n:]
-		}
-		if len(page) >= definitionPageBytes || len(all) == 0 {
+		if len(page) >= definitionPageBytes && all[0].name != last {
 			pages, page = append(pages, page), nil
 		}
+		if len(page) == 0 {
+			first, last = append(first, all[0].name), all[0].name
+		}
+		n := 1
+		for n < len(all) && all[n].NameHash == all[0].NameHash && all[n].kind == all[0].kind {
+			n++
+		}
+		page = appendEntry(page, all[:n], last)
+		last = all[0].name
+		all = all[n:]
+	}
+	if len(page) > 0 {
+		pages = append(pages, page)
 	}
 	return pages, first
 }
 
-// appendSpelling encodes the documents that define a name in one spelling and kind.
-func appendSpelling(b []byte, same []definition, more bool) []byte {
-	count := uint64(len(same)) << 1
-	if more {
-		count++
+const (
+	entrySeveral  = 1
+	entrySpelling = 2
+	entryKind     = 2 // bits to the left
+)
+
+// appendEntry encodes the documents that define a name in one spelling and kind, after an
+// entry of the hash last.
+func appendEntry(b []byte, same []definition, last uint32) []byte {
+	b = binary.AppendUvarint(b, uint64(same[0].name-last))
+	head := uint64(same[0].kind) << entryKind
+	if same[0].spelling != 0 {
+		head |= entrySpelling
 	}
-	b = binary.AppendUvarint(b, count)
-	b = append(b, same[0].spelling)
-	b = binary.AppendUvarint(b, uint64(same[0].kind))
-	last := DocID(0)
+	if len(same) > 1 {
+		head |= entrySeveral
+	}
+	b = binary.AppendUvarint(b, head)
+	if same[0].spelling != 0 {
+		b = append(b, same[0].spelling)
+	}
+	if len(same) > 1 {
+		b = binary.AppendUvarint(b, uint64(len(same)))
+	}
+	doc := DocID(0)
 	for i := range same {
-		b = binary.AppendUvarint(b, uint64(same[i].doc-last))
-		last = same[i].doc
+		b = binary.AppendUvarint(b, uint64(same[i].doc-doc))
+		doc = same[i].doc
 	}
 	return b
 }
@@ -124,12 +154,12 @@ func (r *Reader) HasDefinitions() bool {
 
 // Definitions appends to dst where symbols with a name are defined, in any letter case:
 // for each spelling and kind, the documents in ascending order. A document that defines
-// the name in several spellings or kinds occurs several times. Names are told apart by
-// hashes of 30 bits and spellings by eight (spellingOf), so a few of the definitions may
-// be of another name or in another letter case.
+// the name in several spellings or kinds occurs several times. Names are
+// distinguished by hashes of 24 bits and letter cases by eight bits (spellingOf), so a few
+// of the definitions may be of another name or in another letter case.
 func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Definition, error) {
-	hash, spelling := hashName(postings.AppendFold(nil, []byte(name))), spellingOf(name)
-	page := lastAtMost(r.head.definitions, hash)
+	hash, _ := HashName([]byte(name), nil)
+	page := lastAtMost(r.head.definitions, hash.name)
 	if page < 0 {
 		return dst, nil
 	}
@@ -138,12 +168,14 @@ func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Defini
 		return dst, err
 	}
 	d := decoder{b: b}
-	for at := uint64(r.head.definitions[page]); len(d.b) > 0 && at <= uint64(hash); {
-		if at += d.readUvarint(1<<nameHashBits - 1); at > uint64(hash) {
+	for at := uint64(r.head.definitions[page]); len(d.b) > 0; {
+		if at += d.readUvarint(1<<nameHashBits - 1); at > uint64(hash.name) {
 			break
 		}
-		for more := true; more && !d.failed; {
-			dst, more = r.readSpelling(&d, spelling, at == uint64(hash), dst)
+		if n := len(dst); at < uint64(hash.name) {
+			dst = r.readEntry(&d, hash.spelling, dst)[:n]
+		} else {
+			dst = r.readEntry(&d, hash.spelling, dst)
 		}
 	}
 	if d.failed {
@@ -152,21 +184,27 @@ func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Defini
 	return dst, nil
 }
 
-// readSpelling reads what appendSpelling wrote, and appends it to dst if the name is
-// wanted.
-func (r *Reader) readSpelling(d *decoder, spelling uint8, wanted bool, dst []Definition) ([]Definition, bool) {
-	count := d.readUvarint(2*uint64(r.head.documents) + 1)
-	written := d.readBytes(1)
-	kind := d.readUvarint(uint64(max(len(r.head.kinds)-1, 0)))
-	doc := uint64(0)
-	for range count / 2 {
-		if doc += d.readUvarint(maxSpace); d.failed || doc >= uint64(r.head.documents) {
-			d.failed = true
-			return dst, false
-		}
-		if wanted {
-			dst = append(dst, Definition{DocID(doc), uint16(kind), written[0] == spelling})
+// readEntry appends to dst the definitions of an entry without its hash.
+func (r *Reader) readEntry(d *decoder, spelling uint8, dst []Definition) []Definition {
+	head, written, documents, doc := d.readUvarint(maxNames<<entryKind), uint8(0), uint64(1), uint64(0)
+	if head&entrySpelling != 0 {
+		if b := d.readBytes(1); len(b) > 0 {
+			written = b[0]
 		}
 	}
-	return dst, count%2 == 1
+	if head&entrySeveral != 0 {
+		documents = d.readUvarint(uint64(r.head.documents))
+	}
+	kind := head >> entryKind
+	if d.failed = d.failed || kind >= uint64(len(r.head.kinds)); d.failed {
+		return dst
+	}
+	for range documents {
+		if doc += d.readUvarint(maxSpace); d.failed || doc >= uint64(r.head.documents) {
+			d.failed = true
+			return dst
+		}
+		dst = append(dst, Definition{DocID(doc), uint16(kind), written == spelling})
+	}
+	return dst
 }

@@ -27,6 +27,7 @@
 //	's' ID 'd'             documents: columns of sizes, languages, flags
 //	's' ID 'k'             keys: blob IDs, 20 bytes each
 //	's' ID 't'             trigram directory: trigram → place of its list
+//	's' ID 'n' page(4)     definitions: hash of a name → documents and kinds
 //	's' ID 'p' page(4)     postings, in pages of about PageBytes
 //	's' ID 'g'             filter of grams, if Options.Grams is set
 //	's' ID 'r' class(4)    levels of the longest run of a class, for each block

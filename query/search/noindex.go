@@ -154,9 +154,11 @@ func haveTogether(text []byte, offset int, terms []*scan.Literals) bool {
 	return true
 }
 
-// scanSymbols adds the visible documents that define a symbol of that name.
+// scanSymbols adds the visible documents that define a symbol of that name. It compares
+// hashes, as segment.Reader.Definitions does, so that an answer does not depend on which of
+// the two was used.
 func (n *nameSearcher) scanSymbols(x *termName) error {
-	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
+	sought, folded := segment.HashName([]byte(x.exact), nil)
 	for d := range n.v.seg.visibleDocuments() {
 		if n.v.shouldStop() {
 			return nil
@@ -166,14 +168,11 @@ func (n *nameSearcher) scanSymbols(x *termName) error {
 		if err != nil {
 			return err
 		}
-		finder.Reset(names)
-		for at := 0; ; {
-			start, end := finder.Next(at)
-			if start < 0 {
-				break
-			}
-			if at = end; start == 0 || names[start-1] == '\n' {
-				n.addDefinition(x, int(d), string(names[start:end-1]) == x.exact)
+		for name := range bytes.Lines(names) {
+			var h segment.NameHash
+			h, folded = segment.HashName(bytes.TrimSuffix(name, []byte("\n")), folded)
+			if same, exact := sought.Same(h); same {
+				n.addDefinition(x, int(d), exact)
 			}
 		}
 	}
