@@ -143,11 +143,9 @@ func TestAccountsSurviveKill(t *testing.T) {
 	}
 }
 
-// TestKeysOfTwoProcesses runs two query processes on one broker. Keys that one of them
+// keysOfTwoProcesses runs two query processes on one broker. Keys that one of them
 // creates or deletes are known to the other.
-func TestKeysOfTwoProcesses(t *testing.T) {
-	t.Parallel()
-	broker := kafkatest.Start(t)
+func keysOfTwoProcesses(t *testing.T, broker *kafkatest.Broker) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quarry.yaml")
 	writeTextFile(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))

@@ -29,9 +29,8 @@ type replicas struct {
 
 // startReplicas starts the processes with settings, such as "query.maxLag=2s", and indexes a
 // repository with one file.
-func startReplicas(t *testing.T, settings ...string) *replicas {
+func startReplicas(t *testing.T, broker *kafkatest.Broker, settings ...string) *replicas {
 	t.Helper()
-	broker := kafkatest.Start(t)
 	dir := t.TempDir()
 	r := &replicas{broker: broker, crashing: &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}}
 	r.settings = append([]string{"storage.segments=" + filepath.Join(dir, "segments"), "query.maxLag=2s", "access.secret=" + strings.Repeat("s", 32)}, settings...)
@@ -122,13 +121,12 @@ func (s *server) search(request map[string]any, sent func()) (status int, answer
 	return response.StatusCode, answer, err
 }
 
-// TestFrozenReplica stops a query node with SIGSTOP for longer than query.maxLag while
+// frozenReplica stops a query node with SIGSTOP for longer than query.maxLag while
 // pushes go on. Searches that wait for it when it continues, and those after them, never
 // lack matches and claim to be exhaustive. The broker is down at first, so that the node
 // cannot catch up before it answers.
-func TestFrozenReplica(t *testing.T) {
-	t.Parallel()
-	r := startReplicas(t)
+func frozenReplica(t *testing.T, broker *kafkatest.Broker) {
+	r := startReplicas(t, broker)
 	frozen := r.queries[1]
 	r.server = r.queries[0]
 	must(t, frozen.cmd.Process.Signal(syscall.SIGSTOP))
@@ -174,12 +172,11 @@ func TestFrozenReplica(t *testing.T) {
 	}
 }
 
-// TestReadYourWritesOnReplicas searches both query nodes for each push at once, with the
+// readYourWrites searches both query nodes for each push at once, with the
 // position from the response to its webhook: no answer lacks the push. The position of an
 // answer of one node holds at the other. A position that is not there is refused.
-func TestReadYourWritesOnReplicas(t *testing.T) {
-	t.Parallel()
-	r := startReplicas(t)
+func readYourWrites(t *testing.T, broker *kafkatest.Broker) {
+	r := startReplicas(t, broker)
 	// search repeats a search that found the node too busy.
 	search := func(s *server, word, minPosition string) (answer replicaAnswer) {
 		var status int

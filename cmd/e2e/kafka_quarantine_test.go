@@ -9,18 +9,13 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// TestSharedSegmentsHealOnKafka damages an object in a segment directory that two
+// sharedSegmentsHeal damages an object in a segment directory that two
 // processes share, and restarts both. Both scrub the same objects at the same time, one
 // moves the damaged one to the quarantine, and both answer as before.
-func TestSharedSegmentsHealOnKafka(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a broker and two servers")
-	}
-	brokers := kafkatest.StartCluster(t, 1)
+func sharedSegmentsHeal(t *testing.T, broker *kafkatest.Broker) {
 	dir := t.TempDir()
 	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
-	writeTextFile(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 1}))
+	writeTextFile(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses, "replicationFactor": 1}))
 	if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}

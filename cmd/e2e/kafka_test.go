@@ -18,21 +18,47 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// TestScriptsOnKafka runs the scripts that work on any log. Each runs on its own broker,
-// because the topics have fixed names.
+// brokerTest is a test that needs one broker without topics.
+type brokerTest struct {
+	name string
+	run  func(*testing.T, *kafkatest.Broker)
+}
+
+// runOnOneBroker runs tests one after another on one broker. Every start of a broker takes
+// four seconds of CPU time until its code is warm.
+func runOnOneBroker(t *testing.T, tests []brokerTest) {
+	broker := kafkatest.Start(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, broker) })
+		broker.Clear()
+	}
+}
+
+// TestScriptsOnKafka runs the scripts that work on any log, and tests of single settings.
 func TestScriptsOnKafka(t *testing.T) {
 	t.Parallel()
+	tests := []brokerTest{{"topics", topicsOnKafka}, {"keys", keysOfTwoProcesses}, {"shared segments", sharedSegmentsHeal}}
 	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters", "backup", "erase"} {
-		t.Run(script, func(t *testing.T) {
-			t.Parallel()
-			broker := kafkatest.Start(t)
+		tests = append(tests, brokerTest{script, func(t *testing.T, broker *kafkatest.Broker) {
 			t.Logf("the event log of this script is a real Kafka broker at %s", broker.Addresses)
 			testscript.RunT(oneScript{t}, scriptParams(t, []string{"testdata/" + script + ".txtar"}, map[string]string{
 				"QUARRY_LOG_DRIVER":        "kafka",
 				"QUARRY_LOG_KAFKA_BROKERS": strings.Join(broker.Addresses, ","),
 			}))
-		})
+		}})
 	}
+	runOnOneBroker(t, tests)
+}
+
+// TestReplicasOnKafka runs two query nodes and a process for each other role.
+func TestReplicasOnKafka(t *testing.T) {
+	t.Parallel()
+	runOnOneBroker(t, []brokerTest{
+		{"frozen replica", frozenReplica},
+		{"read your writes", readYourWrites},
+		{"snapshots in a bucket", snapshotsInABucket},
+		{"snapshot while the bucket refuses", snapshotWhileTheBucketRefuses},
+	})
 }
 
 // TestRolesOnKafka runs each role as a separate process, on three brokers. The processes

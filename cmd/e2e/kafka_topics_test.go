@@ -15,12 +15,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestTopicsOnKafka starts with an events topic that keeps records for an hour: quarry
+// topicsOnKafka starts with an events topic that keeps records for an hour: quarry
 // topics reports it, and quarry serve refuses to start with it unless the settings allow
 // it.
-func TestTopicsOnKafka(t *testing.T) {
-	t.Parallel()
-	broker := kafkatest.Start(t)
+func topicsOnKafka(t *testing.T, broker *kafkatest.Broker) {
 	createBadTopic(t, broker)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quarry.yaml")

@@ -44,8 +44,12 @@ func scriptParams(t *testing.T, scripts []string, environ map[string]string) tes
 			s := &session{t: t}
 			e.Values[sessionKey{}] = s
 			e.Defer(func() {
-				if s.server != nil {
+				switch {
+				case s.server == nil:
+				case environ == nil:
 					s.server.killProcess()
+				default: // it leaves the broker
+					_ = s.server.stop()
 				}
 			})
 			return nil

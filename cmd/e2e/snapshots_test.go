@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -29,11 +30,11 @@ type bucketReplicas struct {
 	nodes   int
 }
 
-func startBucketReplicas(t *testing.T) *bucketReplicas {
+func startBucketReplicas(t *testing.T, broker *kafkatest.Broker) *bucketReplicas {
 	t.Helper()
 	b := &bucketReplicas{s3: s3test.Start(t)}
 	b.proxy = s3test.NewProxy(t, b.s3)
-	b.replicas = startReplicas(t, "storage.segments=s3://"+s3test.Bucket+"/fleet", "storage.s3.endpoint="+b.proxy.Endpoint, "storage.s3.region="+s3test.Region,
+	b.replicas = startReplicas(t, broker, "storage.segments=s3://"+s3test.Bucket+"/fleet", "storage.s3.endpoint="+b.proxy.Endpoint, "storage.s3.region="+s3test.Region,
 		"storage.s3.pathStyle=true", "storage.s3.accessKeyId="+s3test.AccessKey, "storage.s3.secretAccessKey="+s3test.SecretKey, "snapshots.keep=8")
 	store, err := segmentstore.OpenBucket(t.Context(), segmentstore.BucketOptions{
 		Endpoint: b.s3.Endpoint, Region: s3test.Region, Bucket: s3test.Bucket, Prefix: "fleet", PathStyle: true, AccessKeyID: s3test.AccessKey, SecretAccessKey: s3test.SecretKey,
@@ -150,13 +151,12 @@ func (b *bucketReplicas) answerOf(s *server, query string) string {
 	return fmt.Sprintf("%d files: %s", len(found.Files), strings.ReplaceAll(string(text), s.url, ""))
 }
 
-// TestSnapshotsInABucket runs each role as a process whose segments are in a bucket. A query
+// snapshotsInABucket runs each role as a process whose segments are in a bucket. A query
 // node with an empty data directory starts from the newest snapshot that is intact, whatever
 // object of a newer one was overwritten, and answers like the others. A snapshot whose
 // creator was killed is not used, and deleted after a day.
-func TestSnapshotsInABucket(t *testing.T) {
-	t.Parallel()
-	b := startBucketReplicas(t)
+func snapshotsInABucket(t *testing.T, broker *kafkatest.Broker) {
+	b := startBucketReplicas(t, broker)
 	b.server = b.queries[0]
 	b.startEmptyNode("", nil)
 	var names []string
@@ -235,12 +235,11 @@ func (b *bucketReplicas) cutSnapshot() (name string) {
 	return name
 }
 
-// TestSnapshotWhileTheBucketRefuses has the bucket fail while a snapshot is created: the
+// snapshotWhileTheBucketRefuses has the bucket fail while a snapshot is created: the
 // command fails with the operation and what to do, nothing of the snapshot is used, and the
 // next one succeeds.
-func TestSnapshotWhileTheBucketRefuses(t *testing.T) {
-	t.Parallel()
-	b := startBucketReplicas(t)
+func snapshotWhileTheBucketRefuses(t *testing.T, broker *kafkatest.Broker) {
+	b := startBucketReplicas(t, broker)
 	b.server = b.queries[0]
 	isTable := func(r *http.Request) bool {
 		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, ".table-")

@@ -7,9 +7,13 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -92,6 +96,42 @@ func (c *Cluster) Restart(nodes ...int) {
 	c.t.Helper()
 	c.must(c.Cluster.Restart(nodes...))
 	c.must(c.Await(context.Background()))
+}
+
+// Clear deletes all groups and all topics, so that the next test finds the cluster as new,
+// on brokers that are warm. It waits until the members of groups have left or expired.
+func (c *Cluster) Clear() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), brokers.StartTimeout)
+	defer cancel()
+	client := &kafka.Client{Addr: kafka.TCP(c.Addresses...), Transport: &kafka.Transport{Context: ctx}}
+	listed, err := client.ListGroups(ctx, &kafka.ListGroupsRequest{})
+	c.must(err)
+	for _, group := range listed.Groups {
+		for err = kafka.NonEmptyGroup; errors.Is(err, kafka.NonEmptyGroup); {
+			var deleted *kafka.DeleteGroupsResponse
+			if deleted, err = client.DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{group.GroupID}}); err == nil {
+				err = deleted.Errors[group.GroupID]
+			}
+			if errors.Is(err, kafka.NonEmptyGroup) {
+				c.must(clock.Sleep(ctx, 100*time.Millisecond))
+			}
+		}
+		c.must(err)
+	}
+	state, err := client.Metadata(ctx, &kafka.MetadataRequest{})
+	c.must(err)
+	var topics []string
+	for _, topic := range state.Topics {
+		if !topic.Internal {
+			topics = append(topics, topic.Name)
+		}
+	}
+	deleted, err := client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: topics})
+	c.must(err)
+	for _, err := range deleted.Errors {
+		c.must(err)
+	}
 }
 
 // Running reports whether a node runs, that is, is neither stopped nor killed.
