@@ -36,6 +36,7 @@ const (
 
 func newBigUpload(t *testing.T) *bigUpload {
 	c := newCrashing(t)
+	c.variables = append(c.variables, "GOGC=100") // what servers run with
 	for i := range bigFiles {
 		if err := os.WriteFile(filepath.Join(c.tree, fmt.Sprintf("pot%d.go", i)), []byte("package pot\n\nfunc Boil() {}\n"), 0o644); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +211,8 @@ func longNames(prefix string, n int) (out []string) {
 // TestHostileShapes checks that no shape of an index takes more memory than stated. It
 // measures bytes of the heap, which the garbage collector lets grow to twice what is used.
 func TestHostileShapes(t *testing.T) {
+	percent := debug.SetGCPercent(100) // what servers run with
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
 	for name, shape := range hostileShapes() {
 		t.Run(name, func(t *testing.T) {
 			m := newHeapMeter(&shapeReader{shape: shape})

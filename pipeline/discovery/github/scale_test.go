@@ -68,6 +68,8 @@ func (l *installationLog) All() iter.Seq[code.Repository]            { return ma
 // and without events the second time.
 func TestTwentyThousandRepositories(t *testing.T) {
 	const count, maxGrowth = 20_000, 200 << 20
+	percent := debug.SetGCPercent(100) // what servers run with
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
 	repos := hosttest.Repos("acme", count)
 	server := hosttest.NewServer(t, false, func(base string) http.Handler { return serve(base, repos) })
 	l := &installationLog{registered: map[code.RepositoryID]code.Repository{}}
