@@ -98,6 +98,7 @@ type world struct {
 	asOf         string
 	missing      replay.Missing
 	coverage     api.Coverage
+	lacking      int // documents that views lack
 
 	gate  fakeGate
 	audit fakeAudit
@@ -130,6 +131,8 @@ type view struct {
 }
 
 func (v view) Release() { v.world.released.Add(1) }
+
+func (v view) MissingDocuments() int { return v.world.lacking }
 
 func (w *world) View(context.Context) (search.View, error) {
 	if w.viewErr != nil {

@@ -60,7 +60,8 @@ type Searcher interface {
 // Views provides views of the index.
 type Views interface {
 	// View returns a view that does not change until it is released. An error that wraps
-	// ErrUnavailable becomes a 503.
+	// ErrUnavailable becomes a 503. If the view has the method MissingDocuments() int, a
+	// search of a view that lacks documents is not exhaustive.
 	View(ctx context.Context) (search.View, error)
 }
 

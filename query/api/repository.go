@@ -102,6 +102,9 @@ func (s *Server) openView(ctx context.Context) (search.View, Coverage, error) {
 	if err != nil {
 		return nil, covered, err
 	}
+	if lacking, ok := v.(interface{ MissingDocuments() int }); ok {
+		covered.Missing = lacking.MissingDocuments()
+	}
 	if visible := s.callerVisibility(ctx); !visible.Everything() {
 		v = s.o.Screen.Hide(v, visible, visible.Sees)
 	}

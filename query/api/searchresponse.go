@@ -112,17 +112,17 @@ const (
 	incompleteDisplay = "display limit"
 	incompleteServer  = "server match limit"
 	incompleteBehind  = "behind the log"
+	incompleteMissing = "missing documents"
 	incompleteOther   = "not all was searched"
 )
 
 // incompleteReason returns why the response does not contain every match; empty if it
 // does. With "display limit", totalMatchCount is exact nevertheless.
 func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
-	switch missing := s.o.Missing(); {
-	case missing.Documents > 0 || missing.Refs > 0:
-		return "missing documents"
-	case s.isBehind(in.coverage):
-		return incompleteBehind
+	gap := s.findGap(in.coverage)
+	switch {
+	case gap != "":
+		return gap
 	case r.Exhaustive && r.Stats.Displayed >= r.Stats.Matches:
 		return ""
 	case r.Stopped == search.StopByteLimit:
@@ -144,6 +144,21 @@ type Coverage struct {
 	// Age is the time since the latest moment of which it is known that the search sees
 	// everything that the log held then.
 	Age time.Duration
+	// Missing is the number of documents that refs name and the view of the search lacks: a
+	// process that follows late lacks them between the record that names a segment which was
+	// merged away and deleted, and the record of that merge.
+	Missing int
+}
+
+// findGap returns why a search that sees c may lack matches; empty if it does not.
+func (s *Server) findGap(c Coverage) string {
+	switch missing := s.o.Missing(); {
+	case c.Missing > 0 || missing.Documents > 0 || missing.Refs > 0:
+		return incompleteMissing
+	case s.isBehind(c):
+		return incompleteBehind
+	}
+	return ""
 }
 
 // isBehind reports whether a search that sees c may lack what was pushed and indexed

@@ -50,7 +50,7 @@ func TestServer(t *testing.T) {
 		w := newWorld()
 		s := newServer(t, w.serverOptions())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf, w.missing, w.coverage = nil, false, false, nil, nil, nil, nil, "", replay.Missing{}, api.Coverage{}
+			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf, w.missing, w.coverage, w.lacking = nil, false, false, nil, nil, nil, nil, "", replay.Missing{}, api.Coverage{}, 0
 			out := runCommand(t, s, w, router, d)
 			if a, r := w.acquired.Load(), w.released.Load(); a != r {
 				t.Errorf("%s: %d views acquired, %d released", d.Pos, a, r)
@@ -112,6 +112,8 @@ func (w *world) setFailure(what string) {
 		w.missing = replay.Missing{Documents: 3, Refs: 2, Unstored: 1}
 	case "behind":
 		w.coverage.Age = 6 * time.Second
+	case "lacking": // the view, not the index as it is now
+		w.lacking = 1
 	case "frozen":
 		w.asOf = "2026-03-04T03:06:07Z"
 	}

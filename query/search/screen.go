@@ -281,6 +281,14 @@ func (v screenedView) AsOf() string {
 	return ""
 }
 
+// MissingDocuments returns the number of documents that the view lacks, hidden ones included.
+func (v screenedView) MissingDocuments() int {
+	if lacking, ok := v.View.(interface{ MissingDocuments() int }); ok {
+		return lacking.MissingDocuments()
+	}
+	return 0
+}
+
 // Segments implements View.
 func (v screenedView) Segments() []Segment { return v.segments }
 

@@ -194,7 +194,7 @@ func (s *Server) openAPI() error {
 		Backups:        s.backups,
 		Snapshots:      s.snapshotter,
 		AsOf:           s.versions.AsOf,
-		Coverage:       func() api.Coverage { return api.Coverage(s.versions.Coverage()) },
+		Coverage:       func() api.Coverage { c := s.versions.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} },
 		MaxLag:         c.Query.MaxLag.Std(),
 		Positions:      outcomes.NewPositions(s.versions, s.follower),
 		PositionSecret: s.masterSecret.DeriveKey("positions of searches"),

@@ -74,6 +74,10 @@ func (v view) Release() {
 // present.
 func (v view) AsOf() string { return v.index.AsOf() }
 
+// MissingDocuments returns the number of documents that refs name and no segment of the view
+// holds.
+func (v view) MissingDocuments() int { return v.View.UnheldCount() }
+
 var _ search.View = view{}
 
 // View returns the current view. The caller must release it.
