@@ -112,6 +112,7 @@ var failures = []errorStatus{
 	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{source.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{front.ErrTooManyWaits, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }

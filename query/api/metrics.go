@@ -20,10 +20,11 @@ type metrics struct {
 
 // The results of a wait for a position.
 const (
-	waitReached    = "reached"
-	waitNotReached = "not_reached"
-	waitRefused    = "refused"
-	waitCanceled   = "canceled"
+	waitReached       = "reached"
+	waitNotReached    = "not_reached"
+	waitRefused       = "refused"
+	waitCallerRefused = "caller_refused"
+	waitCanceled      = "canceled"
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -35,9 +36,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Help: "Event streams that ended, by reason: end (all events sent, or the maximum duration reached), stopped (by the caller or the server), slow_reader, failed.",
 	}, []string{"reason"}), positionWaits: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_position_waits_total",
-		Help: "Searches with minPosition, by result: reached, not_reached (within query.positionWait), refused (too many wait), canceled (by the caller).",
+		Help: "Searches with minPosition, by result: reached, not_reached (within query.positionWait), refused (too many wait), caller_refused (too many of the caller wait), canceled (by the caller).",
 	}, []string{"result"})}
-	for _, result := range []string{waitReached, waitNotReached, waitRefused, waitCanceled} {
+	for _, result := range []string{waitReached, waitNotReached, waitRefused, waitCallerRefused, waitCanceled} {
 		m.positionWaits.WithLabelValues(result)
 	}
 	for _, reason := range []string{followedToEnd, followStopped, followLost, followFailed} {
@@ -46,7 +47,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range search.StopReasons {
 		m.limited.WithLabelValues(string(reason))
 	}
-	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteBehind, incompleteOther} {
+	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteMissing, incompleteBehind, incompleteOther} {
 		m.limited.WithLabelValues(reason)
 	}
 	reg.MustRegister(m.limited, m.followed, m.positionWaits)

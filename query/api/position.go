@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -20,8 +21,6 @@ const (
 	DefaultPositionWait = 10 * time.Second
 	// maxMinPositions bounds the events that minPosition names.
 	maxMinPositions = 100
-	// maxPositionWaits bounds the requests that wait for a position at the same time.
-	maxPositionWaits = 256
 )
 
 // LogPosition is what a search must see: the records below Next, and the full effect of
@@ -123,13 +122,16 @@ func (s *Server) awaitPosition(r *http.Request, text string) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case s.positionWaits <- struct{}{}:
-		defer func() { <-s.positionWaits }()
-	default:
-		s.metrics.positionWaits.WithLabelValues(waitRefused).Inc()
-		return fmt.Errorf("%w: %d requests wait for a position", ErrUnavailable, maxPositionWaits)
+	leave, err := s.front.EnterWait(front.ExchangeIn(r.Context()))
+	if err != nil {
+		result := waitRefused
+		if !errors.Is(err, front.ErrTooManyWaits) {
+			result = waitCallerRefused
+		}
+		s.metrics.positionWaits.WithLabelValues(result).Inc()
+		return err
 	}
+	defer leave()
 	visible := s.callerVisibility(r.Context())
 	sees := visible.Sees
 	if visible.Everything() {

@@ -8,10 +8,12 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -37,6 +39,66 @@ func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, see
 	}
 	<-ctx.Done()
 	return fmt.Errorf("wait: %w", ctx.Err())
+}
+
+// blockedPositions are positions that nothing reaches before the end of the wait.
+type blockedPositions struct{ waiting chan struct{} }
+
+func (p blockedPositions) WaitFor(ctx context.Context, _ api.LogPosition, _ func(*code.Repository) bool) error {
+	p.waiting <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestPositionWaitsAreShared has each caller wait for a position as often as it may: further
+// waits of the same caller are refused, the operator's too, and others can still wait, until
+// the process has its bound.
+func TestPositionWaitsAreShared(t *testing.T) {
+	w, positions := newWorld(), blockedPositions{make(chan struct{}, front.MaxWaits)}
+	w.gate.strict = true
+	o := w.serverOptions()
+	o.Positions, o.PositionWait = positions, time.Hour
+	s := newServer(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	search := func(ctx context.Context, address string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:7070/api/search", strings.NewReader(`{"query": "boil", "matches": 10, "minPosition": "quarry.events/0/57"}`)).WithContext(ctx)
+		req.RemoteAddr = address + ":4711"
+		if address == "127.0.0.1" {
+			req.Header.Set("Authorization", "Bearer owner")
+		}
+		rec := httptest.NewRecorder()
+		s.ServeHTTP(rec, req)
+		return rec
+	}
+	var waiting sync.WaitGroup
+	wait := func(ctx context.Context, address string) {
+		t.Helper()
+		answered := make(chan *httptest.ResponseRecorder, 1)
+		waiting.Go(func() { answered <- search(ctx, address) })
+		select {
+		case <-positions.waiting:
+		case rec := <-answered:
+			t.Fatalf("%s cannot wait: %d %s", address, rec.Code, rec.Body)
+		}
+	}
+	for _, address := range []string{"127.0.0.1", "192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+		for range front.MaxCallerWaits {
+			wait(ctx, address)
+		}
+		want := http.StatusTooManyRequests
+		if address == "192.0.2.3" {
+			want = http.StatusServiceUnavailable // the bound of all
+		}
+		if rec := search(t.Context(), address); rec.Code != want || rec.Header().Get("Retry-After") == "" {
+			t.Errorf("wait %d of %s: %d %s, want %d with Retry-After", front.MaxCallerWaits+1, address, rec.Code, rec.Body, want)
+		}
+	}
+	cancel()
+	waiting.Wait()
+	ctx, cancel = context.WithCancel(t.Context())
+	wait(ctx, "192.0.2.1")
+	cancel()
+	waiting.Wait()
 }
 
 // TestMinPosition sends searches with positions, as the owner, who sees everything, and as

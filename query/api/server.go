@@ -33,10 +33,8 @@ type Server struct {
 	// connectionKinds is initialized from the options; see Reconfigure.
 	connectionKinds atomic.Pointer[map[string]code.HostKind]
 	mcp             *mcp.Server
-	// positionCipher is nil without Options.PositionSecret. positionWaits has a value for
-	// each request that waits for a position.
+	// positionCipher is nil without Options.PositionSecret.
 	positionCipher *live.PositionCipher
-	positionWaits  chan struct{}
 }
 
 // New returns a Server configured by o.
@@ -62,8 +60,6 @@ func New(o Options) (*Server, error) {
 		public:    public,
 		navigator: navigate.New(o.Searcher, o.Outline).WithPrecise(o.Precise),
 		contract:  checks,
-
-		positionWaits: make(chan struct{}, maxPositionWaits),
 	}
 	if o.PositionSecret != nil {
 		c, err := live.NewPositionCipher(o.PositionSecret, positionPurpose)

@@ -23,7 +23,9 @@ type Front struct {
 	streams  *pace.Streams
 	// followers counts the streams that stay open until the caller leaves.
 	followers *pace.Streams
-	limits    atomic.Pointer[Limits] // see SetLimits
+	// waits counts the requests that wait for something, see EnterWait.
+	waits  *pace.Streams
+	limits atomic.Pointer[Limits] // see SetLimits
 }
 
 // New returns a Front for o.
@@ -41,6 +43,7 @@ func New(o Options) (*Front, error) {
 		streams:  pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 
 		followers: pace.NewStreams(maxFollowers, max(o.Limits.Streams, 0)),
+		waits:     pace.NewStreams(MaxWaits, MaxCallerWaits),
 	}
 	f.limits.Store(&f.o.Limits)
 	if err := f.configureOrigins(); err != nil {

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -42,6 +43,15 @@ const (
 	// costRequest and costBadCredential are charged against a rate limit.
 	costRequest       = 1
 	costBadCredential = 5
+)
+
+// Bounds of EnterWait.
+const (
+	// MaxWaits bounds the requests that wait at the same time.
+	MaxWaits = 256
+	// MaxCallerWaits bounds those of one caller, so that others can wait too. It also applies
+	// to the operator, whose programs share one credential.
+	MaxCallerWaits = MaxWaits / 4
 )
 
 func (l *Limits) ensureDefaults() {
@@ -141,6 +151,25 @@ func (f *Front) enterStream(rt *Route, x *Exchange) (leave func(), err error) {
 		x.refusal = audit.RateLimited
 		f.metrics.refusals.WithLabelValues(refusalStreams).Inc()
 		return nil, &RateError{Wait: time.Second, reason: fmt.Sprintf("at most %d concurrent streams", f.limits.Load().Streams)}
+	}
+	return leave, nil
+}
+
+// ErrTooManyWaits reports that the process has reached MaxWaits.
+var ErrTooManyWaits = errors.New("too many requests wait")
+
+// EnterWait counts a request that waits, for example for a position of the log. The caller must
+// call leave when the wait ends. The error is a RateError if the caller has MaxCallerWaits, and
+// ErrTooManyWaits if the process has MaxWaits.
+func (f *Front) EnterWait(x *Exchange) (leave func(), err error) {
+	key, _ := f.rateLimitOf(x)
+	leave, full := f.waits.Enter(key, false)
+	switch full {
+	case pace.FullOfAll:
+		return nil, fmt.Errorf("%w: at most %d", ErrTooManyWaits, MaxWaits)
+	case pace.FullOfCaller:
+		x.refusal = audit.RateLimited
+		return nil, &RateError{Wait: time.Second, reason: fmt.Sprintf("at most %d of one caller wait at the same time", MaxCallerWaits)}
 	}
 	return leave, nil
 }
