@@ -82,7 +82,7 @@ func (p *Places) newPartitionView(part *partition) *partitionView {
 		h.views.Add(1)
 		pv.bySequence[h.sequence] = len(pv.segments)
 		pv.handles = append(pv.handles, h)
-		pv.segments = append(pv.segments, Segment{h.reader, part.tables[h.sequence], p.numberAll(h.origins)})
+		pv.segments = append(pv.segments, Segment{h.reader, part.tables[h.sequence], p.numberAll(h.origins), part.number})
 	}
 	return pv
 }

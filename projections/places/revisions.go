@@ -190,7 +190,7 @@ func (pv *partitionView) buildColumns(files []file) []Segment {
 			for _, f := range files[:n] {
 				b.Add(f.at.document, f.repository, f.ref, f.flags, f.path)
 			}
-			segments = append(segments, Segment{reader, b.Build(), pv.segments[i].Origins})
+			segments = append(segments, Segment{reader, b.Build(), pv.segments[i].Origins, pv.number})
 		}
 		files = files[n:]
 	}

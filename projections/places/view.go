@@ -68,6 +68,8 @@ type Segment struct {
 	// Origins are the repositories that brought the documents, those without a place
 	// included, by their number in Places.Repo; nil if they are not known.
 	Origins []uint32
+	// Partition is the partition of the log that it belongs to.
+	Partition int32
 }
 
 // SegmentInfo describes the live part of a segment, for the compactor.

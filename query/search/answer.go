@@ -89,7 +89,7 @@ func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Contex
 		return err
 	}
 	a.worker.Resume()
-	shown, err := a.takeRest()
+	shown, err := a.takeRest(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,9 @@ func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Contex
 // unless their order decides which of them fit into the answer.
 func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 	a.result.Files = make([]FileMatch, 0, len(shown))
+	if a.run.remote != nil {
+		return a.renderRemote(ctx, shown)
+	}
 	if !a.run.ordersByFile() {
 		return a.renderHits(ctx, shown)
 	}
@@ -191,10 +194,10 @@ func (a *resultBuilder) nextHits(to int) (hits []hit) {
 }
 
 // takeRest returns the hits to show from the remaining tasks, after the work has ended.
-func (a *resultBuilder) takeRest() ([]hit, error) {
+func (a *resultBuilder) takeRest(ctx context.Context) ([]hit, error) {
 	shown := a.takeHits(a.endTask())
 	if a.run.showsBestOnly() {
-		return a.pickShown()
+		return a.pickShown(ctx)
 	}
 	return shown, nil
 }
@@ -224,8 +227,14 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 		return nil
 	}
 	a.result.Stats.Rendering += time.Since(started)
-	a.result.Stats.Displayed += max(len(h.matches), 1)
 	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.matches), 1)
+	a.addFile(f)
+	return nil
+}
+
+// addFile adds a rendered file to the result.
+func (a *resultBuilder) addFile(f FileMatch) {
+	a.result.Stats.Displayed += f.displayed
 	a.result.Files = append(a.result.Files, f)
 	a.rendered++
 	a.inCode = a.inCode || !isProse(f.Language, f.Path)
@@ -236,7 +245,6 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	if a.run.request.Explain {
 		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})
 	}
-	return nil
 }
 
 // completeResult completes the result after all files are rendered.

@@ -33,6 +33,12 @@
 //	           the nearest existing names (notices.go), or terms without a match,
 //	           with the names near them (advice.go, nearnames.go)
 //
+// # Shards
+//
+// A View may consist of several shards, which hold the segments of some partitions each
+// (NewShards). They do the work on segments in the steps of shardrun.go; everything above,
+// from the plan to the notices, is the same code.
+//
 // # Invariants
 //
 //  1. An answer equals that of a plain scan under the rules of package plan, cut off
@@ -51,6 +57,8 @@
 //     not depend on which segment holds which document (firstfiles.go).
 //  8. For such a caller, the work of a search does not depend on text, paths or symbols
 //     that the caller may not see (noindex.go), and a result has no durations.
+//  9. An answer does not depend on how the partitions are distributed over shards. If a
+//     shard is lost, the answer is not exhaustive and names its partitions.
 //
 // A Searcher is safe for concurrent use. It knows neither how views are built nor who the
 // caller is: a restriction of the caller is part of the query tree.

@@ -86,41 +86,60 @@ type facets struct {
 	kinds        facetCounter[string]
 	branches     facetCounter[code.Ref]
 	depth        int // depth to which directories are distinguished
-	tests        [4]func(seg Segment, place int) bool
+	tests        [len(facetTraits)]func(seg Segment, place int) bool
 }
 
 // facetTraits are the traits that are counted, in display order.
 var facetTraits = [4]syntax.Trait{syntax.Test, syntax.Generated, syntax.Vendored, syntax.Docs}
 
 func newFacets(n *searchRun) *facets {
-	f := &facets{run: n, depth: maxFacetDepth}
+	return &facets{run: n, depth: maxFacetDepth, tests: traitTests()}
+}
+
+// traitTests returns the conditions of facetTraits.
+func traitTests() (tests [len(facetTraits)]func(seg Segment, place int) bool) {
 	for i, t := range facetTraits {
-		f.tests[i] = traitOf(t)
+		tests[i] = traitOf(t)
 	}
-	return f
+	return tests
 }
 
 // addHit counts a file of the answer.
 func (f *facets) addHit(h *hit) {
-	seg := f.run.segments[h.segment]
-	f.repositories.add(seg.Places.Repo[h.place], h.count, 1)
-	if name := string(seg.Reader.Language(h.doc)); name != "" {
+	file := f.run.fileOfHit(h, f.tests[:])
+	f.repositories.add(f.run.repoOf(h), h.count, 1)
+	if name := string(file.Language); name != "" {
 		f.languages.add(name, h.count, 1)
 	}
-	path := seg.Places.Path(h.place)
-	f.addDirectory(path, h.count)
-	f.addExtension(path, h.count)
-	for i, has := range f.tests {
-		if has(seg, h.place) {
+	f.addDirectory(file.Path, h.count)
+	f.addExtension(file.Path, h.count)
+	for i, has := range file.Traits {
+		if has {
 			f.traits.add(facetTraits[i], h.count, 1)
 		}
 	}
-	if seg.Places.Ref != nil {
-		f.branches.add(f.run.scope.refOf(seg, h.place), h.count, 1)
-		for _, place := range h.otherPlaces {
-			f.branches.add(f.run.scope.refOf(seg, place), h.count, 1)
+	if f.run.scope.c.revisions {
+		f.branches.add(file.Ref, h.count, 1)
+		for _, ref := range file.OtherRefs {
+			f.branches.add(ref, h.count, 1)
 		}
 	}
+}
+
+// fileOfHit returns the file of a hit. Its traits are those for which tests hold.
+func (n *searchRun) fileOfHit(h *hit, tests []func(seg Segment, place int) bool) ShardHitFile {
+	if n.remote != nil {
+		return *n.remote.hits[h.place].file
+	}
+	seg := n.segments[h.segment]
+	f := ShardHitFile{Path: seg.Places.Path(h.place), Ref: n.scope.refOf(seg, h.place), Language: seg.Reader.Language(h.doc)}
+	for i, has := range tests {
+		f.Traits[i] = has(seg, h.place)
+	}
+	for _, place := range h.otherPlaces {
+		f.OtherRefs = append(f.OtherRefs, n.scope.refOf(seg, place))
+	}
+	return f
 }
 
 // addFile counts the kinds of the symbols that the answer shows in a file.

@@ -215,6 +215,10 @@ func (s *scope) firstHitOf(seg *Segment, h *hit) firstHit {
 
 // sortHits sorts hits by the positions of their files.
 func (n *searchRun) sortHits(hits []hit) {
+	if n.remote != nil {
+		slices.SortFunc(hits, func(a, b hit) int { return n.remote.compareHits(n.scope, &a, &b) })
+		return
+	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		sa, sb := &n.segments[a.segment], &n.segments[b.segment]
 		if c := comparePositions(n.scope.positionOf(sa, a.place), n.scope.positionOf(sb, b.place)); c != 0 || n.scope.refs == nil {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -61,6 +60,7 @@ type nameFinder struct {
 	letters uint64
 	errors  int
 	most    int // blocks of symbol names to search for names with more than one error
+	blocks  int // blocks of names, or of text, that may contain a near name
 	found   map[string]*nearName
 	folded  []byte
 	has     []uint64 // of likelyBlocks; zero between its calls
@@ -71,6 +71,29 @@ type nameFinder struct {
 // documents that the view shows. If the letter case counts, the word in another letter
 // case is a name without errors.
 func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool, maxErrors int, inText bool) ([]string, error) {
+	c := &ShardNames{Word: word, CaseCounts: caseCounts, MaxErrors: maxErrors, InText: inText}
+	var found []ShardNearName
+	if shards, ok := view.(*shardedView); ok {
+		found = shards.nearNames(ctx, c)
+	} else {
+		all, err := s.findNearNames(ctx, view, c)
+		if err != nil {
+			return nil, err
+		}
+		found = all.Names
+	}
+	slices.SortFunc(found, func(a, b ShardNearName) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	out := make([]string, 0, len(found))
+	for _, n := range found {
+		out = append(out, n.Name)
+	}
+	return out, nil
+}
+
+// findNearNames returns the names near a word in a view, in any order.
+func (s *Searcher) findNearNames(ctx context.Context, view View, c *ShardNames) (*ShardNearNames, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -78,29 +101,26 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	defer ticket.Leave()
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
-	fold := string(postings.AppendFold(nil, []byte(word)))
-	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: maxErrors, most: maxSymbolBlocks, found: map[string]*nearName{}}
-	if caseCounts {
-		f.exact = word
+	fold := string(postings.AppendFold(nil, []byte(c.Word)))
+	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: c.MaxErrors, most: maxSymbolBlocks, found: map[string]*nearName{}}
+	if c.CaseCounts {
+		f.exact = c.Word
 	}
 	segments, grams := view.Segments(), nearGrams("\n"+fold+"\n")
-	if inText {
+	if c.InText {
 		err = f.searchIdentifiers(w, segments)
 	}
-	if !inText {
+	if !c.InText {
 		err = f.searchSymbols(w, segments, grams)
 	}
 	if err != nil {
 		return nil, err
 	}
-	names := slices.SortedFunc(maps.Values(f.found), func(a, b *nearName) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
-	})
-	out := make([]string, 0, len(names))
-	for _, n := range names {
-		out = append(out, n.name)
+	all := &ShardNearNames{Blocks: f.blocks}
+	for _, n := range f.found {
+		all.Names = append(all.Names, ShardNearName{n.name, n.distance, n.count})
 	}
-	return out, nil
+	return all, nil
 }
 
 // nearGrams returns the trigrams of a word, in their order.
@@ -196,7 +216,7 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, segments []Segment, gram
 		}
 		sum += len(blocks[i])
 	}
-	if f.errors > 1 && sum > f.most {
+	if f.blocks = sum; f.errors > 1 && sum > f.most {
 		return nil
 	}
 	for i := range segments {
@@ -295,7 +315,7 @@ func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) 
 		if err := f.searchSegmentIdentifiers(w, &segments[i], grams, &left); err != nil {
 			return err
 		}
-		if left < 0 {
+		if f.blocks = maxTextBlocks - left; left < 0 {
 			clear(f.found)
 			return nil
 		}

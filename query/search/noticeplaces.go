@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -73,9 +74,8 @@ func (v placeEvaluator) matchesPath(p *predicate, seg Segment, i int) bool {
 	return v.paths.matchesPath(p, seg.Places.Path(i))
 }
 
-// summarizePlaces inspects each place once, until every filter is known to select
-// something.
-func (in *noticeFinder) summarizePlaces() *placeSummary {
+// newPlaceSummary returns the summary of no places.
+func (in *noticeFinder) newPlaceSummary() *placeSummary {
 	c := in.scope.c
 	v := &placeSummary{
 		evaluator: newPlaceEvaluator(in.scope), ofEmpty: in.empty, wantsSymbols: c.soleSymbol() != nil,
@@ -88,6 +88,13 @@ func (in *noticeFinder) summarizePlaces() *placeSummary {
 			v.left++
 		}
 	}
+	return v
+}
+
+// summarizePlaces inspects each place once, until every filter is known to select
+// something.
+func (in *noticeFinder) summarizePlaces() *placeSummary {
+	v := in.newPlaceSummary()
 	budget := maxInspectedPlaces
 	if !in.empty {
 		budget = maxInspectedOfAnswer
@@ -217,9 +224,14 @@ func (c *compiledQuery) soleSymbol() *syntax.Symbol {
 }
 
 // inspectPlaces inspects the filters on languages and paths, and all filters together.
-func (in *noticeFinder) inspectPlaces() {
+func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 	faults := len(in.notices)
-	s := in.summarizePlaces()
+	var s *placeSummary
+	if shards, ok := in.view.(*shardedView); ok {
+		s = shards.summarizePlaces(ctx, in)
+	} else {
+		s = in.summarizePlaces()
+	}
 	if !s.known {
 		return
 	}
@@ -243,7 +255,7 @@ func (in *noticeFinder) inspectPlaces() {
 			}
 		case *syntax.File:
 			if !s.matched[p.number] && !p.negated {
-				in.addFilterNotice(p, files, suggestions{near: in.nearPaths(longestLiteral(leaf.Pattern))})
+				in.addFilterNotice(p, files, suggestions{near: in.nearPaths(ctx, longestLiteral(leaf.Pattern))})
 			}
 		}
 	}
@@ -263,10 +275,13 @@ func (in *noticeFinder) inspectPlaces() {
 }
 
 // nearPaths suggests paths and directories, or endings if word is an ending such as .py.
-func (in *noticeFinder) nearPaths(word string) []string {
+func (in *noticeFinder) nearPaths(ctx context.Context, word string) []string {
 	word = strings.Trim(word, "/")
 	if word == "" {
 		return nil
+	}
+	if shards, ok := in.view.(*shardedView); ok {
+		return shards.nearPaths(ctx, in, word)
 	}
 	return spelling.Nearest(word, func(yield func(string) bool) {
 		looked, seen := 0, map[string]bool{}

@@ -64,8 +64,14 @@ type noticeFinder struct {
 // findNotices returns the notices of a search; empty reports whether its answer is empty,
 // and begin creates the worker that finds the notices.
 func (s *Searcher) findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
-	in := noticeFinder{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, limit: s.options.MaxDuration / inspectShare, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
-	return in.inspectQuery(ctx, begin)
+	return s.newNoticeFinder(view, p, empty).inspectQuery(ctx, begin)
+}
+
+func (s *Searcher) newNoticeFinder(view View, p *searchPlan, empty bool) *noticeFinder {
+	return &noticeFinder{
+		view: view, query: p.request.Query, scope: p.scope, segments: p.segments, limit: s.options.MaxDuration / inspectShare, empty: empty,
+		listsSymbols: p.request.Query.Type == syntax.TypeSymbol,
+	}
 }
 
 // inspectQuery returns the notices of a search. It inspects filters if the answer is
@@ -74,6 +80,9 @@ func (s *Searcher) findNotices(ctx context.Context, view View, p *searchPlan, em
 func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
 	c := in.scope.c
 	in.noticeOtherNames()
+	if shards, ok := in.view.(*shardedView); ok && shards.lostPartitions() != nil {
+		return in.notices // what the filters select may be lost
+	}
 	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil && p.place == nil }) {
 		in.worker, in.began = begin(), time.Now()
 		defer in.worker.End()
@@ -99,7 +108,7 @@ func (in *noticeFinder) inspectFilters(ctx context.Context) {
 		return
 	}
 	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.c.predicates, func(p *predicate) bool { return p.optional && p.language != nil })) {
-		in.inspectPlaces()
+		in.inspectPlaces(ctx)
 	}
 }
 

@@ -82,6 +82,7 @@ const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 // tier is one task.
 type schedule struct {
 	segments       int
+	allSegments    int // of all shards; they share the bounds of definitions
 	names          []termName
 	tiers          []tier
 	segmentStates  []segmentState     // nil if nothing is held between tasks
@@ -117,20 +118,18 @@ type segmentState struct {
 	together, phrase termPlaces
 }
 
-// newSchedule returns a schedule that visits segments in their given order. survey means
-// that the segments must be surveyed to decide whether another order pays off.
-func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey bool) {
+// newSchedule returns a schedule that visits a number of segments in their order. blocks is
+// the size of their index, and documents those of tierFirst in each segment, nil for none.
+// survey means that the segments must be surveyed to decide whether another order pays off.
+func newSchedule(sc *scope, segments, blocks int, documents [][]segment.DocID, r *Request) (a *schedule, survey bool) {
 	c := sc.c
-	a = &schedule{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
-	if len(r.documents) > 0 {
-		a.documents = documentsBySegment(segments, r.documents)
-	}
+	a = &schedule{segments: segments, allSegments: segments, tiers: []tier{tierAll}, names: namesOf(c), documents: documents, bands: 1}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
 		return a, false
 	}
 	least := enoughOfSeveral // for restricted callers, because the index size depends on hidden documents
 	if !sc.restricted {
-		least = enoughCandidates(segments)
+		least = min(blocks/orderBlocks, enoughOfOne)
 	}
 	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 || len(a.names) > 0 {
 		// A block may contain hundreds of matches of a name: the first blocks may use up
@@ -143,18 +142,17 @@ func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey
 		}
 		return a, false
 	}
-	a.segmentStates = make([]segmentState, len(segments))
+	a.segmentStates = make([]segmentState, segments)
 	return a, true
 }
 
-// enoughCandidates returns the number of candidates of a single term that take as long to
-// scan as to order. It is lower in a small index.
-func enoughCandidates(segments []Segment) int {
-	blocks := 0
-	for i := 0; i < len(segments) && blocks/orderBlocks < enoughOfOne; i++ {
+// indexBlocks returns the number of blocks of the index of all segments: orderBlocks of
+// them are one candidate of a single term that takes as long to scan as to order.
+func indexBlocks(segments []Segment) (blocks int) {
+	for i := range segments {
 		blocks += segments[i].Reader.Blocks()
 	}
-	return min(blocks/orderBlocks, enoughOfOne)
+	return blocks
 }
 
 // setOrder visits the best documents first. rest are the tiers of documents without the
@@ -381,7 +379,7 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, a.segments)
+		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names, a.allSegments)
 		for i := range o.named {
 			o.named[i] = slices.DeleteFunc(o.named[i], o.isFirst)
 		}
@@ -449,7 +447,11 @@ func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 // finishSurvey sets the tasks according to the survey.
 func (n *searchRun) finishSurvey(v *segmentSearcher) {
 	if n.ranked != nil {
-		n.chooseDocuments(v)
+		var documents []documentID
+		for _, d := range n.bestDocuments(v, n.termWeights(n.countTermBlocks())) {
+			documents = append(documents, d.documentID)
+		}
+		n.visitDocumentsFirst(documents)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -212,7 +213,7 @@ const (
 
 // rescoreBest replaces the estimates of the best hits by the rank of their files by
 // score.
-func (a *resultBuilder) rescoreBest(found []*hit) error {
+func (a *resultBuilder) rescoreBest(ctx context.Context, found []*hit) error {
 	best := slices.Clone(found)
 	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.estimatedScore, x.estimatedScore) })
 	type scoredHit struct {
@@ -220,12 +221,36 @@ func (a *resultBuilder) rescoreBest(found []*hit) error {
 		file FileMatch // without text
 	}
 	var scored []scoredHit
-	for _, x := range best[:min(len(best), maxRescored)] {
+	best = best[:min(len(best), maxRescored)]
+	files, err := a.scoreHits(ctx, best)
+	if err != nil {
+		return err
+	}
+	for i, f := range files {
+		if f != nil {
+			scored = append(scored, scoredHit{best[i], *f})
+		}
+	}
+	slices.SortStableFunc(scored, func(x, y scoredHit) int { return CompareMatches(&x.file, &y.file) })
+	for i, s := range scored {
+		s.hit.estimatedScore = rescoredOffset - float32(i)
+	}
+	return nil
+}
+
+// scoreHits returns the files of hits with their scores and without text; nil for a damaged
+// one.
+func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatch, error) {
+	if a.run.remote != nil {
+		return a.scoreRemote(ctx, hits)
+	}
+	files := make([]*FileMatch, len(hits))
+	for i, x := range hits {
 		a.worker.Step()
 		h := *x
 		if len(h.matches) < min(h.showableMatches(), firstShare) && h.dropped > 0 {
 			if err := a.refindMatches(&h); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		h.matches = slices.Clone(h.matches[:min(len(h.matches), firstShare)])
@@ -236,19 +261,15 @@ func (a *resultBuilder) rescoreBest(found []*hit) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		scored = append(scored, scoredHit{x, FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}})
+		files[i] = &FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}
 	}
-	slices.SortStableFunc(scored, func(x, y scoredHit) int { return CompareMatches(&x.file, &y.file) })
-	for i, s := range scored {
-		s.hit.estimatedScore = rescoredOffset - float32(i)
-	}
-	return nil
+	return files, nil
 }
 
 // pickShown returns the hits to show, with their matches.
-func (a *resultBuilder) pickShown() ([]hit, error) {
+func (a *resultBuilder) pickShown(ctx context.Context) ([]hit, error) {
 	found := make([]*hit, len(a.allHits))
 	shows := 0
 	for i := range a.allHits {
@@ -256,24 +277,32 @@ func (a *resultBuilder) pickShown() ([]hit, error) {
 		shows += found[i].showableMatches()
 	}
 	if a.room < min(shows, maxRescored*firstShare) {
-		if err := a.rescoreBest(found); err != nil {
+		if err := a.rescoreBest(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 	var shown []hit
 	for _, x := range allotMatches(found, a.room, a.run.request.fileShare()) {
 		h := *x.hit
-		isCut := x.matches < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
-		if len(h.matches) < x.matches && h.dropped > 0 || isCut {
-			if err := a.refindMatches(&h); err != nil {
-				return nil, err
-			}
+		if err := a.cutMatches(&h, x.matches); err != nil {
+			return nil, err
 		}
-		h.matches = h.matches[:min(len(h.matches), x.matches)]
 		shown = append(shown, h)
 	}
 	a.allHits = nil
 	return shown, nil
+}
+
+// cutMatches cuts the matches of a hit to those that it may show.
+func (a *resultBuilder) cutMatches(h *hit, most int) error {
+	isCut := most < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
+	if a.run.remote == nil && (len(h.matches) < most && h.dropped > 0 || isCut) {
+		if err := a.refindMatches(h); err != nil {
+			return err
+		}
+	}
+	h.matches = h.matches[:min(len(h.matches), most)]
+	return nil
 }
 
 // refindMatches finds the matches of a hit again. They were dropped for better ones that

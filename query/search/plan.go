@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -25,7 +26,10 @@ type searchPlan struct {
 	// case; nil if they are not. See rank.go.
 	ranked      []string
 	schedule    *schedule
-	needsSurvey bool // the index must be surveyed before the first task, to order the tasks
+	needsSurvey bool        // the index must be surveyed before the first task, to order the tasks
+	costs       []listCosts // from which the rarity of the terms follows
+	// remote is set if shards search, and segments is empty then.
+	remote *remoteRun
 }
 
 // planSearch compiles the query of a request and opens the places of the view that it
@@ -36,12 +40,12 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
 	}
 	p := &searchPlan{request: r, segments: view.Segments(), scope: newScope(c, view.Repositories(), nil)}
-	if p.scope.restricted = Restricted(view); p.scope.restricted {
+	if p.scope.restricted = r.restricted || Restricted(view); p.scope.restricted && !r.isPart {
 		if err := p.scope.checkContexts(); err != nil {
 			return nil, err
 		}
 	}
-	if c.revisions {
+	if _, sharded := view.(*shardedView); c.revisions && !sharded {
 		if p.segments, p.scope.refs, err = view.Revisions(ctx, c.anyRef); err != nil {
 			return nil, fmt.Errorf("open revisions: %w", err)
 		}
@@ -56,15 +60,26 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.anyMatch {
 		p.limit = max(p.limit, minLooked)
 	}
+	blocks, segments := indexBlocks(p.segments), len(p.segments)
+	if p.remote != nil {
+		blocks, segments = p.remote.blocks, len(p.remote.segments)
+	}
 	p.enough = p.limit
 	if p.ranked = p.rankedWords(); p.ranked != nil {
 		p.limit = max(p.limit, maxOrderedMatches) // the documents are the bound
 	} else {
-		p.scope.rarity = rarityWeights(p.scope, p.segments)
+		if p.remote == nil {
+			p.costs = p.scope.countLists(p.segments)
+		}
+		p.scope.rarity = p.scope.rarityWeights(p.costs)
 	}
-	p.schedule, p.needsSurvey = newSchedule(p.scope, p.segments, &p.request)
+	var documents [][]segment.DocID
+	if len(p.request.documents) > 0 {
+		documents = documentsBySegment(p.segments, p.request.documents)
+	}
+	p.schedule, p.needsSurvey = newSchedule(p.scope, segments, blocks, documents, &p.request)
 	if p.ranked != nil && !p.needsSurvey {
-		p.schedule.segmentStates, p.needsSurvey = make([]segmentState, len(p.segments)), true
+		p.schedule.segmentStates, p.needsSurvey = make([]segmentState, segments), true
 	}
 }
 

@@ -41,10 +41,9 @@ const (
 
 // rankedDocument is a document with its estimated worth.
 type rankedDocument struct {
-	segment int
-	place   int
-	doc     segment.DocID
-	worth   float64
+	documentID
+	at    filePosition // of its first place
+	worth float64
 }
 
 // A termSet has bit i set for the term with number i.
@@ -138,22 +137,34 @@ func lengthWeights(words []string) (weights []float64) {
 	return weights
 }
 
-// rarityInBlocks weighs the terms of a ranked search by the share of all blocks that may
-// contain them.
-func (n *searchRun) rarityInBlocks() []float64 {
-	found, blocks := make([]int, len(n.ranked)), 1
+// countTermBlocks returns the number of blocks that may contain each term of a ranked
+// search, after the survey.
+func (n *searchRun) countTermBlocks() listCosts {
+	cost := listCosts{Blocks: indexBlocks(n.segments), Lists: make([]int, len(n.ranked))}
 	for i := range n.segments {
-		blocks += n.segments[i].Reader.Blocks()
 		if c := n.schedule.segmentStates[i].candidates; c != nil {
 			for k := range c.atomCandidates {
-				found[k] += c.atomCandidates[k].blocks.Len()
+				cost.Lists[k] += c.atomCandidates[k].blocks.Len()
 			}
 		}
 	}
+	return cost
+}
+
+// termWeights weighs the terms of a ranked search by the share of all blocks that may
+// contain them, and for restricted callers by their length.
+func (n *searchRun) termWeights(costs ...listCosts) []float64 {
+	if n.scope.restricted {
+		return lengthWeights(n.ranked)
+	}
 	weights := make([]float64, len(n.ranked))
 	for k := range weights {
-		if found[k] > 0 {
-			weights[k] = math.Log2(float64(blocks) / float64(found[k]))
+		found, blocks := 0, 1
+		for _, c := range costs {
+			found, blocks = found+c.Lists[k], blocks+c.Blocks
+		}
+		if found > 0 {
+			weights[k] = math.Log2(float64(blocks) / float64(found))
 		}
 	}
 	return weights
@@ -190,13 +201,9 @@ func (r *documentRanker) pathWorth(path []byte) float64 {
 	return worth
 }
 
-// chooseDocuments sets the documents that a ranked search visits: the best maxRanked of all
-// segments.
-func (n *searchRun) chooseDocuments(v *segmentSearcher) {
-	weights := lengthWeights(n.ranked)
-	if !n.scope.restricted {
-		weights = n.rarityInBlocks()
-	}
+// bestDocuments returns the best documents of all segments for terms with the given
+// weights, best first.
+func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []rankedDocument {
 	r := newDocumentRanker(n.ranked, weights)
 	n.scope.ranker, n.scope.rarity = r, r.weights
 	var best []rankedDocument
@@ -226,19 +233,21 @@ func (n *searchRun) chooseDocuments(v *segmentSearcher) {
 			if v.isAside(doc) || proseLanguages[v.seg.Reader.Language(doc)] {
 				worth *= rankAside
 			}
-			if worth <= floor {
+			if worth < floor {
 				continue
 			}
-			if best = append(best, rankedDocument{i, place, doc, worth}); len(best) == 2*maxRanked {
-				best = n.keepBest(best)
+			id := documentID{n.segments[i].Reader.ID(), doc}
+			if best = append(best, rankedDocument{id, n.scope.positionOf(&n.segments[i], place), worth}); len(best) == 2*maxRanked {
+				best = keepBest(best)
 				floor = best[len(best)-1].worth
 			}
 		}
 	}
-	var documents []documentID
-	for _, d := range n.keepBest(best) {
-		documents = append(documents, documentID{n.segments[d.segment].Reader.ID(), d.doc})
-	}
+	return keepBest(best)
+}
+
+// visitDocumentsFirst sets the documents that a ranked search visits before all others.
+func (n *searchRun) visitDocumentsFirst(documents []documentID) {
 	a := n.schedule
 	a.documents = documentsBySegment(n.segments, documents)
 	if n.request.ranked != nil {
@@ -281,10 +290,9 @@ func (p *searchPlan) rankedWords() (words []string) {
 
 // keepBest sorts documents, best first and equal ones by position, and keeps the first
 // maxRanked.
-func (n *searchRun) keepBest(best []rankedDocument) []rankedDocument {
-	position := func(d rankedDocument) filePosition { return n.scope.positionOf(&n.segments[d.segment], d.place) }
+func keepBest(best []rankedDocument) []rankedDocument {
 	slices.SortFunc(best, func(a, b rankedDocument) int {
-		return cmp.Or(cmp.Compare(b.worth, a.worth), comparePositions(position(a), position(b)))
+		return cmp.Or(cmp.Compare(b.worth, a.worth), comparePositions(a.at, b.at))
 	})
 	return best[:min(len(best), maxRanked)]
 }

@@ -23,7 +23,10 @@ const (
 )
 
 // frameFile is a file that a frame may refer to.
-type frameFile struct{ repository, path string }
+type frameFile struct {
+	repository, path string
+	partition        int32
+}
 
 // frameLocation holds the files that share most of the end of the path of a frame, and
 // the number of path parts that they share.
@@ -36,7 +39,7 @@ type frameLocation struct {
 // parts of a frame's path, in any frame, to files that share only the name.
 func (p *pasteReader) tryTrace(ctx context.Context) (*Result, error) {
 	frames := p.paste.Frames
-	places, err := p.locateFrames(ctx, frames)
+	places, err := p.locateFrames(ctx, p.buildQuery(&syntax.Const{Value: true}), frames)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func (p *pasteReader) narrowFiles(ctx context.Context, f *reading.Frame, files [
 	}
 	defer result.Release()
 	for i := range result.Files {
-		narrowed = append(narrowed, frameFile{result.Files[i].Repo.Name, result.Files[i].Path})
+		narrowed = append(narrowed, frameFile{repository: result.Files[i].Repo.Name, path: result.Files[i].Path})
 	}
 	return narrowed, nil
 }
@@ -178,9 +181,11 @@ func definitionsOf(f *reading.Frame) (all []syntax.Query) {
 
 var majorVersion = regexp.MustCompile(`^v\d+$`)
 
-// locateFrames compares the paths of frames with the places that a search with the
-// filters of the paste covers.
-func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) ([]frameLocation, error) {
+// locateFrames compares the paths of frames with the places that a query selects.
+func (p *pasteReader) locateFrames(ctx context.Context, q *syntax.Parsed, frames []reading.Frame) ([]frameLocation, error) {
+	if shards, ok := p.view.(*shardedView); ok {
+		return shards.locateFrames(ctx, q, frames)
+	}
 	l := &placeLocator{found: make([]frameLocation, len(frames)), parts: make([][]string, len(frames)), byName: map[string][]int{}}
 	for i := range frames {
 		if frames[i].Path != "" {
@@ -192,7 +197,7 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 	if len(l.byName) == 0 {
 		return l.found, nil
 	}
-	located, err := p.s.planSearch(ctx, p.view, Request{Query: p.buildQuery(&syntax.Const{Value: true}), Public: p.request.Public})
+	located, err := p.s.planSearch(ctx, p.view, Request{Query: q, Public: p.request.Public, isPart: p.request.isPart})
 	if errors.Is(err, plan.ErrPattern) {
 		return l.found, nil
 	}
@@ -236,7 +241,7 @@ func (l *placeLocator) lookAt(seg Segment, place int) {
 		if repository == nil || !l.filter.evalPlace(l.filter.scope.c.root, seg, place) {
 			return
 		}
-		f := frameFile{repository.Name, strings.ReplaceAll(string(file), "\x00", "\n")}
+		f := frameFile{repository.Name, strings.ReplaceAll(string(file), "\x00", "\n"), seg.Partition}
 		l.found[i].add(f, sharedParts(l.parts[i], strings.Split(f.repository+"/"+f.path, "/")))
 	}
 }

@@ -286,7 +286,7 @@ func (l *relatedFinder) addNamedFiles(ctx context.Context, terms []*syntax.Text)
 		root = syntax.Replace(root, t, file)
 		text = text[:t.At.Start] + file.String() + text[t.At.End:]
 	}
-	if !l.mayBeNamed(words) {
+	if shards, ok := l.view.(*shardedView); ok && !shards.mayBeNamed(ctx, words) || !ok && !mayBeNamed(l.view, words) {
 		return
 	}
 	r := l.request
@@ -342,9 +342,9 @@ func nameShare(path string, words []string) float64 {
 // mayBeNamed reports whether the name of a file in the view may contain all words. For a
 // caller who may not see everything, it depends only on the names that this caller sees,
 // not on those which share a filter with them.
-func (l *relatedFinder) mayBeNamed(words []string) bool {
-	restricted := Restricted(l.view)
-	for _, seg := range l.view.Segments() {
+func mayBeNamed(view View, words []string) bool {
+	restricted := Restricted(view)
+	for _, seg := range view.Segments() {
 		mayName := seg.Visible != nil || !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) })
 		if mayName && (!restricted || seg.namesFile(words)) {
 			return true

@@ -187,27 +187,44 @@ func isPhraseRune(r rune) bool { return r != '_' && identifier.IsWordRune(r) }
 // maxRaritySegments bounds the segments that are checked for the rarity of terms.
 const maxRaritySegments = 64
 
-// rarityWeights returns the weight of each atom, 1 or more, like an inverse document
-// frequency: the logarithm of the share of blocks in the smallest posting list of its
-// trigrams. It is nil for a single atom, and for restricted callers: lists also count
-// hidden text.
-func rarityWeights(sc *scope, segments []Segment) []float64 {
-	c := sc.c
-	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms || sc.restricted {
+// listCosts are the numbers of blocks of one segment that may contain each atom.
+type listCosts struct {
+	Blocks int   // of the segment
+	Lists  []int // by atom
+}
+
+// countLists returns the costs of the first maxRaritySegments segments. It returns nil for
+// a single atom, and for restricted callers: lists also count hidden text.
+func (s *scope) countLists(segments []Segment) (costs []listCosts) {
+	if len(s.c.atoms) < 2 || len(s.c.atoms) > maxOrderedAtoms || s.restricted {
 		return nil
 	}
-	lists, all := make([]int, len(c.atoms)), 0
 	l := &indexLookup{stats: &Stats{}}
-	for _, s := range segments[:min(len(segments), maxRaritySegments)] {
-		l.r = s.Reader
-		all += s.Reader.Blocks()
-		for i, a := range c.atoms {
-			lists[i] += l.rarestSetCost(a)
+	for _, seg := range segments[:min(len(segments), maxRaritySegments)] {
+		l.r = seg.Reader
+		cost := listCosts{Blocks: seg.Reader.Blocks(), Lists: make([]int, len(s.c.atoms))}
+		for i, a := range s.c.atoms {
+			cost.Lists[i] = l.rarestSetCost(a)
 		}
+		costs = append(costs, cost)
 	}
-	weights := make([]float64, len(c.atoms))
-	for i, n := range lists {
-		weights[i] = 1 + math.Log2(float64(all+1)/float64(min(n, all)+1))
+	return costs
+}
+
+// rarityWeights returns the weight of each atom, 1 or more, like an inverse document
+// frequency: the logarithm of the share of blocks in the smallest posting list of its
+// trigrams. It is nil without costs.
+func (s *scope) rarityWeights(costs []listCosts) []float64 {
+	if costs == nil {
+		return nil
+	}
+	weights := make([]float64, len(s.c.atoms))
+	for i := range weights {
+		list, all := 0, 0
+		for _, c := range costs[:min(len(costs), maxRaritySegments)] {
+			list, all = list+c.Lists[i], all+c.Blocks
+		}
+		weights[i] = 1 + math.Log2(float64(all+1)/float64(min(list, all)+1))
 	}
 	return weights
 }

@@ -65,6 +65,9 @@ type Request struct {
 	// firstOfFile is the number of matches to show for each file before any file gets
 	// more; 0 means firstShare.
 	firstOfFile int
+	// isPart means that the search is the part of one shard, and restricted that the caller
+	// may not see everything although the view hides nothing.
+	isPart, restricted bool
 	// timeLimit bounds the time if it is less than Options.MaxDuration; 0 means that
 	// default.
 	timeLimit time.Duration
@@ -110,6 +113,8 @@ const (
 	// may hold.
 	StopScanLimit   StopReason = "scan limit"
 	StopMemoryLimit StopReason = "memory limit"
+	// StopShardLost means that Result.LostPartitions are missing.
+	StopShardLost StopReason = "lost partitions"
 	// StopDamaged means that some documents cannot be read. They are missing from answers
 	// until they are restored.
 	StopDamaged StopReason = "damaged index"
@@ -139,6 +144,10 @@ type Result struct {
 	// Related are files that the query may mean besides those that match. No other field
 	// of the result counts them. At most maxRelated.
 	Related []Related
+
+	// LostPartitions are the partitions, ascending, whose shards did not answer. Their files
+	// are missing.
+	LostPartitions []int32
 
 	// CostsHidden means that the caller may not see everything, so that Stats and Explain
 	// have no durations and no counts of work.

@@ -162,7 +162,15 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 		result.Notices = s.findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
 		return result, nil
 	}
-	plan.orderTasks(int(s.options.MaxResultBytes/rangeBytes) + 1)
+	if shards, ok := view.(*shardedView); ok {
+		turn.Pause()
+		if plan.remote, err = shards.beginSearch(ctx, plan, r.maxDuration(s.options.MaxDuration)); err != nil {
+			return nil, err
+		}
+		defer plan.remote.endSearch()
+		plan.costs = plan.remote.costs
+	}
+	plan.orderTasks(s.maxDisplay())
 	planned := time.Since(start)
 	turn.Pause()
 	run := newSearchRun(plan, s.memory.NewBudget(s.options.MaxMemoryBytes))
@@ -171,7 +179,12 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // a client that reads slowly must not hold a slot
-		err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
+		var err error
+		if run.remote != nil {
+			err = run.runShards(ctx)
+		} else {
+			err = run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
+		}
 		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
 			notices = s.findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
 		}
@@ -186,6 +199,9 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	result.Stats.Searching = time.Since(start) - planned
 	return result, nil
 }
+
+// maxDisplay bounds the matches of a result by its size.
+func (s *Searcher) maxDisplay() int { return int(s.options.MaxResultBytes/rangeBytes) + 1 }
 
 // searchRun runs the tasks of a plan, in order, on one or more segment searchers.
 type searchRun struct {
@@ -235,7 +251,7 @@ func newSearchRun(p *searchPlan, budget *memory.Budget) *searchRun {
 	n.cutoff.Store(math.MaxInt32)
 	n.setTasks()
 	if p.request.Explain {
-		n.mu.explain = make([]SegmentExplain, len(p.segments))
+		n.mu.explain = make([]SegmentExplain, p.schedule.segments)
 	}
 	n.mu.seen = make(map[uint32]bool)
 	return n
@@ -270,6 +286,15 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	if v.first != nil {
 		v.first.add(n.firstHits(hits))
 	}
+	n.advancePrefixLocked()
+	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
+		n.cancelWork()
+	}
+}
+
+// advancePrefixLocked counts the completed tasks that follow the prefix, and sets the
+// cutoff once there are enough matches.
+func (n *searchRun) advancePrefixLocked() {
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.countNew(&n.mu.done[n.mu.prefix], n.mu.seen)
 		if ended := n.mu.done[n.mu.prefix].ended; (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {
@@ -282,9 +307,6 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 		}
 		n.mu.prefix++
 		n.signalProgress()
-	}
-	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
-		n.cancelWork()
 	}
 }
 
@@ -334,6 +356,9 @@ func (n *searchRun) skipDamaged(err error) bool {
 }
 
 func (n *searchRun) setStopReason(r *Result) {
+	if n.remote != nil {
+		r.LostPartitions = n.remote.view.lostPartitions()
+	}
 	switch {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
@@ -346,13 +371,17 @@ func (n *searchRun) setStopReason(r *Result) {
 		r.Stopped = StopScanLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
+	case len(r.LostPartitions) > 0:
+		r.Stopped = StopShardLost
 	case n.damaged.Load():
 		r.Stopped = StopDamaged
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	r.looked = n.mu.count
-	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.enough && !n.mu.ended
-	n.countSegments(&r.Stats)
+	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && r.LostPartitions == nil && n.mu.count <= n.enough && !n.mu.ended
+	if n.remote == nil {
+		n.countSegments(&r.Stats)
+	}
 }
 
 // countSegments counts the segments that were visited and those that were not, and the

@@ -147,7 +147,13 @@ func (n *searchRun) distinctHits(hits []hit, seen map[uint32]bool) []hit {
 	})
 }
 
-func (n *searchRun) repoOf(h *hit) uint32 { return n.segments[h.segment].Places.Repo[h.place] }
+// repoOf returns the number of the repository of a hit in scope.repos.
+func (n *searchRun) repoOf(h *hit) uint32 {
+	if n.remote != nil {
+		return n.remote.hits[h.place].repo
+	}
+	return n.segments[h.segment].Places.Repo[h.place]
+}
 
 // listRepositories sets the repositories of a result from its hits.
 func (n *searchRun) listRepositories(result *Result, shown []hit) {

@@ -27,7 +27,8 @@ const (
 // continues while emit runs.
 //
 // The order in which files are found depends on everything in the index. So for a caller
-// who may not see everything, the parts are sent at the end, in the order of Search.
+// who may not see everything, and if shards search, the parts are sent at the end, in the
+// order of Search.
 func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	if !r.Related {
 		return s.searchReadings(ctx, view, r, emit)
@@ -125,7 +126,7 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 			}
 			return err
 		case <-p.run.progress:
-			if p.run.ordersByFile() {
+			if p.run.isSentAtEnd() {
 				continue
 			}
 			if err := p.addHits(ctx, p.takeReady()); err != nil {
@@ -139,13 +140,16 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 	}
 }
 
+// isSentAtEnd reports whether the parts of a stream are sent at the end.
+func (n *searchRun) isSentAtEnd() bool { return n.ordersByFile() || n.remote != nil }
+
 // emitRest renders and emits the remaining files at the end.
 func (p *streamWriter) emitRest(ctx context.Context) error {
-	rest, err := p.takeRest()
+	rest, err := p.takeRest(ctx)
 	if err != nil {
 		return err
 	}
-	if p.run.ordersByFile() {
+	if p.run.isSentAtEnd() {
 		return p.emitInOrder(ctx, rest)
 	}
 	if err := p.addHits(ctx, rest); err != nil {

@@ -33,6 +33,9 @@ type Segment struct {
 	// Visible has bit i set if place i exists for the caller; nil means that all places
 	// do.
 	Visible []uint64
+	// Partition is the partition of the log that the segment belongs to. The segments of a
+	// view are sorted by it.
+	Partition int32
 	// NoIndex means that the segment may contain text that the caller may not see. The
 	// index covers that text, so searches do not use it: see noindex.go.
 	NoIndex bool

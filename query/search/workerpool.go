@@ -20,6 +20,11 @@ var errFinished = errors.New("the search has what it needs")
 // runTasks runs all tasks until it reaches the limit, ctx ends or time is up. Its workers
 // use the ticket of the search, and as many helpers as are free.
 func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}) error {
+	return n.runPool(ctx, limit, ticket, helpers, (*workerPool).runPhases)
+}
+
+// runPool runs phases on a pool of workers, within the bounds of runTasks.
+func (n *searchRun) runPool(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}, phases func(*workerPool)) error {
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	working, finish := context.WithCancelCause(timed)
@@ -30,7 +35,7 @@ func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *a
 		n.halted.Store(true)
 	}
 	s := workerPool{run: n, ticket: ticket, helpers: helpers, done: working.Done(), maxWorkers: ticket.Processors()}
-	s.runPhases()
+	phases(&s)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

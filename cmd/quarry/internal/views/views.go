@@ -182,7 +182,7 @@ func (s *viewState) gainedNumber(numbered func(code.RepositoryID) bool) bool {
 func searchSegments(segments []places.Segment) []search.Segment {
 	out := make([]search.Segment, len(segments))
 	for i, s := range segments {
-		out[i] = search.Segment{Reader: s.Reader, Places: s.Places, Origins: s.Origins}
+		out[i] = search.Segment{Reader: s.Reader, Places: s.Places, Origins: s.Origins, Partition: s.Partition}
 	}
 	return out
 }

@@ -1,0 +1,365 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// shardWorld is an index of some partitions, each of which holds some of the repositories.
+type shardWorld struct {
+	*model
+	partitions int
+}
+
+// newShardWorld generates a corpus and one to three segments for each partition. Documents
+// may be in several partitions.
+func newShardWorld(t *testing.T, rng *rand.Rand, partitions, documents int) *shardWorld {
+	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev", "refs/tags/v1", code.PinRef(pinnedCommit)}}
+	for i := range partitions + rng.IntN(4) {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{
+			ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main", Archived: i == 1, Fork: i == 2, Private: i%3 == 0,
+		}})
+	}
+	for i := range documents {
+		m.addDocument(rng, fmt.Appendf(randomText(rng), "unique%d", i))
+	}
+	m.build(t, 1)
+	w := &shardWorld{m, partitions}
+	all := m.places
+	m.segments, m.branches = nil, nil
+	for p := range partitions {
+		m.places = slices.DeleteFunc(slices.Clone(all), func(x modelPlace) bool { return w.partitionOf(x.repo) != p })
+		of := map[*modelDocument]bool{}
+		for _, x := range m.places {
+			of[x.doc] = true
+		}
+		parts := make([][]*modelDocument, 1+rng.IntN(3))
+		for _, d := range m.documents {
+			if of[d] {
+				i := rng.IntN(len(parts))
+				parts[i] = append(parts[i], d)
+			}
+		}
+		for _, documents := range parts {
+			if len(documents) > 0 {
+				m.addSegment(t, documents)
+				m.segments[len(m.segments)-1].Partition, m.branches[len(m.branches)-1].Partition = int32(p), int32(p)
+			}
+		}
+	}
+	m.places = all
+	return w
+}
+
+func (w *shardWorld) partitionOf(repo int) int { return repo % w.partitions }
+
+// shard returns the view of shard i of n, and its partitions.
+func (w *shardWorld) shard(i, n int) (*model, []int32) {
+	m := &model{refs: w.refs, repos: make([]*Repository, len(w.repos))}
+	var partitions []int32
+	for p := i; p < w.partitions; p += n {
+		partitions = append(partitions, int32(p))
+	}
+	for k, seg := range w.segments {
+		if int(seg.Partition)%n == i {
+			m.segments, m.branches = append(m.segments, seg), append(m.branches, w.branches[k])
+		}
+	}
+	for r := range w.repos {
+		if w.partitionOf(r)%n == i {
+			m.repos[r] = w.repos[r]
+		}
+	}
+	return m, partitions
+}
+
+// encodedShard encodes all that a session is called with, and all that it returns. A lost
+// one does not answer, from the call on after which left is 0.
+type encodedShard struct {
+	Shard
+	calls, replies transcoder
+	lost           bool
+	left           int
+}
+
+func newEncodedShard(s Shard) *encodedShard {
+	RegisterShardTypes()
+	return &encodedShard{Shard: s, calls: newTranscoder(), replies: newTranscoder()}
+}
+
+func (s *encodedShard) Call(ctx context.Context, c *ShardCall) (*ShardReply, error) {
+	if s.left--; s.lost && s.left < 0 {
+		return nil, fmt.Errorf("%w: connection refused", ErrShardLost)
+	}
+	call, reply := &ShardCall{}, &ShardReply{}
+	if err := s.calls.copyValue(c, call); err != nil {
+		return nil, err
+	}
+	r, err := s.Shard.Call(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return reply, s.replies.copyValue(r, reply)
+}
+
+// transcoder copies values through package gob.
+type transcoder struct {
+	*gob.Encoder
+	*gob.Decoder
+}
+
+func newTranscoder() transcoder {
+	b := &bytes.Buffer{}
+	return transcoder{gob.NewEncoder(b), gob.NewDecoder(b)}
+}
+
+func (c transcoder) copyValue(from, to any) error { return errors.Join(c.Encode(from), c.Decode(to)) }
+
+// typedQuery generates what people type or paste.
+func (a asker) typedQuery() string {
+	words := func(n int) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = a.pick("kmalloc", "kmaloc", "struct", "strcut", "return", "retrun", "foo", "bar", "err", "const", "TODO", "long", "line", "naïve", "the", "how", "why does", "fails", "unique1")
+		}
+		return strings.Join(all, " ")
+	}
+	p := a.m.places[a.IntN(len(a.m.places))]
+	switch a.IntN(8) {
+	case 0:
+		return words(1)
+	case 1:
+		return words(2 + a.IntN(2))
+	case 2:
+		return words(4 + a.IntN(6))
+	case 3:
+		return "struct.kmalloc"
+	case 4:
+		return fmt.Sprintf("Traceback (most recent call last):\n  File \"/x/%s\", line %d, in kmalloc\n  File \"file%d.c\", line 2, in kfree", p.path, 1+a.IntN(5), a.IntN(1000))
+	case 5:
+		lines := strings.Split(strings.ToValidUTF8(string(p.doc.text), ""), "\n")
+		return lines[a.IntN(len(lines))]
+	case 6:
+		return "error: " + a.excerpt()
+	}
+	return "/k\\w+c/ " + words(a.IntN(2))
+}
+
+func (a asker) request(t *testing.T, seed uint64) Request {
+	text := a.query().String()
+	if a.IntN(2) == 0 {
+		text = a.typedQuery()
+	}
+	q, err := syntax.Parse(text, syntax.Options{})
+	if err != nil {
+		t.Logf("seed %d: %q: %v", seed, text, err)
+		q = parse(t, "kmalloc")
+	}
+	sizes := []int{1, 2, 7, 40, 300, 2000, 1 << 20}
+	r := Request{Query: q, Matches: sizes[a.IntN(len(sizes))], ContextLines: a.IntN(3), Whole: a.IntN(4) == 0, Explain: a.IntN(3) == 0, Facets: a.IntN(2) == 0, Related: a.IntN(2) == 0}
+	if a.IntN(3) > 0 {
+		r.Display = sizes[a.IntN(5)]
+	}
+	return r
+}
+
+// printResult prints a result without the work that it took.
+func printResult(r *Result, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d matches in %d files, %d shown, exhaustive %v, stopped %q, lost %v, %v %v %v %v %v %v %v\n", r.Stats.Matches, r.Stats.Files, r.Stats.Displayed, r.Exhaustive, r.Stopped, r.LostPartitions,
+		r.complete, r.near, r.rendered, r.inCode, r.inChangelog, r.ranked, r.definesMatch)
+	for _, repo := range r.Repositories {
+		fmt.Fprintln(&b, "repository", repo.Name)
+	}
+	files := func(name string, files []FileMatch) {
+		for i := range files {
+			f := &files[i]
+			fmt.Fprintf(&b, "%s %s %s %s %q %v %s %d %v %v %q %s %v %q %v %d %d\n", name, f.Repo.Name, f.Ref, f.Refs, f.Path, f.PathRanges, f.Language, f.Matches, f.MoreMatches,
+				f.BestLines, f.Content, f.Blob, f.Score, f.Reasons, f.document, f.size, f.displayed)
+			for _, c := range f.Chunks {
+				fmt.Fprintf(&b, "  %q %v %v", c.Content, c.Start, c.Ranges)
+				for _, s := range c.Symbols {
+					if s != nil {
+						fmt.Fprintf(&b, " %+v", *s)
+					}
+				}
+				b.WriteByte('\n')
+			}
+		}
+	}
+	files("file", r.Files)
+	for _, g := range r.Related {
+		files(fmt.Sprintf("related %s %q", g.Reason, g.Query), g.Files)
+	}
+	for _, f := range r.Facets {
+		fmt.Fprintf(&b, "facet %+v\n", f)
+	}
+	for _, n := range r.Notices {
+		fmt.Fprintf(&b, "notice %+v\n", n)
+	}
+	if e := r.Explain; e != nil {
+		fmt.Fprintf(&b, "explain %s %q %s %+v\n", e.Query, e.Atoms, e.AsOf, e.Files)
+		for _, p := range e.Probes {
+			fmt.Fprintf(&b, "probe %s %d\n", p.Query, p.Matches)
+		}
+	}
+	return b.String()
+}
+
+// hideSome returns how a random caller sees views: everything, or all but some of the
+// repositories.
+func (a asker) hideSome() func(v View) View {
+	hidden := a.IntN(8)
+	if hidden >= 4 {
+		return func(v View) View { return v }
+	}
+	return func(v View) View {
+		return NewScreen(ScreenOptions{}).Hide(v, hidden, func(r *code.Repository) bool { return int(r.ID)%4 != hidden })
+	}
+}
+
+// sessions returns sessions of n shards.
+func (w *shardWorld) sessions(n int, hide func(v View) View) (all []Shard) {
+	for i := range n {
+		m, partitions := w.shard(i, n)
+		all = append(all, newEncodedShard(newSearcher(Options{}).NewShardSession(hide(m), partitions)))
+	}
+	return all
+}
+
+func openShards(t *testing.T, sessions []Shard) View {
+	t.Helper()
+	v, err := NewShards(t.Context(), sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Release)
+	return v
+}
+
+// TestShardsAnswerAsOne compares the answers of 1, 2 and 4 shards with those of one process
+// that holds everything, for random corpora, callers and requests.
+func TestShardsAnswerAsOne(t *testing.T) {
+	one, front := newSearcher(Options{}), newSearcher(Options{})
+	for round := range *roundsFlag {
+		seed := firstSeed(t) + uint64(round)
+		rng := rand.New(rand.NewPCG(seed, 40))
+		w := newShardWorld(t, rng, 4, 20+rng.IntN(100))
+		ask := asker{rng, w.model}
+		for range 40 {
+			r, hide := ask.request(t, seed), ask.hideSome()
+			want := printResult(one.Search(t.Context(), hide(w), r))
+			t.Run(fmt.Sprintf("seed=%d/%s", seed, r.Query.Text), func(t *testing.T) {
+				for _, n := range []int{1, 2, 4} {
+					view := openShards(t, w.sessions(n, hide))
+					if got := printResult(front.Search(t.Context(), view, r)); got != want {
+						t.Fatalf("%d shards: %+v\n%s", n, r, differingLines(want, got))
+					}
+				}
+				view := openShards(t, w.sessions(2, hide))
+				var streamed []FileMatch
+				result, err := front.Stream(t.Context(), view, r, func(files []FileMatch, _ Stats) error {
+					streamed = append(streamed, files...)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				result.Files = streamed
+				if got := printResult(result, nil); got != want {
+					t.Fatalf("a stream of 2 shards: %+v\n%s", r, differingLines(want, got))
+				}
+			})
+		}
+	}
+}
+
+// TestLostShards checks that an answer without all shards says so, at whichever call a shard
+// is lost, and has only files that the whole answer has.
+func TestLostShards(t *testing.T) {
+	one, front := newSearcher(Options{}), newSearcher(Options{})
+	rng := rand.New(rand.NewPCG(firstSeed(t), 41))
+	w := newShardWorld(t, rng, 4, 60)
+	ask := asker{rng, w.model}
+	lost := 0
+	for n := range 60 {
+		r := ask.request(t, 0)
+		r.Matches, r.Display, r.Related = 1<<20, 0, false
+		whole, err := one.Search(t.Context(), w, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions := w.sessions(4, func(v View) View { return v })
+		gone := sessions[1].(*encodedShard)
+		gone.lost, gone.left = true, n%8
+		got, err := front.Search(t.Context(), openShards(t, sessions), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone.left >= 0 {
+			continue // it was not called so often
+		}
+		known := n%8 > 0 // its repositories
+		if known && len(whole.Repositories) > 0 && len(got.Repositories) == len(whole.Repositories) {
+			continue // no text is needed
+		}
+		lost++
+		if got.Exhaustive && len(got.Files) < len(whole.Files) || !got.Exhaustive && !slices.Equal(got.LostPartitions, []int32{1}) && got.LostPartitions != nil {
+			t.Fatalf("%s: shard 1 is lost at call %d: exhaustive %v, lost partitions %v, %d of %d files", r.Query.Text, n%8, got.Exhaustive, got.LostPartitions, len(got.Files), len(whole.Files))
+		}
+		for _, notice := range got.Notices {
+			if notice.Code == syntax.FilterSelectsNothing {
+				t.Errorf("%s: shard 1 is lost: %s", r.Query.Text, notice.Message)
+			}
+		}
+	}
+	if lost < 20 {
+		t.Fatalf("only %d of 60 searches lost the shard", lost)
+	}
+}
+
+// TestShardsThatCannotBeOpened checks that a view refuses two owners of a partition, and
+// that it needs a shard that answers.
+func TestShardsThatCannotBeOpened(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 42))
+	w := newShardWorld(t, rng, 2, 20)
+	all := func(v View) View { return v }
+	_, err := NewShards(t.Context(), append(w.sessions(1, all), w.sessions(2, all)...))
+	if err == nil || !strings.Contains(err.Error(), "both have partition 0") {
+		t.Errorf("partition 0 in two shards: %v", err)
+	}
+	gone := w.sessions(2, all)
+	for _, s := range gone {
+		s.(*encodedShard).lost = true
+	}
+	if _, err := NewShards(t.Context(), gone); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("no shard answers: %v, want ErrUnavailable", err)
+	}
+	if _, err := NewShards(t.Context(), nil); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("no shards: %v, want ErrUnavailable", err)
+	}
+}
+
+// differingLines returns the first lines that differ.
+func differingLines(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d: got\n%.1500s\nwant\n%.1500s", i, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}

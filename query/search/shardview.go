@@ -1,0 +1,242 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/query/reading"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// shardedView is a View of several shards, whose segments are elsewhere. It belongs to one
+// search at a time.
+type shardedView struct {
+	shards []*openShard
+	repos  []*Repository // of all shards, by ID
+	number map[code.RepositoryID]uint32
+	state  ShardState // Restricted and AsOf
+}
+
+// openShard is a session of a view.
+type openShard struct {
+	session Shard
+	lost    error // why it cannot be reached any more
+}
+
+var _ View = (*shardedView)(nil)
+
+// NewShards opens sessions as one view, for Search and Stream. Release closes the
+// sessions. Sessions that cannot be opened are lost; if all are, or if two own the same
+// partition, it closes them and returns an error.
+func NewShards(ctx context.Context, sessions []Shard) (View, error) {
+	v := &shardedView{number: map[code.RepositoryID]uint32{}}
+	owner, err := map[int32]int{}, error(nil)
+	for i, s := range sessions {
+		v.shards = append(v.shards, &openShard{session: s})
+		for _, p := range s.Partitions() {
+			if other, taken := owner[p]; taken {
+				err = cmp.Or(err, fmt.Errorf("shards %d and %d both have partition %d", other, i, p))
+			}
+			owner[p] = i
+		}
+	}
+	if err == nil {
+		err = v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Open: true} }, func(i int, r *ShardReply) {
+			v.repos = append(v.repos, r.Open.Repositories...)
+			v.state.Restricted = v.state.Restricted || r.Open.Restricted
+			v.state.AsOf = r.Open.AsOf
+		})
+	}
+	if err != nil {
+		v.Release()
+		return nil, fmt.Errorf("open the sessions of %d shards: %w", len(sessions), err)
+	}
+	slices.SortFunc(v.repos, func(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) })
+	for i, r := range v.repos {
+		v.number[r.ID] = uint32(i)
+	}
+	return v, nil
+}
+
+// Segments implements View: the segments are elsewhere.
+func (v *shardedView) Segments() []Segment { return nil }
+
+// Repositories implements View.
+func (v *shardedView) Repositories() []*Repository { return v.repos }
+
+// Restricted reports whether the view may hide something: see Restricted.
+func (v *shardedView) Restricted() bool { return v.state.Restricted }
+
+// AsOf returns the moment in the past that the view shows; empty for the present.
+func (v *shardedView) AsOf() string { return v.state.AsOf }
+
+// Release implements View.
+func (v *shardedView) Release() {
+	for _, s := range v.shards {
+		s.session.Close()
+	}
+}
+
+// Revisions implements View. It calls match for all refs and returns no segments.
+func (v *shardedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
+	refs := make([][]ShardRef, len(v.shards))
+	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Refs: true} }, func(i int, r *ShardReply) { refs[i] = r.Refs })
+	for _, ref := range slices.Concat(refs...) {
+		if n, ok := v.number[ref.Repository]; ok {
+			match(v.repos[n], ref.Ref)
+		}
+	}
+	return nil, nil, err
+}
+
+// callEach sends a call to each shard, in parallel, and passes the replies to take, one at
+// a time. A nil call is not sent. A shard that cannot be reached is lost: later calls leave
+// it out, and the search reports that it is not complete. The error is that of a shard that
+// refuses the call, that of ctx, or ErrUnavailable if all shards are lost.
+func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
+	var mu sync.Mutex
+	g, gctx := errgroup.WithContext(ctx)
+	for i, s := range v.shards {
+		c := call(i)
+		if s.lost != nil || c == nil {
+			continue
+		}
+		g.Go(func() error {
+			r, err := s.session.Call(gctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				take(i, r)
+			case errors.Is(err, ErrShardLost):
+				s.lost = err
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(v.shards, func(s *openShard) bool { return s.lost == nil }) {
+		return nil
+	}
+	if len(v.shards) == 0 {
+		return fmt.Errorf("%w: there are no shards", ErrUnavailable)
+	}
+	return fmt.Errorf("%w: no shard answers: %w", ErrUnavailable, v.shards[0].lost)
+}
+
+// ErrShardLost means that a shard cannot be reached, or did not answer in time.
+var ErrShardLost = errors.New("shard is lost")
+
+// lostPartitions returns the partitions of the lost shards, ascending.
+func (v *shardedView) lostPartitions() (lost []int32) {
+	for _, s := range v.shards {
+		if s.lost != nil {
+			lost = append(lost, s.session.Partitions()...)
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+// nearNames returns the names near a word. There are fewer on an error.
+func (v *shardedView) nearNames(ctx context.Context, c *ShardNames) []ShardNearName {
+	all, blocks := map[string]ShardNearName{}, 0
+	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Names: c} }, func(_ int, r *ShardReply) {
+		blocks += r.Names.Blocks
+		for _, n := range r.Names.Names {
+			n.Count += all[n.Name].Count
+			all[n.Name] = n
+		}
+	})
+	if err != nil || c.InText && blocks > maxTextBlocks || !c.InText && c.MaxErrors > 1 && blocks > maxSymbolBlocks {
+		return nil
+	}
+	return slices.Collect(maps.Values(all))
+}
+
+// mayBeNamed reports whether the name of a file may contain all words.
+func (v *shardedView) mayBeNamed(ctx context.Context, words []string) (may bool) {
+	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Named: words} }, func(_ int, r *ShardReply) { may = may || r.Named })
+	return may && err == nil
+}
+
+// locateFrames returns the files of frames.
+func (v *shardedView) locateFrames(ctx context.Context, q *syntax.Parsed, frames []reading.Frame) ([]frameLocation, error) {
+	found := make([]frameLocation, len(frames))
+	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Frames: &ShardFrames{q, frames}} }, func(_ int, r *ShardReply) {
+		for i, l := range r.Frames[:min(len(r.Frames), len(found))] {
+			if l.Shared > found[i].shared {
+				found[i] = frameLocation{shared: l.Shared}
+			}
+			for _, f := range l.Files {
+				if l.Shared == found[i].shared {
+					found[i].files = append(found[i].files, frameFile{f.Repository, f.Path, f.Partition})
+				}
+			}
+		}
+	})
+	for i := range found {
+		slices.SortStableFunc(found[i].files, func(a, b frameFile) int { return cmp.Compare(a.partition, b.partition) })
+		found[i].files = found[i].files[:min(len(found[i].files), maxFrameFiles)]
+	}
+	return found, err
+}
+
+// placesCall returns the call for facts about the places that the notices of a search
+// need.
+func (v *shardedView) placesCall(in *noticeFinder, near string) func(int) *ShardCall {
+	c := &ShardPlaces{Query: in.query, Empty: in.empty, All: in.count == 0, Restricted: in.scope.restricted, Near: near}
+	return func(int) *ShardCall { return &ShardCall{Places: c} }
+}
+
+// summarizePlaces summarizes the places of all shards.
+func (v *shardedView) summarizePlaces(ctx context.Context, in *noticeFinder) *placeSummary {
+	s := in.newPlaceSummary()
+	s.known = true
+	err := v.callEach(ctx, v.placesCall(in, ""), func(_ int, r *ShardReply) {
+		f := r.Places
+		s.files += f.Files
+		for _, name := range f.Languages {
+			s.languages[name] = true
+		}
+		for i, matched := range f.Matched[:min(len(f.Matched), len(s.matched))] {
+			s.matched[i] = s.matched[i] || matched
+		}
+		s.satisfiable, s.symbols, s.known = s.satisfiable || f.Satisfiable, s.symbols || f.Symbols, s.known && f.Known
+	})
+	s.known = s.known && err == nil && v.lostPartitions() == nil
+	return s
+}
+
+// placeFacts returns the summary of the places of one shard.
+func (in *noticeFinder) placeFacts() *ShardPlaceFacts {
+	s := in.summarizePlaces()
+	return &ShardPlaceFacts{
+		Files: s.files, Languages: slices.Sorted(maps.Keys(s.languages)), Matched: s.matched,
+		Satisfiable: s.satisfiable, Symbols: s.symbols, Known: s.known,
+	}
+}
+
+// nearPaths returns the paths near a word.
+func (v *shardedView) nearPaths(ctx context.Context, in *noticeFinder, word string) []string {
+	var all []string
+	err := v.callEach(ctx, v.placesCall(in, word), func(_ int, r *ShardReply) { all = append(all, r.Places.Near...) })
+	if err != nil {
+		return nil
+	}
+	return spelling.Nearest(strings.Trim(word, "/"), slices.Values(all), syntax.MaxSuggestions)
+}
