@@ -87,7 +87,8 @@ type ShardState struct {
 	AsOf string
 }
 
-// ShardBegin is a Request, with the same meaning of its fields.
+// ShardBegin is a Request, with the same meaning of its fields. The session knows which
+// repositories are public.
 type ShardBegin struct {
 	Query                          *syntax.Parsed
 	Matches, Display, ContextLines int

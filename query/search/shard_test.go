@@ -166,7 +166,7 @@ func (a asker) request(t *testing.T, seed uint64) Request {
 		q = parse(t, "kmalloc")
 	}
 	sizes := []int{1, 2, 7, 40, 300, 2000, 1 << 20}
-	r := Request{Query: q, Matches: sizes[a.IntN(len(sizes))], ContextLines: a.IntN(3), Whole: a.IntN(4) == 0, Explain: a.IntN(3) == 0, Facets: a.IntN(2) == 0, Related: a.IntN(2) == 0}
+	r := Request{Query: q, Public: isEven, Matches: sizes[a.IntN(len(sizes))], ContextLines: a.IntN(3), Whole: a.IntN(4) == 0, Explain: a.IntN(3) == 0, Facets: a.IntN(2) == 0, Related: a.IntN(2) == 0}
 	if a.IntN(3) > 0 {
 		r.Display = sizes[a.IntN(5)]
 	}
@@ -231,11 +231,14 @@ func (a asker) hideSome() func(v View) View {
 	}
 }
 
+// isEven is the visibility of the repositories.
+func isEven(r *code.Repository) bool { return r.ID%2 == 0 }
+
 // sessions returns sessions of n shards.
 func (w *shardWorld) sessions(n int, hide func(v View) View) (all []Shard) {
 	for i := range n {
 		m, partitions := w.shard(i, n)
-		all = append(all, newEncodedShard(newSearcher(Options{}).NewShardSession(hide(m), partitions)))
+		all = append(all, newEncodedShard(newSearcher(Options{}).NewShardSession(hide(m), partitions, isEven)))
 	}
 	return all
 }

@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -21,10 +19,10 @@ var errShardOrder = errors.New("a call of a shard is out of order")
 // ShardSession serves the calls of a front from one view. It implements Shard, so a front
 // may search views of its process.
 type ShardSession struct {
-	s    *Searcher
-	view View
-	// partitions are those that the view contains.
+	s          *Searcher
+	view       View
 	partitions []int32
+	public     func(*code.Repository) bool
 	done       chan struct{} // closed by Close
 	close      func()
 	search     *partSearch // nil if none is running
@@ -33,8 +31,9 @@ type ShardSession struct {
 var _ Shard = (*ShardSession)(nil)
 
 // NewShardSession returns a session with a view of some partitions, which Close releases.
-func (s *Searcher) NewShardSession(view View, partitions []int32) *ShardSession {
-	h := &ShardSession{s: s, view: view, partitions: partitions, done: make(chan struct{})}
+// public is Request.Public of its searches.
+func (s *Searcher) NewShardSession(view View, partitions []int32, public func(*code.Repository) bool) *ShardSession {
+	h := &ShardSession{s: s, view: view, partitions: partitions, public: public, done: make(chan struct{})}
 	h.close = sync.OnceFunc(func() { close(h.done) })
 	return h
 }
@@ -64,7 +63,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 	case c.Named != nil:
 		reply.Named = mayBeNamed(h.view, c.Named)
 	case c.Frames != nil:
-		reply.Frames, err = h.s.locateFramesIn(ctx, h.view, c.Frames)
+		reply.Frames, err = h.locateFrames(ctx, c.Frames)
 	case c.Places != nil:
 		reply.Places, err = h.inspectPlaces(ctx, c.Places)
 	case c.End:
@@ -126,6 +125,7 @@ func (h *ShardSession) beginSearch(ctx context.Context, b *ShardBegin) (*ShardPl
 		return nil, err
 	}
 	r := b.toRequest()
+	r.Public = h.public
 	plan, err := h.s.planSearch(ctx, h.view, r)
 	if err != nil {
 		ticket.Leave()
@@ -412,7 +412,7 @@ func (f *ShardFile) restoreFile(repo *Repository) *FileMatch {
 
 // inspectPlaces returns facts about the places that a query selects.
 func (h *ShardSession) inspectPlaces(ctx context.Context, c *ShardPlaces) (*ShardPlaceFacts, error) {
-	plan, err := h.s.planSearch(ctx, h.view, Request{Query: c.Query, isPart: true, restricted: c.Restricted})
+	plan, err := h.s.planSearch(ctx, h.view, Request{Query: c.Query, Public: h.public, isPart: true, restricted: c.Restricted})
 	if err != nil {
 		return nil, err
 	}
@@ -438,10 +438,10 @@ func (h *ShardSession) inspectPlaces(ctx context.Context, c *ShardPlaces) (*Shar
 	return in.placeFacts(), nil
 }
 
-// locateFramesIn returns the files of frames in the places of a view.
-func (s *Searcher) locateFramesIn(ctx context.Context, view View, c *ShardFrames) ([]ShardFrameFiles, error) {
-	p := &pasteReader{s: s, view: view, request: Request{isPart: true}}
-	found, err := p.locateFrames(ctx, &syntax.Parsed{Root: c.Query.Root}, slices.Clone[[]reading.Frame](c.Frames))
+// locateFrames returns the files of frames in the places that a query selects.
+func (h *ShardSession) locateFrames(ctx context.Context, c *ShardFrames) ([]ShardFrameFiles, error) {
+	p := &pasteReader{s: h.s, view: h.view, request: Request{Public: h.public, isPart: true}}
+	found, err := p.locateFrames(ctx, c.Query, c.Frames)
 	out := make([]ShardFrameFiles, len(found))
 	for i, l := range found {
 		out[i].Shared = l.shared
