@@ -18,6 +18,8 @@ import (
 type partition struct {
 	r      *Runner
 	number int32
+	// held are the projections whose rows of the partition the store holds.
+	held []Projection
 	// next is the offset after the last record committed.
 	next event.Offset
 	// target is the high-water mark when the run began: records below it are history, all
@@ -173,7 +175,7 @@ func (p *partition) applyBounded(ctx context.Context, rec event.Record) error {
 // publishGroup makes committed records visible to readers.
 func (p *partition) publishGroup() {
 	start := p.r.o.Now()
-	for _, projection := range p.r.o.Projections {
+	for _, projection := range p.held {
 		if s, ok := projection.(Stateful); ok {
 			s.Publish(p.number)
 		}
@@ -256,7 +258,7 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	start := p.r.o.Now()
 	b := p.r.o.Store.NewBatch()
 	defer func() { p.settleBatch(err == nil) }()
-	for _, projection := range p.r.o.Projections {
+	for _, projection := range p.held {
 		if err := projection.Apply(ctx, b, rec); err != nil {
 			return errors.Join(damageOf(err), fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
 		}
@@ -284,7 +286,7 @@ func damageOf(err error) error {
 
 // settleBatch notifies the projections of the result of the batch.
 func (p *partition) settleBatch(committed bool) {
-	for _, projection := range p.r.o.Projections {
+	for _, projection := range p.held {
 		s, ok := projection.(Stateful)
 		if !ok {
 			continue

@@ -40,6 +40,11 @@ type Options struct {
 	Decoder *Decoder
 	// Projections are applied in this order.
 	Projections []Projection
+	// Holds reports whether the store holds the rows of a projection for a partition; nil
+	// means that it holds all rows. A projection applies no record of a partition that it
+	// does not hold, and checkpoints advance as if it did. The caller must not change the
+	// result for a store that has rows.
+	Holds func(p Projection, partition int32) bool
 	// Topic is the topic to follow. Default: event.TopicEvents.
 	Topic event.Topic
 	// DeadLetters receives the records that cannot be applied. If nil, they are counted,
@@ -68,6 +73,9 @@ type Options struct {
 func (o *Options) ensureDefaults() {
 	if o.Topic == "" {
 		o.Topic = event.TopicEvents
+	}
+	if o.Holds == nil {
+		o.Holds = func(Projection, int32) bool { return true }
 	}
 	if o.Attempts <= 0 {
 		o.Attempts = DefaultAttempts
@@ -180,6 +188,11 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	behind := 0
 	for i := range partitions {
 		p := &partition{r: r, number: int32(i), target: high[i], rowChanges: make(chan rowChange)}
+		for _, projection := range r.o.Projections {
+			if r.o.Holds(projection, p.number) {
+				p.held = append(p.held, projection)
+			}
+		}
 		if err := p.loadPosition(); err != nil {
 			return nil, err
 		}

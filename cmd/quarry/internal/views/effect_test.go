@@ -106,7 +106,7 @@ func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 // reopened, which removes segments that nothing names.
 func (x *worldIndex) rowsAfterReplay(m *storetest.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
 	err = x.withProjections(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
-		return followLog(s, log, d, p)
+		return followLog(s, log, d, p, nil)
 	})
 	if err != nil {
 		return nil, err
@@ -131,9 +131,9 @@ func (x *worldIndex) withProjections(m *storetest.Memory, f func(*store.Store, *
 	return errors.Join(err, s.Close())
 }
 
-// followLog applies all records of the log.
-func followLog(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection) error {
-	r, err := projections.New(projections.Options{Store: s, Log: log, Decoder: d, Projections: p})
+// followLog applies all records of the log. holds is projections.Options.Holds.
+func followLog(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection, holds func(projections.Projection, int32) bool) error {
+	r, err := projections.New(projections.Options{Store: s, Log: log, Decoder: d, Projections: p, Holds: holds})
 	if err != nil {
 		return err
 	}

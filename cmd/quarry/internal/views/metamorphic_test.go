@@ -139,14 +139,27 @@ func (x *worldIndex) rebuildIndex(seed uint64, documents int) *worldIndex {
 // runQuery lists the results of a query in a fixed order.
 func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 	x.t.Helper()
-	opened, err := New(func() *versions.Version { return &versions.Version{Catalog: x.catalog, Places: x.places} }, func(code.RepositoryID) bool { return true }).View(x.t.Context())
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	opened := openView(x.t, x.catalog, x.places)
 	defer opened.Release()
-	r, err := search.New(search.Options{MaxDuration: 10 * time.Hour}).Search(x.t.Context(), opened, search.Request{Query: q, Matches: 1 << 20, Whole: true})
+	return listResults(x.t, opened, q)
+}
+
+// openView returns the view of projections whose repositories all have a number.
+func openView(t *testing.T, c *catalog.Catalog, p *places.Places) search.View {
+	t.Helper()
+	opened, err := New(func() *versions.Version { return &versions.Version{Catalog: c, Places: p} }, func(code.RepositoryID) bool { return true }).View(t.Context())
 	if err != nil {
-		x.t.Fatalf("%s: %v", q, err)
+		t.Fatal(err)
+	}
+	return opened
+}
+
+// listResults lists the results of a query in a fixed order.
+func listResults(t *testing.T, opened search.View, q *syntax.Parsed) []string {
+	t.Helper()
+	r, err := search.New(search.Options{MaxDuration: 10 * time.Hour}).Search(t.Context(), opened, search.Request{Query: q, Matches: 1 << 20, Whole: true})
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
 	}
 	defer r.Release()
 	lines := []string{fmt.Sprintf("%d matches, exhaustive %v", r.Stats.Matches, r.Exhaustive)}

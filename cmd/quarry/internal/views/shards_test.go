@@ -1,0 +1,100 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/projections/store/storetest"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// openShare applies the log to projections that hold the places of a share of the
+// partitions, and returns a session of a shard with their view.
+func (x *worldIndex) openShare(text string) search.Shard {
+	x.t.Helper()
+	share, err := projections.ParseShare(text, "")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	rows, err := store.Open("store", store.Options{FileSystem: storetest.NewMemory().FileSystem(), CacheBytes: store.MinCacheBytes})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	d := projections.NewDecoder(x.objects)
+	all, closeAll := openRegistered(x.t, rows, x.objects, d)
+	x.t.Cleanup(func() {
+		closeAll()
+		if err := rows.Close(); err != nil {
+			x.t.Error(err)
+		}
+	})
+	var known *catalog.Catalog
+	var held *places.Places
+	for _, p := range all {
+		switch p := p.(type) {
+		case *catalog.Catalog:
+			known = p
+		case *places.Places:
+			held = p
+		}
+	}
+	err = followLog(rows, x.newLog(), d, all, func(p projections.Projection, partition int32) bool {
+		return p != projections.Projection(held) || share.Has(partition)
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	partitions, err := share.Partitions(historyPartitions)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	view := openView(x.t, known, held)
+	for _, seg := range view.Segments() {
+		if !share.Has(seg.Partition) {
+			x.t.Errorf("share %s has a segment of partition %d", text, seg.Partition)
+		}
+	}
+	return search.New(search.Options{MaxDuration: 10 * time.Hour}).NewShardSession(view, partitions, nil)
+}
+
+// TestSharesAnswerAsTheWhole compares the answers of projections that hold shares of the
+// partitions with those of projections that hold everything, over random histories.
+func TestSharesAnswerAsTheWhole(t *testing.T) {
+	for round := range uint64(3) {
+		x := effectHistory(t, effectSeed(t)+round, 60)
+		for _, shares := range []string{"0/1", "0/2 1/2", "1 0"} {
+			var sessions []search.Shard
+			for text := range strings.FieldsSeq(shares) {
+				sessions = append(sessions, x.openShare(text))
+			}
+			front, err := search.NewShards(t.Context(), sessions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(front.Release)
+			found := 0
+			for _, text := range historyQueries {
+				q, err := syntax.Parse(text, syntax.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := listResults(t, front, q), x.runQuery(q)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s at shares %s:\n%s\nwant\n%s", text, shares, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+				found += len(got) - 1
+			}
+			if found == 0 {
+				t.Error(fmt.Sprint("no query finds anything in round ", round))
+			}
+		}
+	}
+}
