@@ -39,6 +39,8 @@ type FileRequest struct {
 type FoundFiles struct {
 	Files []FoundFile
 	Total int
+	// LostPartitions is as in Result.
+	LostPartitions []int32
 }
 
 // FoundFile is a file on the default branch of its repository.
@@ -59,16 +61,29 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 	if letters == "" || len(letters) > MaxFileLetters || r.Limit < 1 || r.Limit > MaxFoundFiles {
 		return nil, fmt.Errorf("find files: %d letters, limit %d: out of bounds", len(letters), r.Limit)
 	}
-	ticket, err := s.admission.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer ticket.Leave()
 	f := &fileFinder{letters: letters, rare: rareLetters(letters), keep: 4 * r.Limit, only: r.Repository, repos: view.Repositories()}
-	if err := s.runFileTasks(ctx, ticket, cutFileTasks(view.Segments()), f); err != nil {
+	if shards, ok := view.(*shardedView); ok {
+		if err := shards.findFiles(ctx, f); err != nil {
+			return nil, err
+		}
+		found := f.bestFiles(r.Limit)
+		found.LostPartitions = shards.lostPartitions()
+		return found, nil
+	}
+	if err := s.findKeptFiles(ctx, view, f); err != nil {
 		return nil, err
 	}
 	return f.bestFiles(r.Limit), nil
+}
+
+// findKeptFiles adds the files of a view to a finder.
+func (s *Searcher) findKeptFiles(ctx context.Context, view View, f *fileFinder) error {
+	ticket, err := s.admission.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer ticket.Leave()
+	return s.runFileTasks(ctx, ticket, cutFileTasks(view.Segments()), f)
 }
 
 // fileTask is a range of the places of a segment.

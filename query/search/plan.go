@@ -39,13 +39,17 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 	if err != nil {
 		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
 	}
-	p := &searchPlan{request: r, segments: view.Segments(), scope: newScope(c, view.Repositories(), nil)}
+	p := &searchPlan{request: r, scope: newScope(c, view.Repositories(), nil)}
+	_, sharded := view.(*shardedView)
+	if !sharded {
+		p.segments = view.Segments()
+	}
 	if p.scope.restricted = r.restricted || Restricted(view); p.scope.restricted && !r.isPart {
 		if err := p.scope.checkContexts(); err != nil {
 			return nil, err
 		}
 	}
-	if _, sharded := view.(*shardedView); c.revisions && !sharded {
+	if c.revisions && !sharded {
 		if p.segments, p.scope.refs, err = view.Revisions(ctx, c.anyRef); err != nil {
 			return nil, fmt.Errorf("open revisions: %w", err)
 		}

@@ -58,6 +58,8 @@ type ShardCall struct {
 	Named  []string
 	Frames *ShardFrames
 	Places *ShardPlaces
+	// Letters finds files by letters of their paths.
+	Letters *ShardLetters
 }
 
 // ShardReply is the answer to a ShardCall: the field of the same step is set.
@@ -75,6 +77,7 @@ type ShardReply struct {
 	Named  bool
 	Frames []ShardFrameFiles
 	Places *ShardPlaceFacts
+	Found  *ShardFoundFiles
 }
 
 // ShardState describes the state of a session.
@@ -289,6 +292,26 @@ type ShardPlaceFacts struct {
 	Matched                     []bool
 	Satisfiable, Symbols, Known bool
 	Near                        []string
+}
+
+// ShardLetters asks for the best files whose paths contain letters, by an estimate: see
+// FileRequest.
+type ShardLetters struct {
+	Letters, Repository string
+	Keep                int
+}
+
+// ShardFoundFiles are the best files of all that were found.
+type ShardFoundFiles struct {
+	Total int
+	Files []ShardFoundFile
+}
+
+// ShardFoundFile is a file with its estimated score.
+type ShardFoundFile struct {
+	Score      int
+	Repository code.RepositoryID
+	Path       []byte
 }
 
 // RegisterShardTypes registers the types of the interfaces in calls with package gob.

@@ -356,6 +356,44 @@ func TestShardsThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// TestShardsFindFilesAsOne compares the files found by letters.
+func TestShardsFindFilesAsOne(t *testing.T) {
+	s := newSearcher(Options{})
+	rng := rand.New(rand.NewPCG(firstSeed(t), 43))
+	w := newShardWorld(t, rng, 4, 100)
+	ask := asker{rng, w.model}
+	printFiles := func(v View, r FileRequest) string {
+		found, err := s.FindFiles(t.Context(), v, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintln(found.Total, found.LostPartitions)
+		for _, f := range found.Files {
+			text += fmt.Sprintln(f.Repo.Name, f.Path, f.Score, f.Positions)
+		}
+		return text
+	}
+	for range 40 {
+		r := FileRequest{Letters: ask.pick("f", "file1", "srcfile", "le9", "test c", "zz", "docs2"), Limit: 1 + rng.IntN(20)}
+		if rng.IntN(3) == 0 {
+			r.Repository = ask.pick("host/repo1", "host/repo2")
+		}
+		hide := ask.hideSome()
+		want := printFiles(hide(w), r)
+		for _, n := range []int{1, 2, 4} {
+			if got := printFiles(openShards(t, w.sessions(n, hide)), r); got != want {
+				t.Fatalf("%d shards: %+v\n%s", n, r, differingLines(want, got))
+			}
+		}
+	}
+	sessions := w.sessions(2, func(v View) View { return v })
+	v := openShards(t, sessions)
+	sessions[1].(*encodedShard).lost = true
+	if got := printFiles(v, FileRequest{Letters: "f", Limit: 1}); !strings.Contains(got, "[1 3]") {
+		t.Errorf("without shard 1: %s, want lost partitions 1 and 3", got)
+	}
+}
+
 // differingLines returns the first lines that differ.
 func differingLines(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")

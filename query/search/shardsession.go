@@ -66,6 +66,8 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 		reply.Frames, err = h.locateFrames(ctx, c.Frames)
 	case c.Places != nil:
 		reply.Places, err = h.inspectPlaces(ctx, c.Places)
+	case c.Letters != nil:
+		reply.Found, err = h.findFiles(ctx, c.Letters)
 	case c.End:
 		h.endSearch()
 	case h.search == nil:
@@ -450,4 +452,21 @@ func (h *ShardSession) locateFrames(ctx context.Context, c *ShardFrames) ([]Shar
 		}
 	}
 	return out, err
+}
+
+// findFiles returns the best files whose paths contain letters.
+func (h *ShardSession) findFiles(ctx context.Context, c *ShardLetters) (*ShardFoundFiles, error) {
+	if c.Letters == "" || len(c.Letters) > MaxFileLetters || c.Keep < 1 || c.Keep > 4*MaxFoundFiles {
+		return nil, fmt.Errorf("find files: %d letters, keep %d: out of bounds", len(c.Letters), c.Keep)
+	}
+	f := &fileFinder{letters: c.Letters, rare: rareLetters(c.Letters), keep: c.Keep, only: c.Repository, repos: h.view.Repositories()}
+	if err := h.s.findKeptFiles(ctx, h.view, f); err != nil {
+		return nil, err
+	}
+	f.keepBest()
+	found := &ShardFoundFiles{Total: f.total}
+	for _, k := range f.kept {
+		found.Files = append(found.Files, ShardFoundFile{k.score, k.repo.ID, k.path})
+	}
+	return found, nil
 }

@@ -68,8 +68,11 @@ func NewShards(ctx context.Context, sessions []Shard) (View, error) {
 	return v, nil
 }
 
-// Segments implements View: the segments are elsewhere.
-func (v *shardedView) Segments() []Segment { return nil }
+// Segments implements View. It panics: code that reads segments must not take a view of
+// shards for an empty one. Such a view cannot be wrapped, either.
+func (v *shardedView) Segments() []Segment {
+	panic("search: the segments of a view of shards are elsewhere")
+}
 
 // Repositories implements View.
 func (v *shardedView) Repositories() []*Repository { return v.repos }
@@ -120,6 +123,8 @@ func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardC
 				take(i, r)
 			case errors.Is(err, ErrShardLost):
 				s.lost = err
+			case errors.Is(context.Cause(ctx), ErrShardLost):
+				s.lost = fmt.Errorf("%w: %w", ErrShardLost, err) // the time for the call is over
 			default:
 				return err
 			}
@@ -172,6 +177,19 @@ func (v *shardedView) nearNames(ctx context.Context, c *ShardNames) []ShardNearN
 func (v *shardedView) mayBeNamed(ctx context.Context, words []string) (may bool) {
 	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Named: words} }, func(_ int, r *ShardReply) { may = may || r.Named })
 	return may && err == nil
+}
+
+// findFiles adds the files of all shards to a finder.
+func (v *shardedView) findFiles(ctx context.Context, f *fileFinder) error {
+	c := &ShardLetters{f.letters, f.only, f.keep}
+	return v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Letters: c} }, func(_ int, r *ShardReply) {
+		f.total += r.Found.Total
+		for _, k := range r.Found.Files {
+			if n, ok := v.number[k.Repository]; ok {
+				f.kept = append(f.kept, scoredFile{k.Score, v.repos[n], k.Path})
+			}
+		}
+	})
 }
 
 // locateFrames returns the files of frames.

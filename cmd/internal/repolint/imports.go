@@ -30,6 +30,7 @@ var directions = []direction{
 	{"query/front", []string{"schemas", "query/auth", "query/front", "query/publicurl"}},
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
+	{"query/rpc", append([]string{"schemas", "query/syntax", "query/plan", "query/search"}, formats...)},
 	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/publicurl", "query/search", "query/source", "query/syntax", "query/web"}},
 	// These are search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
@@ -67,7 +68,7 @@ var directions = []direction{
 		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/repair",
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "query/source"}},
-	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
+	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/rpc", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
 	{"cmd/quarry/internal/erasure", []string{"schemas", "pipeline/mirror", "projections"}},
 	{"cmd/quarry/internal/versions", []string{
 		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",

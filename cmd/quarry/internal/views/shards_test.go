@@ -1,7 +1,10 @@
 package views
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
+	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
 // openShare applies the log to projections that hold the places of a share of the
-// partitions, and returns a session of a shard with their view.
+// partitions, and returns a session with a server that serves their view once.
 func (x *worldIndex) openShare(text string) search.Shard {
 	x.t.Helper()
 	share, err := projections.ParseShare(text, "")
@@ -62,7 +66,20 @@ func (x *worldIndex) openShare(text string) search.Shard {
 			x.t.Errorf("share %s has a segment of partition %d", text, seg.Partition)
 		}
 	}
-	return search.New(search.Options{MaxDuration: 10 * time.Hour}).NewShardSession(view, partitions, nil)
+	session := search.New(search.Options{MaxDuration: 10 * time.Hour}).NewShardSession(view, partitions, nil)
+	secret := bytes.Repeat([]byte("s"), rpc.MinSecretBytes)
+	server, err := rpc.NewServer(rpc.ServerOptions{
+		Secret: secret, Partitions: partitions, OpenSession: func(context.Context, []byte) (search.Shard, error) { return session, nil },
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	listener := httptest.NewServer(server)
+	x.t.Cleanup(func() {
+		_ = server.Close() // never fails
+		listener.Close()
+	})
+	return (&rpc.Peer{Address: listener.Listener.Addr().String(), Secret: secret, Owned: partitions}).NewSession(nil)
 }
 
 // TestSharesAnswerAsTheWhole compares the answers of projections that hold shares of the

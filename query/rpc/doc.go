@@ -1,0 +1,39 @@
+// Package rpc carries sessions of shards between processes.
+//
+// It answers the question "how does a front call a shard?". Server serves sessions on the
+// listener that only peers reach, and Peer opens them as search.Shard. See
+// docs/adr/0045-shards-and-a-front.md for the decision.
+//
+// # Connection
+//
+// A session is a connection. It begins with an HTTP request that upgrades it:
+//
+//	GET /shard/session
+//	Connection: Upgrade
+//	Upgrade: quarry-shard
+//	Quarry-Shard: v=1 t=1700000000 caller=BASE64 mac=HEX
+//
+// v is the version of the messages, t the Unix time, and caller describes whose view the
+// session has, in a format that Server.OpenView defines. mac is the HMAC-SHA-256 of the rest
+// with the secret that all peers share. The answer is 101 with the partitions of the shard,
+// or an error with the reason in one line.
+//
+// Then each side sends values of package gob: the front one call at a time, with the time
+// that is left for it, and the shard one reply. Package gob skips fields that a receiver
+// does not know and leaves fields that a sender does not know at zero. So peers whose
+// versions differ by one understand each other, as long as zero means what was meant
+// before; a larger difference is refused.
+//
+// # Invariants
+//
+//  1. A session ends with its connection: the shard cancels the running call and releases
+//     the view.
+//  2. Every failure of the connection is search.ErrShardLost, with the reason. A failed
+//     session stays failed.
+//  3. A message has at most maxMessageBytes.
+//
+// # Concurrency
+//
+// A Server and a Peer are safe for concurrent use; a session is used by one goroutine at a
+// time.
+package rpc

@@ -1,0 +1,133 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Version is the version of the messages. It grows with a change that the previous version
+// does not understand in the sense of the package documentation.
+const Version = 1
+
+// maxMessageBytes bounds a message.
+const maxMessageBytes = 256 << 20
+
+// call is a message of the front.
+type call struct {
+	Call *search.ShardCall
+	// Within is the time that is left for the call; 0 for no bound.
+	Within time.Duration
+}
+
+// reply is a message of the shard.
+type reply struct {
+	Reply *search.ShardReply
+	// Code is the kind of a failure, empty for none, and Text describes it.
+	Code, Text string
+}
+
+// failures are the errors that both sides know by a code.
+var failures = []struct {
+	code string
+	err  error
+}{
+	{"busy", search.ErrBusy}, {"unavailable", search.ErrUnavailable}, {"invalid query", syntax.ErrInvalid}, {"pattern", plan.ErrPattern},
+	{"not found", code.ErrNotFound}, {"deadline", context.DeadlineExceeded},
+}
+
+// otherFailure is the code of all other errors.
+const otherFailure = "failed"
+
+// setFailure sets the failure of a reply.
+func (r *reply) setFailure(err error) {
+	r.Reply, r.Code, r.Text = nil, otherFailure, err.Error()
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			r.Code = f.code
+			return
+		}
+	}
+}
+
+// failureError returns the error of a reply, or nil.
+func (r *reply) failureError() error {
+	if r.Code == "" {
+		return nil
+	}
+	for _, f := range failures {
+		switch {
+		case f.code != r.Code:
+		case f.err == context.DeadlineExceeded:
+			return fmt.Errorf("%w: its time for the call is over", search.ErrShardLost)
+		default:
+			return fmt.Errorf("a shard: %w: %.300q", f.err, r.Text)
+		}
+	}
+	return fmt.Errorf("a shard: %.300q", r.Text)
+}
+
+// codec sends and receives messages: the length in four bytes, and values of package gob.
+// The first message of a type also describes the type.
+type codec struct {
+	conn     io.Writer
+	in       *bufio.Reader
+	out      bytes.Buffer
+	received bytes.Buffer
+	encoder  *gob.Encoder
+	decoder  *gob.Decoder
+}
+
+func newCodec(conn io.Writer, in *bufio.Reader) *codec {
+	search.RegisterShardTypes()
+	c := &codec{conn: conn, in: in}
+	c.encoder, c.decoder = gob.NewEncoder(&c.out), gob.NewDecoder(&c.received)
+	return c
+}
+
+// sendMessage sends a message.
+func (c *codec) sendMessage(m any) error {
+	c.out.Reset()
+	c.out.Write(make([]byte, 4))
+	if err := c.encoder.Encode(m); err != nil {
+		return fmt.Errorf("encode a message: %w", err)
+	}
+	size := c.out.Len() - 4
+	if size > maxMessageBytes {
+		return fmt.Errorf("a message has %d bytes, at most %d", size, maxMessageBytes)
+	}
+	binary.BigEndian.PutUint32(c.out.Bytes(), uint32(size))
+	_, err := c.conn.Write(c.out.Bytes())
+	return err
+}
+
+// receiveMessage receives a message.
+func (c *codec) receiveMessage(m any) error {
+	var head [4]byte
+	if _, err := io.ReadFull(c.in, head[:]); err != nil {
+		return err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > maxMessageBytes {
+		return fmt.Errorf("a message has %d bytes, at most %d", size, maxMessageBytes)
+	}
+	c.received.Reset()
+	if n, err := io.CopyN(&c.received, c.in, int64(size)); err != nil {
+		return fmt.Errorf("a message ends after %d of %d bytes: %w", n, size, err)
+	}
+	if err := c.decoder.Decode(m); err != nil {
+		return fmt.Errorf("decode a message: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// namesView is a view of repositories without files.
+type namesView struct {
+	repos    []*search.Repository
+	released *atomic.Int32
+}
+
+func (v namesView) Segments() []search.Segment         { return nil }
+func (v namesView) Repositories() []*search.Repository { return v.repos }
+func (v namesView) Release()                           { v.released.Add(1) }
+func (v namesView) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	for _, r := range v.repos {
+		match(r, code.BranchRef("main"))
+	}
+	return nil, nil, nil
+}
+
+// slowShard blocks in each call after the first until its context ends.
+type slowShard struct {
+	search.Shard
+	calls   int
+	started chan struct{}
+	ended   chan error
+}
+
+func (s *slowShard) Call(ctx context.Context, c *search.ShardCall) (*search.ShardReply, error) {
+	if s.calls++; s.calls == 1 {
+		return s.Shard.Call(ctx, c)
+	}
+	close(s.started)
+	<-ctx.Done()
+	s.ended <- ctx.Err()
+	return nil, ctx.Err()
+}
+
+var secret = bytes.Repeat([]byte("secret-1"), 4)
+
+// shardHost is a server with a repository that is named like its caller.
+type shardHost struct {
+	*Peer
+	server   *Server
+	released atomic.Int32
+	wrap     func(search.Shard) search.Shard
+}
+
+func startShard(t *testing.T, partition int32) *shardHost {
+	t.Helper()
+	h := &shardHost{wrap: func(s search.Shard) search.Shard { return s }}
+	searcher := search.New(search.Options{MaxDuration: time.Hour})
+	var err error
+	h.server, err = NewServer(ServerOptions{
+		Secret: secret, Partitions: []int32{partition},
+		OpenSession: func(_ context.Context, caller []byte) (search.Shard, error) {
+			if string(caller) == "nobody" {
+				return nil, errors.New("there is no such caller")
+			}
+			id := code.RepositoryID(partition + 1)
+			repo := &search.Repository{Repository: code.Repository{ID: id, Name: fmt.Sprintf("host/%s-%d", caller, id)}}
+			return h.wrap(searcher.NewShardSession(namesView{[]*search.Repository{repo}, &h.released}, []int32{partition}, nil)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(h.server)
+	t.Cleanup(func() {
+		if err := h.server.Close(); err != nil {
+			t.Error(err)
+		}
+		web.Close()
+	})
+	h.Peer = &Peer{Address: web.Listener.Addr().String(), Secret: secret, Owned: []int32{partition}}
+	return h
+}
+
+func parse(t *testing.T, text string) *syntax.Parsed {
+	t.Helper()
+	q, err := syntax.Parse(text, syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestSessions searches two shards through connections, as one caller.
+func TestSessions(t *testing.T) {
+	a, b := startShard(t, 0), startShard(t, 1)
+	view, err := search.NewShards(t.Context(), []search.Shard{a.NewSession([]byte("ann")), b.NewSession([]byte("ann"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := search.New(search.Options{MaxDuration: time.Hour})
+	r, err := front.Search(t.Context(), view, search.Request{Query: parse(t, "repo:ann type:repo"), Matches: 10})
+	if err != nil || len(r.Repositories) != 2 || r.Repositories[0].Name != "host/ann-1" || !r.Exhaustive {
+		t.Fatalf("%+v, %v, want ann-1 and ann-2", r, err)
+	}
+	r, err = front.Search(t.Context(), view, search.Request{Query: parse(t, "repo:bob hello"), Matches: 10})
+	if err != nil || len(r.Notices) != 1 || r.Notices[0].Code != syntax.FilterSelectsNothing {
+		t.Fatalf("%+v, %v, want a notice about repo:bob", r, err)
+	}
+	view.Release()
+	for _, h := range []*shardHost{a, b} {
+		clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
+	}
+}
+
+// TestLostShard checks that a shard that goes away is named, and that the other answers.
+func TestLostShard(t *testing.T) {
+	a, b := startShard(t, 0), startShard(t, 1)
+	view, err := search.NewShards(t.Context(), []search.Shard{a.NewSession([]byte("ann")), b.NewSession([]byte("ann"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Release()
+	if err := b.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := search.New(search.Options{MaxDuration: time.Hour}).Search(t.Context(), view, search.Request{Query: parse(t, "hello"), Matches: 10})
+	if err != nil || r.Exhaustive || r.Stopped != search.StopShardLost || len(r.LostPartitions) != 1 || r.LostPartitions[0] != 1 {
+		t.Fatalf("%+v, %v, want an answer without partition 1", r, err)
+	}
+}
+
+// TestRefusedSessions checks that a session that must not exist is refused with the reason.
+func TestRefusedSessions(t *testing.T) {
+	h := startShard(t, 2)
+	for name, c := range map[string]struct {
+		change func(p *Peer)
+		caller string
+		want   string
+	}{
+		"another secret":   {func(p *Peer) { p.Secret = bytes.Repeat([]byte("x"), MinSecretBytes) }, "ann", errWrongSecret.Error()},
+		"another clock":    {func(p *Peer) { p.Now = func() time.Time { return time.Now().Add(2 * maxClockSkew) } }, "ann", errClock.Error()},
+		"other partitions": {func(p *Peer) { p.Owned = []int32{3} }, "ann", `the shard has partitions "2"`},
+		"no caller":        {func(*Peer) {}, "nobody", "there is no such caller"},
+		"no server":        {func(p *Peer) { p.Address = "127.0.0.1:1" }, "ann", "connection refused"},
+	} {
+		p := *h.Peer
+		c.change(&p)
+		s := p.NewSession([]byte(c.caller))
+		_, err := s.Call(t.Context(), &search.ShardCall{Open: true})
+		if !errors.Is(err, search.ErrShardLost) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		s.Close()
+	}
+	for version, want := range map[int]error{Version - 2: errVersion, Version - 1: nil, Version + 1: nil, Version + 2: errVersion} {
+		value := (&handshake{version, time.Unix(1000, 0), []byte("ann")}).signHeader(secret)
+		if _, err := readHandshake(value, secret, time.Unix(1000, 0)); !errors.Is(err, want) {
+			t.Errorf("version %d: %v, want %v", version, err, want)
+		}
+	}
+	response, err := http.Get("http://" + h.Address + "/api/repos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusNotFound {
+		t.Errorf("another request: status %d, %v, want 404", response.StatusCode, err)
+	}
+}
+
+// TestCallEnds checks that a call of the shard ends when the caller leaves, and when its time
+// is over, and that the session is lost then.
+func TestCallEnds(t *testing.T) {
+	for name, within := range map[string]time.Duration{"the caller leaves": 0, "no time is left": 20 * time.Millisecond} {
+		h := startShard(t, 0)
+		slow := &slowShard{started: make(chan struct{}), ended: make(chan error, 1)}
+		h.wrap = func(s search.Shard) search.Shard { slow.Shard = s; return slow }
+		s := h.NewSession([]byte("ann"))
+		if _, err := s.Call(t.Context(), &search.ShardCall{Open: true}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if within > 0 {
+			ctx, cancel = context.WithTimeoutCause(t.Context(), within, search.ErrShardLost)
+		} else {
+			go func() { <-slow.started; cancel() }()
+		}
+		_, err := s.Call(ctx, &search.ShardCall{Refs: true})
+		if want := map[bool]error{true: search.ErrShardLost, false: context.Canceled}[within > 0]; !errors.Is(err, want) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		<-slow.ended
+		cancel()
+		if _, err := s.Call(t.Context(), &search.ShardCall{Open: true}); within == 0 && !errors.Is(err, search.ErrShardLost) {
+			t.Errorf("%s: a later call: %v, want ErrShardLost", name, err)
+		}
+		s.Close()
+		clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
+	}
+}
+
+// FuzzReceive checks that hostile bytes end a session and nothing else.
+func FuzzReceive(f *testing.F) {
+	var sent bytes.Buffer
+	c := newCodec(&sent, nil)
+	if err := c.sendMessage(&call{Call: &search.ShardCall{Begin: &search.ShardBegin{Query: &syntax.Parsed{Root: &syntax.Text{Pattern: "x"}}}}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sent.Bytes())
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})
+	f.Add([]byte{0, 0, 0, 2, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c := newCodec(nil, bufio.NewReader(bytes.NewReader(b)))
+		for range 3 {
+			if c.receiveMessage(&call{}) != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// DefaultMaxSessions bounds the open sessions of a Server, each of which holds a view.
+const DefaultMaxSessions = 1024
+
+// ServerOptions configure a Server. Secret, Partitions and OpenSession are required.
+type ServerOptions struct {
+	// Secret is shared by all peers, at least MinSecretBytes.
+	Secret []byte
+	// Partitions are those that this shard owns, ascending.
+	Partitions []int32
+	// OpenSession opens a session with the view of a caller, as Peer.NewSession describes
+	// it.
+	OpenSession func(ctx context.Context, caller []byte) (search.Shard, error)
+	// MaxSessions bounds the open sessions. Default: DefaultMaxSessions.
+	MaxSessions int
+	// Now is the clock of handshakes. Default: time.Now.
+	Now    func() time.Time
+	Logger *slog.Logger // optional
+}
+
+// Server serves the sessions of one shard. It implements http.Handler.
+type Server struct {
+	o     ServerOptions
+	slots chan struct{}
+	open  sync.WaitGroup
+	ctx   context.Context // of the sessions
+	end   context.CancelFunc
+}
+
+// NewServer returns a Server. Close ends its sessions.
+func NewServer(o ServerOptions) (*Server, error) {
+	if len(o.Secret) < MinSecretBytes || len(o.Partitions) == 0 || o.OpenSession == nil {
+		return nil, fmt.Errorf("rpc: want a secret of %d bytes, partitions and OpenSession", MinSecretBytes)
+	}
+	if o.MaxSessions <= 0 {
+		o.MaxSessions = DefaultMaxSessions
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, slots: make(chan struct{}, o.MaxSessions)}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends all sessions and waits for them.
+func (s *Server) Close() error {
+	s.end()
+	s.open.Wait()
+	return nil
+}
+
+// ServeHTTP serves a session until its connection ends.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || r.URL.Path != sessionPath || !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
+		http.Error(w, "this listener serves sessions of shards only", http.StatusNotFound)
+		return
+	}
+	h, err := readHandshake(r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
+	if err != nil {
+		s.o.Logger.Warn("refusing a session of a front", "peer", r.RemoteAddr, "error", err)
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		http.Error(w, fmt.Sprintf("the shard has %d open sessions", s.o.MaxSessions), http.StatusServiceUnavailable)
+		return
+	}
+	s.open.Add(1)
+	defer s.open.Done()
+	session, err := s.o.OpenSession(s.ctx, h.caller)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer session.Close()
+	s.serveSession(w, session)
+}
+
+// serveSession upgrades the connection and carries out calls.
+func (s *Server) serveSession(w http.ResponseWriter, session search.Shard) {
+	conn, stream, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer func() { _ = conn.Close() }() // nothing is left to send
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return
+	}
+	_, err = fmt.Fprintf(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n\r\n", protocol, headerPartitions, formatPartitions(s.o.Partitions))
+	if err != nil || stream.Flush() != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
+	codec := newCodec(conn, stream.Reader)
+	calls := make(chan *call)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer func() { _ = conn.Close() }() // ends the reader
+	defer cancel()
+	reader.Go(func() {
+		defer cancel() // the front is gone
+		for {
+			c := &call{}
+			if codec.receiveMessage(c) != nil || c.Call == nil {
+				return
+			}
+			select {
+			case calls <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for {
+		select {
+		case c := <-calls:
+			if err := codec.sendMessage(carryOut(ctx, session, c)); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// carryOut carries out a call of a session.
+func carryOut(ctx context.Context, session search.Shard, c *call) (r *reply) {
+	r = &reply{}
+	if c.Within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Within)
+		defer cancel()
+	}
+	var err error
+	if r.Reply, err = session.Call(ctx, c.Call); err != nil {
+		r.setFailure(err)
+	}
+	return r
+}
