@@ -129,7 +129,8 @@ func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 }
 
 // twoAway leaves one broker of three running: appends that need two brokers are refused
-// (TestAppendIsBounded has the time), and acknowledged records are still there when the brokers are back.
+// (TestAppendIsBounded has the time). Then no broker runs, and acknowledged records are still
+// there when all are back.
 func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("two-away")
 	l := mustOpen(t, kafkalog.Options{Brokers: c.Addresses, AppendTimeout: 2 * time.Second})
@@ -156,7 +157,13 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 		}
 	}
 	wantDescribed(t, l, alone)
-	c.Restart(away...)
+	c.Kill(last)
+	for i := range c.Size() {
+		if c.Running(i) {
+			t.Errorf("node %d runs", i)
+		}
+	}
+	c.Restart(0, 1, 2)
 	c.AwaitInSync(topic)
 	again += mustAppend(clocktest.NewContext(t), t, l, topic, "d")
 	got := readTexts(t, l, topic, 0)

@@ -38,10 +38,10 @@ func textRecord(text string) event.Record {
 	return event.Record{Key: []byte("k"), Value: []byte(text)}
 }
 
-// TestBroker runs the tests that need only one broker, which takes seconds to start.
+// TestBroker runs the tests that need only one broker, which takes seconds to start. The
+// conformance suite runs on three (TestThreeBrokers), which includes what one can do.
 func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
-	t.Run("Conformance", func(t *testing.T) { conformance(t, broker.Cluster) })
 	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })

@@ -17,10 +17,11 @@ import (
 // findingArchive makes one goroutine at a time look for an archive and create it.
 var findingArchive sync.Mutex
 
-// archivePath returns the path of the class archive for the Java program and the jars,
-// next to the directory of the jars.
-func (s *clusterConfig) archivePath() (string, error) {
+// cachePath returns a path next to the directory of the jars, for a file that depends on the
+// Java program, the jars and the given texts. %s in name stands for them.
+func (s *clusterConfig) cachePath(name string, texts ...string) (string, error) {
 	hash := fnv.New64a()
+	_, _ = fmt.Fprintf(hash, "%q", texts)
 	for _, pattern := range []string{s.java, filepath.Join(s.libs, "kafka_*.jar")} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -34,7 +35,7 @@ func (s *clusterConfig) archivePath() (string, error) {
 			_, _ = fmt.Fprintln(hash, path, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return filepath.Join(filepath.Dir(s.libs), fmt.Sprintf("classes-%016x.jsa", hash.Sum64())), nil
+	return filepath.Join(filepath.Dir(s.libs), fmt.Sprintf(name, fmt.Sprintf("%016x", hash.Sum64()))), nil
 }
 
 // findArchive sets the flag for the class archive. If there is none yet, it creates one
@@ -43,7 +44,7 @@ func (s *clusterConfig) archivePath() (string, error) {
 func (s *clusterConfig) findArchive(ctx context.Context) {
 	findingArchive.Lock()
 	defer findingArchive.Unlock()
-	path, err := s.archivePath()
+	path, err := s.cachePath("classes-%s.jsa")
 	if err != nil {
 		return
 	}
@@ -54,7 +55,8 @@ func (s *clusterConfig) findArchive(ctx context.Context) {
 }
 
 // createArchive runs a broker that writes an archive when it stops. Another process that
-// does so at the same time writes an equal one.
+// does so at the same time writes an equal one. An archive of a broker with TLS makes the
+// start of secure brokers no cheaper.
 func (s *clusterConfig) createArchive(ctx context.Context, path string) (err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), "classes-")
 	if err != nil {

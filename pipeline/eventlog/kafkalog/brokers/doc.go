@@ -12,8 +12,8 @@
 // `.ci/run` put them. This package downloads nothing.
 //
 // Starting a broker is mostly CPU time of Java, so the first Start writes a class archive
-// next to the directory of the jars (archive.go), and a process formats the storage of one
-// node for all clusters with the same users (format.go).
+// next to the directory of the jars (archive.go), and the checkpoint of a formatted storage
+// for each set of users (format.go).
 //
 // # Invariants
 //

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -20,22 +19,22 @@ const (
 	propertiesFile = "meta.properties"
 )
 
-// checkpoints holds the checkpoints that the storage tool has written in this process, by
-// its arguments. The tool takes a second of CPU time for each node. formatting makes one
-// goroutine at a time look for one and write it.
-var (
-	checkpoints sync.Map // of []byte
-	formatting  sync.Mutex
-)
+// formatting makes one goroutine at a time look for a checkpoint and write it.
+var formatting sync.Mutex
 
-// formatStorage creates the node's storage, and the users of the cluster.
+// formatStorage creates the node's storage, and the users of the cluster. The storage tool
+// takes a second of CPU time or two, so its checkpoint is kept next to the directory of the
+// jars, for every process with the same users.
 func (n *node) formatStorage() error {
 	arguments := append([]string{"format", "-t", clusterID}, n.clusterConfig.userArguments()...)
-	key := strings.Join(append([]string{n.clusterConfig.java, n.clusterConfig.libs}, arguments...), "\x00")
 	formatting.Lock()
 	defer formatting.Unlock()
-	if written, ok := checkpoints.Load(key); ok {
-		return n.copyStorage(written.([]byte))
+	kept, err := n.clusterConfig.cachePath("storage-%s.checkpoint", arguments...)
+	if err != nil {
+		return err
+	}
+	if written, err := os.ReadFile(kept); err == nil {
+		return n.copyStorage(written)
 	}
 	out, err := exec.Command(n.clusterConfig.java, n.javaArguments(nil, "kafka.tools.StorageTool", append(arguments, "-c", n.config)...)...).CombinedOutput()
 	if err != nil {
@@ -45,7 +44,10 @@ func (n *node) formatStorage() error {
 	if err != nil {
 		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)
 	}
-	checkpoints.Store(key, written)
+	// Another process never reads half of it. Without the file, it runs the tool.
+	if part := fmt.Sprint(kept, ".", os.Getpid()); os.WriteFile(part, written, 0o600) == nil {
+		_ = os.Rename(part, kept)
+	}
 	return nil
 }
 

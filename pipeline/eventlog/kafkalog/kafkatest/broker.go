@@ -1,6 +1,11 @@
 package kafkatest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+)
 
 // Broker is a cluster with one node.
 type Broker struct{ *Cluster }
@@ -16,7 +21,7 @@ func Start(t testing.TB) *Broker {
 // one user, by SCRAM-SHA-256.
 func StartSecure(t testing.TB, user, password string) *Broker {
 	t.Helper()
-	return &Broker{StartSecureCluster(t, 1, user, password)}
+	return &Broker{StartWith(t, brokers.Options{SASL: &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password}})}
 }
 
 // Kill ends the broker as kill -9 does.

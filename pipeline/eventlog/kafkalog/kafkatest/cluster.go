@@ -31,13 +31,6 @@ func StartCluster(t testing.TB, n int, properties ...string) *Cluster {
 	return start(t, brokers.Options{Nodes: n, Properties: properties})
 }
 
-// StartSecureCluster returns a cluster that uses TLS with its own certificate and accepts
-// one user, by SCRAM-SHA-256.
-func StartSecureCluster(t testing.TB, n int, user, password string) *Cluster {
-	t.Helper()
-	return start(t, brokers.Options{Nodes: n, SASL: &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password}})
-}
-
 // StartWith returns a cluster with these options, in a directory of the test.
 func StartWith(t testing.TB, o brokers.Options) *Cluster {
 	t.Helper()
