@@ -100,6 +100,22 @@ try {
     await until('the notice', async () => (await page.locator('.notices .partial').count()) === 1);
     assert.ok(Math.abs((await top()) - before) < 1, `${viewport.width}: the notice moves the files from ${before} to ${await top()}`);
   }
+
+  // On a slow phone the counts are painted before the rest of the status, and stay where they are.
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto('/search?q=kettle');
+  const tops = await page.locator('#status').evaluate((status) => {
+    const [line, views] = status.children;
+    const rest = [...line.children].slice(1);
+    const top = () => line.getBoundingClientRect().top;
+    line.append('a text that needs a second line of a phone');
+    const found = [top()];
+    views.remove();
+    found.push(top());
+    line.replaceChildren(line.firstElementChild, rest[0] ?? '');
+    return [...found, top()];
+  });
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 1, `the counts move from ${tops[2]} to ${tops[0]} while the status arrives`);
   await page.setViewportSize({ width: 1280, height: 860 });
 
   if (o.scripts) {
