@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,5 +154,28 @@ func TestPushIsProportional(t *testing.T) {
 	// the segment are added.
 	if grown := len(l.dump()) - before; grown > 12+int(postings.RunClasses) {
 		t.Fatalf("a push of one file added %d rows", grown)
+	}
+}
+
+// TestOpenReadsEveryPlace opens a store whose places are read in several ranges.
+func TestOpenReadsEveryPlace(t *testing.T) {
+	l := newLarge(t)
+	l.apply(l.importRecords(1, 3*largeSegment+1)...)
+	l.apply(l.importRecords(2, 1)...)
+	list := func() []string {
+		v := l.places.Acquire()
+		defer v.Release()
+		places, err := listPlaces(v, v.Segments(), nil)
+		must(t, err)
+		return places
+	}
+	want := list()
+	l.close()
+	s, err := store.Open(filepath.Join(l.dir, "store"), store.Options{})
+	must(t, err)
+	l.bench = benchOver(t, s, l.objects, places.Options{})
+	defer l.close()
+	if got := list(); len(want) != 3*largeSegment+2 || !slices.Equal(got, want) {
+		t.Errorf("%d places after a restart, %d before it, want the same %d", len(got), len(want), 3*largeSegment+2)
 	}
 }
