@@ -165,11 +165,11 @@ func TestReconfigure(t *testing.T) {
 	if n := passed(); n != 1 {
 		t.Fatalf("%d requests passed, want 1", n)
 	}
-	s.Reconfigure(front.Limits{PerSecond: 10, Burst: 4}, nil)
+	s.Reconfigure(front.Limits{PerSecond: 10, Burst: 4}, false, nil)
 	if n := passed(); n != 3 {
 		t.Errorf("%d further requests passed, want 3", n)
 	}
-	s.Reconfigure(front.Limits{PerSecond: -1, Burst: 4}, nil)
+	s.Reconfigure(front.Limits{PerSecond: -1, Burst: 4}, false, nil)
 	if n := passed(); n != 10 {
 		t.Errorf("%d requests passed without a limit, want all", n)
 	}

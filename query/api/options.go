@@ -223,6 +223,7 @@ type Options struct {
 	ReadTimeout   time.Duration
 	WriteTimeout  time.Duration
 	Limits        front.Limits
+	LogsRequests  bool
 	// Hosts are host names that the server accepts, in addition to IP addresses and
 	// names without a dot; nil accepts any name.
 	Hosts []string

@@ -110,7 +110,7 @@ func (s *Server) newFront() (*front.Front, error) {
 		Writable:    s.o.Writable, Removable: s.o.Removable,
 		PublicURL: s.o.PublicURL, Hosts: s.o.Hosts, Probes: probes,
 		AllowedOrigins: s.o.AllowedOrigins, SignInPaths: signIns,
-		Limits: s.o.Limits, MaxBodyBytes: s.o.MaxBodyBytes,
+		Limits: s.o.Limits, LogsRequests: s.o.LogsRequests, MaxBodyBytes: s.o.MaxBodyBytes,
 		ReadTimeout: s.o.ReadTimeout, HandlerTimeout: s.o.SearchTimeout, WriteTimeout: s.o.WriteTimeout,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
@@ -119,9 +119,9 @@ func (s *Server) newFront() (*front.Front, error) {
 // probes are the paths of monitoring probes, which accept any host name.
 var probes = []string{"/healthz", "/readyz", "/api/health"}
 
-// Reconfigure replaces the limits and the kinds of the connections for future requests.
-func (s *Server) Reconfigure(l front.Limits, connections map[string]code.HostKind) {
-	s.front.SetLimits(l)
+// Reconfigure replaces Options.Limits, LogsRequests and Connections for future requests.
+func (s *Server) Reconfigure(l front.Limits, logsRequests bool, connections map[string]code.HostKind) {
+	s.front.Reconfigure(l, logsRequests)
 	s.connectionKinds.Store(&connections)
 }
 

@@ -24,8 +24,10 @@ type Front struct {
 	// followers counts the streams that stay open until the caller leaves.
 	followers *pace.Streams
 	// waits counts the requests that wait for something, see EnterWait.
-	waits  *pace.Streams
-	limits atomic.Pointer[Limits] // see SetLimits
+	waits *pace.Streams
+	// limits and logsRequests are those of Options until Reconfigure.
+	limits       atomic.Pointer[Limits]
+	logsRequests atomic.Bool
 }
 
 // New returns a Front for o.
@@ -46,6 +48,7 @@ func New(o Options) (*Front, error) {
 		waits:     pace.NewStreams(MaxWaits, MaxCallerWaits),
 	}
 	f.limits.Store(&f.o.Limits)
+	f.logsRequests.Store(o.LogsRequests)
 	if err := f.configureOrigins(); err != nil {
 		return nil, fmt.Errorf("front: %w", err)
 	}

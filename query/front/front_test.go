@@ -158,6 +158,44 @@ func TestRequestsThatSendNothing(t *testing.T) {
 	t.Error("the request is in no metric")
 }
 
+// TestRequestsAreLogged checks the line of each request, which has no query of an address,
+// that successful probes have none, and that none is written unless the option is set.
+func TestRequestsAreLogged(t *testing.T) {
+	for _, logs := range []bool{true, false} {
+		f, _, _, log := newFront(t, func(o *front.Options) { o.LogsRequests, o.Probes = logs, []string{"/healthz"} })
+		handler := f.Page("/page/{name}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/healthz" && r.URL.RawQuery != "" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			fmt.Fprint(w, "12345")
+		}))
+		ask := func(path string) string {
+			log.Reset()
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+			return log.String()
+		}
+		line := ask("/page/a%20b?token=hidden")
+		for _, want := range []string{`"level":"INFO"`, `"method":"GET"`, `"route":"/page/{name}"`, `"path":"/page/a%20b"`, `"status":200`, `"bytes":5`, `"address":"192.0.2.1"`, `"caller":"anonymous"`} {
+			if strings.Contains(line, want) != logs {
+				t.Errorf("requests are logged: %t; the line %q, want %s only if so", logs, line, want)
+			}
+		}
+		if strings.Contains(line, "hidden") || strings.Count(line, "\n") > 1 {
+			t.Errorf("a line with a secret, or several: %q", line)
+		}
+		if line := ask("/healthz"); line != "" {
+			t.Errorf("a successful probe is logged as %q", line)
+		}
+		if line := ask("/healthz?fails"); (line != "") != logs {
+			t.Errorf("requests are logged: %t; a failed probe as %q", logs, line)
+		}
+		f.Reconfigure(front.Limits{}, !logs)
+		if line := ask("/page/a%20b"); (line != "") == logs {
+			t.Errorf("requests are logged after they were to be: %t: %q", !logs, line)
+		}
+	}
+}
+
 // TestPagesOfThisOriginOnly checks that other origins cannot submit a page's form, even
 // if the API is open to all origins.
 func TestPagesOfThisOriginOnly(t *testing.T) {

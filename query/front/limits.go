@@ -69,8 +69,9 @@ func (l *Limits) ensureDefaults() {
 	}
 }
 
-// SetLimits replaces the limits for future requests.
-func (f *Front) SetLimits(l Limits) {
+// Reconfigure replaces Options.Limits and LogsRequests for future requests.
+func (f *Front) Reconfigure(l Limits, logsRequests bool) {
+	f.logsRequests.Store(logsRequests)
 	l.ensureDefaults()
 	f.streams.SetEach(max(l.Streams, 0))
 	f.followers.SetEach(max(l.Streams, 0))

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -50,19 +53,35 @@ func (f *Front) setHeaders(h http.Header, id string) {
 	}
 }
 
-// logExchange logs one line: at debug level for successes and client errors, as an error
-// for server failures.
+// maxLoggedPath bounds the path of a request in the log.
+const maxLoggedPath = 512
+
+// logExchange logs one line: an error for server failures; otherwise at info level if
+// Options.LogsRequests is set, except successful probes, and at debug level if not. It
+// leaves out the query of the address, which may contain text of searches and the secrets
+// of invitations.
 func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration) {
 	level := slog.LevelDebug
-	if x.status == http.StatusInternalServerError {
+	switch {
+	case x.status == http.StatusInternalServerError:
 		level = slog.LevelError
+	case f.logsRequests.Load() && (x.status >= http.StatusBadRequest || !slices.Contains(f.o.Probes, r.URL.Path)):
+		level = slog.LevelInfo
 	}
 	if !f.o.Logger.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
-		slog.Int("status", x.status), slog.Duration("duration", took),
+		slog.String("path", failure.Cut(r.URL.EscapedPath(), maxLoggedPath)),
+		slog.Int("status", x.status), slog.Int64("bytes", x.response.bytes), slog.Duration("duration", took),
+	}
+	if x.principal != nil {
+		a := &x.principal.Actor
+		attrs = append(attrs, slog.String("address", a.Address), slog.String("caller", string(a.Kind)))
+		if a.Credential != "" {
+			attrs = append(attrs, slog.String("credential", a.Credential))
+		}
 	}
 	if x.err != nil {
 		attrs = append(attrs, slog.Any("error", x.err))

@@ -81,6 +81,8 @@ type Options struct {
 	SignInPaths []string
 
 	Limits Limits
+	// LogsRequests logs each request at info level, except successful ones to Probes.
+	LogsRequests bool
 	// MaxBodyBytes bounds a body. ReadTimeout bounds reading it, HandlerTimeout the
 	// handler, and WriteTimeout writing the response.
 	MaxBodyBytes                              int64

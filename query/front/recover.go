@@ -32,10 +32,12 @@ func (f *Front) withRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// responseTracker tracks whether the response has begun, and with which status.
+// responseTracker tracks whether the response has begun, with which status, and the bytes
+// of its body.
 type responseTracker struct {
 	http.ResponseWriter
 	status int // 0 if the response has not begun
+	bytes  int64
 }
 
 func (t *responseTracker) hasBegun() bool { return t.status != 0 }
@@ -60,7 +62,9 @@ func (t *responseTracker) WriteHeader(status int) {
 // Write implements http.ResponseWriter. Without a status before it, it sends 200.
 func (t *responseTracker) Write(b []byte) (int, error) {
 	t.status = t.sentStatus()
-	return t.ResponseWriter.Write(b)
+	n, err := t.ResponseWriter.Write(b)
+	t.bytes += int64(n)
+	return n, err
 }
 
 // FlushError sends buffered data, preceded by a 200 if no status has been written;

@@ -35,6 +35,8 @@ type Config struct {
 type Logging struct {
 	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Minimum level of log messages."`
 	Format string `yaml:"format" enum:"text,json" doc:"Format of log messages."`
+	// Requests is the access log.
+	Requests bool `yaml:"requests" reload:"true" doc:"Log each HTTP request at level info: method, route, path without its query, status, bytes, duration, address and credential ID of the caller. Successful probes are left out. At level debug, requests are always logged."`
 }
 
 // Log chooses the driver of the event log.

@@ -204,6 +204,7 @@ func (s *Server) openAPI() error {
 		Version:        s.o.Version,
 		PublicURL:      s.publicURL(),
 		Limits:         limitsOf(&c.Limits),
+		LogsRequests:   c.Logging.Requests,
 		Hosts:          c.Hosts(),
 		AllowedOrigins: c.Access.AllowedOrigins,
 		MaxMatches:     c.Query.MaxMatches,

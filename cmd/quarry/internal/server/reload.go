@@ -129,7 +129,7 @@ func (r *reloader) applySettings() (changed, restart []string, err error) {
 	r.s.setConnections(&r.running, connections.Discovered)
 	r.s.setPermissions(&r.running)
 	if r.s.api != nil {
-		r.s.api.Reconfigure(limitsOf(&r.running.Limits), codehosts.Kinds(&r.running))
+		r.s.api.Reconfigure(limitsOf(&r.running.Limits), r.running.Logging.Requests, codehosts.Kinds(&r.running))
 	}
 	return changed, restart, nil
 }
