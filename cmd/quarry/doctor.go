@@ -84,14 +84,17 @@ func (c *doctorCommand) printFinding(s streams, f doctor.Finding) error {
 }
 
 // urlOf returns the address at which a server with these settings listens on this
-// machine.
+// machine, or its public URL if it has a certificate, which hardly names the address.
 func urlOf(c *config.Config) string {
+	if c.TLS.CertFile != "" && c.PublicURL != "" {
+		return c.PublicURL
+	}
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return "http://" + c.Listen
+		return c.Scheme() + c.Listen
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return c.Scheme() + net.JoinHostPort(host, port)
 }

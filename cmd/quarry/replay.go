@@ -138,7 +138,7 @@ func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *c
 	}
 	base := c.Server
 	if base == "" {
-		base = "http://" + settings.Listen
+		base = urlOf(settings)
 	}
 	to, err := newClient(base, c.APIKey, settings.Data)
 	if err != nil {

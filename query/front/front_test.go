@@ -175,7 +175,7 @@ func TestRequestsAreLogged(t *testing.T) {
 			return log.String()
 		}
 		line := ask("/page/a%20b?token=hidden")
-		for _, want := range []string{`"level":"INFO"`, `"method":"GET"`, `"route":"/page/{name}"`, `"path":"/page/a%20b"`, `"status":200`, `"bytes":5`, `"address":"192.0.2.1"`, `"caller":"anonymous"`} {
+		for _, want := range []string{`"level":"INFO"`, `"method":"GET"`, `"route":"/page/{name}"`, `"path":"/page/a%20b"`, `"status":200`, `"response_bytes":5`, `"address":"192.0.2.1"`, `"caller":"anonymous"`} {
 			if strings.Contains(line, want) != logs {
 				t.Errorf("requests are logged: %t; the line %q, want %s only if so", logs, line, want)
 			}

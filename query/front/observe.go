@@ -74,7 +74,7 @@ func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
 		slog.String("path", failure.Cut(r.URL.EscapedPath(), maxLoggedPath)),
-		slog.Int("status", x.status), slog.Int64("bytes", x.response.bytes), slog.Duration("duration", took),
+		slog.Int("status", x.status), slog.Int64("response_bytes", x.response.bytes), slog.Duration("duration", took),
 	}
 	if x.principal != nil {
 		a := &x.principal.Actor

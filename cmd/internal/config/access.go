@@ -107,6 +107,14 @@ func (c *Config) AnonymousAllowed() bool {
 	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback() && c.publicOnLoopback()
 }
 
+// Scheme returns the scheme of the main listener, with "://".
+func (c *Config) Scheme() string {
+	if c.TLS.CertFile != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
 // Loopback reports whether only this machine can reach the API's address.
 func (c *Config) Loopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)

@@ -11,7 +11,8 @@ type Config struct {
 	Listen        string       `yaml:"listen" doc:"Listen address of the API, the web UI and the webhooks: the main listener."`
 	MetricsListen string       `yaml:"metricsListen" doc:"Listen address of GET /metrics, the details of GET /readyz and pprof: the operators' listener. auto: a loopback address, at the port after that of listen; 127.0.0.1:7071 by default. main: metrics and pprof are served on the main listener. none: they are not served."`
 	MetricsToken  Secret       `yaml:"metricsToken" doc:"Token that requests to the operators' listener must send as Authorization: Bearer TOKEN; at least 16 bytes. Empty: none is needed."`
-	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https, a host and, behind a proxy that shares the host, a path. Empty: http:// and the listen address."`
+	PublicURL     string       `yaml:"publicUrl" doc:"Public URL of the server, used in links: http or https, a host and, behind a proxy that shares the host, a path. Empty: http:// (https:// with tls.certFile) and the listen address."`
+	TLS           TLS          `yaml:"tls" doc:"Certificate of the main listener. Empty: it speaks HTTP, for loopback and for a proxy that terminates TLS."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
 	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
 	Log           Log          `yaml:"log" doc:"The event log, the source of truth."`
@@ -31,12 +32,18 @@ type Config struct {
 	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks or whose repositories are discovered through their API. Can only be set in the file."`
 }
 
+// TLS defines the certificate of the main listener.
+type TLS struct {
+	CertFile string `yaml:"certFile" doc:"PEM file of the certificate, followed by the intermediate ones. The listener then speaks HTTPS only (TLS 1.2 or later). A renewed file is used within a minute."`
+	KeyFile  string `yaml:"keyFile" doc:"PEM file of its key."`
+}
+
 // Logging defines what the process writes to its standard error.
 type Logging struct {
 	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Minimum level of log messages."`
 	Format string `yaml:"format" enum:"text,json" doc:"Format of log messages."`
 	// Requests is the access log.
-	Requests bool `yaml:"requests" reload:"true" doc:"Log each HTTP request at level info: method, route, path without its query, status, bytes, duration, address and credential ID of the caller. Successful probes are left out. At level debug, requests are always logged."`
+	Requests bool `yaml:"requests" reload:"true" doc:"Log each HTTP request at level info: method, route, path without its query, status, bytes of the response, duration, address and credential ID of the caller. Successful probes are left out. At level debug, requests are always logged."`
 }
 
 // Log chooses the driver of the event log.

@@ -127,6 +127,8 @@ func TestMistakes(t *testing.T) {
 		{name: "public URL with a query", set: []string{"publicUrl=https://code.example.org/?x=1"}, want: []string{"publicUrl", "query"}},
 		{name: "public URL with a fragment", set: []string{"publicUrl=https://code.example.org#x"}, want: []string{"publicUrl", "fragment"}},
 		{name: "public URL with a user", set: []string{"publicUrl=https://u:s3cret@code.example.org"}, want: []string{"publicUrl", "user"}},
+		{name: "certificate without its key", set: []string{"tls.certFile=a.pem"}, want: []string{"tls", "keyFile"}},
+		{name: "http with a certificate", set: []string{"tls.certFile=a.pem", "tls.keyFile=b.pem", "publicUrl=http://code.example"}, want: []string{"publicUrl", "https"}},
 		{name: "port of metrics", set: []string{"metricsListen=127.0.0.1:70000"}, want: []string{"metricsListen", "65535"}},
 		{name: "port of a broker", set: []string{"log.driver=kafka", "log.kafka.brokers=a:99999"}, want: []string{"log.kafka.brokers", "a:99999"}},
 		{name: "flag near nothing", set: []string{"foo=1"}, want: []string{"foo", "--print-config"}},

@@ -171,6 +171,12 @@ func (c *Config) validateAddresses(report reporter) {
 			report("publicUrl", "%v", err)
 		}
 	}
+	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
+		report("tls", "certFile and keyFile are given together or not at all")
+	}
+	if c.TLS.CertFile != "" && strings.HasPrefix(c.PublicURL, "http://") {
+		report("publicUrl", "%q: with tls.certFile, the server speaks https only", c.PublicURL)
+	}
 	if c.Data == "" {
 		report("data", "a directory is needed")
 	}

@@ -74,7 +74,8 @@ func listMetricRows(t *testing.T) []metricRow {
 	t.Helper()
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
-	open(t, testConfig(t), l, registry)
+	certFile, keyFile, _ := writeTestCertificate(t)
+	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
 	families, err := registry.Gather()
 	if err != nil {

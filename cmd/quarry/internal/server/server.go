@@ -218,6 +218,13 @@ func (s *Server) openListeners(context.Context) (err error) {
 	}
 	s.addCloser(s.listeners)
 	s.listeners.limitConnections(s.o.Config, s.o.Registerer)
+	if c := s.o.Config.TLS; c.CertFile != "" {
+		certificate, err := boot.ReadCertificate(c.CertFile, c.KeyFile, s.o.Logger, s.o.Registerer)
+		if err != nil {
+			return fmt.Errorf("tls: %w; correct tls.certFile and tls.keyFile", err)
+		}
+		s.listeners.main = certificate.WrapListener(s.listeners.main)
+	}
 	return nil
 }
 
@@ -314,7 +321,9 @@ func (s *Server) openReloader(context.Context) error {
 }
 
 // URL returns the address of the API.
-func (s *Server) URL() string { return "http://" + s.listeners.main.Addr().String() }
+func (s *Server) URL() string {
+	return s.o.Config.Scheme() + s.listeners.main.Addr().String()
+}
 
 // publicURL returns the base URL of links in responses.
 func (s *Server) publicURL() string {

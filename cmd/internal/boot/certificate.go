@@ -1,0 +1,123 @@
+package boot
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// recheckCertificate is the time after which a handshake looks for a new certificate.
+const recheckCertificate = time.Minute
+
+// Certificate is the certificate of a listener, in two PEM files that are read again after
+// they have changed. It is safe for concurrent use.
+type Certificate struct {
+	certFile, keyFile string
+	log               *slog.Logger
+	now               func() time.Time
+	mu                struct {
+		sync.Mutex
+		current *tls.Certificate
+		changed [2]time.Time // modification times of the files that were read last
+		checked time.Time
+	}
+}
+
+// ReadCertificate reads a certificate with its intermediate ones, and its key. The error
+// names a file that cannot be read, or that does not fit the other one.
+func ReadCertificate(certFile, keyFile string, log *slog.Logger, reg prometheus.Registerer) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log, now: time.Now}
+	if err := c.readFiles(); err != nil {
+		return nil, err
+	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_server_certificate_expiry_timestamp_seconds",
+		Help: "Time at which the certificate of the main listener expires; no series without tls.certFile.",
+	}, func() float64 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return float64(c.mu.current.Leaf.NotAfter.Unix())
+	}))
+	return c, nil
+}
+
+// readFiles reads the files if they have changed since they were last read.
+func (c *Certificate) readFiles() error {
+	var changed [2]time.Time
+	for i, name := range []string{c.certFile, c.keyFile} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return fmt.Errorf("certificate of the main listener: %w", err)
+		}
+		changed[i] = info.ModTime()
+	}
+	if changed == c.mu.changed {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return fmt.Errorf("certificate of the main listener, %s and %s: %w", c.certFile, c.keyFile, err)
+	}
+	c.mu.current, c.mu.changed = &pair, changed
+	return nil
+}
+
+// get returns the certificate for a handshake. It keeps the last one if the files cannot
+// be read, for example in the middle of their replacement.
+func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.now(); now.Sub(c.mu.checked) >= recheckCertificate {
+		c.mu.checked = now
+		before := c.mu.current
+		if err := c.readFiles(); err != nil {
+			c.log.Error("certificate not renewed: the one before stays in use", "error", err)
+		} else if before != c.mu.current {
+			c.log.Info("certificate renewed", "expires", c.mu.current.Leaf.NotAfter)
+		}
+	}
+	return c.mu.current, nil
+}
+
+// WrapListener returns a listener whose connections speak TLS 1.2 or later. A client that
+// speaks HTTP gets status 400 with the reason.
+func (c *Certificate) WrapListener(l net.Listener) net.Listener {
+	return tlsListener{l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
+}
+
+type tlsListener struct {
+	net.Listener
+	config *tls.Config
+}
+
+// Accept implements net.Listener. The handshake is part of the first read.
+func (l tlsListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tlsConn{tls.Server(c, l.config)}, nil
+}
+
+// tlsConn is not a tls.Conn, so that net/http reads from it under its bound for headers
+// and does not speak HTTP/2, which the bounds of this package do not cover.
+type tlsConn struct{ *tls.Conn }
+
+const plainHTTP = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis server speaks HTTPS: write https:// instead of http://.\n"
+
+// Read implements net.Conn.
+func (c tlsConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	var malformed tls.RecordHeaderError
+	if errors.As(err, &malformed) && malformed.Conn != nil {
+		_, _ = malformed.Conn.Write([]byte(plainHTTP)) // the connection is closed next
+	}
+	return n, err
+}
