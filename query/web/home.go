@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -38,6 +39,15 @@ type homeData struct {
 	Repositories []homeRepository
 	Total        int
 	State        string
+	Steps        []homeStep // of an empty server
+}
+
+// homeStep is a step from a new server to its first search.
+type homeStep struct {
+	Title, Text string
+	Done        bool
+	Command     string
+	URL, Label  string // what the visitor can do on these pages
 }
 
 type homeRepository struct{ Name, URL, Age string }
@@ -48,8 +58,30 @@ func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
 }
 
 func (s *Server) showHome(w http.ResponseWriter, v *pageRequest, d *homeData) error {
-	d.URL = s.o.PublicURL
+	d.URL, d.Steps = s.o.PublicURL, s.firstSteps(v, d)
 	return s.renderPage(w, v, view{template: "home", title: s.texts.mustFormat("homeTitle"), isHome: true, data: d})
+}
+
+// firstSteps returns what leads from a new server to the first search, or nil if there is
+// something to search or the visitor cannot know. They name no path of the server.
+func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
+	owned := s.o.Accounts.SetupValue() == ""
+	if d.Total > 0 || owned && !d.CanSearch {
+		return nil
+	}
+	step := func(name string) homeStep {
+		return homeStep{Title: s.texts.mustFormat("homeStep_" + name), Text: s.texts.mustFormat("homeStep_" + name + "_text")}
+	}
+	owner, add, ask := step("owner"), step("add"), step("search")
+	owner.Done, add.Command = owned, "quarry index PATH-OR-URL"
+	if v.isOwner() && s.o.API != nil {
+		add.URL, add.Label = "/admin/register", s.texts.mustFormat("newrepo")
+		if page, err := s.operationsOf(v).ListRepositories(v.r.Context(), client.ListRepositoriesParams{Page: 1, PerPage: 1}); err == nil && page.Total > 0 {
+			add.Text, add.Command = s.texts.mustFormat("homeImporting", "n", page.Total), ""
+			add.URL, add.Label = "/repos", s.texts.mustFormat("repos")
+		}
+	}
+	return []homeStep{owner, add, ask}
 }
 
 // Bounds of the lookups of the home page.

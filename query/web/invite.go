@@ -49,6 +49,6 @@ func (s *Server) acceptInvitation(w http.ResponseWriter, v *pageRequest) error {
 		return s.showInvitation(w, v, f, f.Get("token"), status)
 	}
 	s.setOneTimeValue(w, inviteCookie, "")
-	s.enterSession(w, v, in, "/settings/keys?done=joined")
+	s.enterSession(w, v, in, "/?done=joined")
 	return nil
 }

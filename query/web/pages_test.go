@@ -20,7 +20,8 @@ import (
 func TestSetUp(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.browser
-	b.get("/").expectPage(http.StatusOK, "searches code", "Sign in")
+	b.get("/").expectPage(http.StatusOK, "searches code", "Three steps to the first search", "setup.link")
+	b.get("/sign-in").expectPage(http.StatusOK, "no owner yet", "setup.link")
 	b.openLink("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
 		expectPage(http.StatusForbidden, "not the latest link that the server printed", "[email: ada@example.com]")
 	link := "/setup?token=" + w.accounts.SetupValue()
@@ -32,8 +33,8 @@ func TestSetUp(t *testing.T) {
 	if strings.Contains(b.page, "short\"") {
 		t.Error("a password is shown again")
 	}
-	b.submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password).leadsTo("/settings/keys?done=set-up").
-		expectPage(http.StatusOK, "You are the owner", "You have no keys.")
+	b.submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password).leadsTo("/?done=set-up").
+		expectPage(http.StatusOK, "You are the owner")
 	b.get(link).expectPage(http.StatusGone, "This server is set up.")
 	w.newBrowser().postForm("/setup", url.Values{"token": {"x"}}).expectPage(http.StatusGone)
 }
@@ -249,7 +250,7 @@ func TestInvitations(t *testing.T) {
 	bob := w.newBrowser()
 	bob.openLink(link).expectPage(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
 	bob.submitForm("/invite", "", "email=eve@example.com", "password="+password).expectPage(http.StatusForbidden, "for another email address")
-	bob.openLink(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
+	bob.openLink(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/?done=joined")
 	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or revoked")
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
 	link = strings.TrimPrefix(ada.shownText(), w.server.URL)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 // fakeSearches returns the results that a test sets, to bring pages into every state.
 type fakeSearches struct {
+	empty     bool // nothing is searchable
 	files     []search.FileMatch
 	result    search.Result
 	reason    string
@@ -78,6 +80,9 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 }
 
 func (f *fakeSearches) SearchableRepositories(context.Context) ([]*search.Repository, error) {
+	if f.empty {
+		return nil, nil
+	}
 	return known[:1], nil
 }
 
@@ -204,7 +209,9 @@ func TestSearchIsRefused(t *testing.T) {
 	w := searchOf(t, 1, nil)
 	w.refuse = fmt.Errorf("no: %w", auth.ErrForbidden)
 	w.browser.get("/search?q=kettle").expectPage(http.StatusForbidden)
-	w.browser.get("/").expectPage(http.StatusOK, "Accounts are by invitation")
+	w.browser.get("/").expectPage(http.StatusOK, "Become the owner")
+	w.setUp()
+	w.newBrowser().get("/").expectPage(http.StatusOK, "Accounts are by invitation")
 	w.refuse = auth.ErrUnauthenticated
 	if b := w.browser.get("/search?q=kettle"); b.status != http.StatusUnauthorized {
 		t.Errorf("a program: %d", b.status)
@@ -416,4 +423,29 @@ func TestContextNames(t *testing.T) {
 		}
 	}
 	w.browser.postForm("/search/contexts", nil).expectPage(http.StatusMethodNotAllowed)
+}
+
+// TestFirstSteps checks the home page of a server without repositories: before it has an
+// owner, for its owner and for others then, and while repositories are being imported.
+func TestFirstSteps(t *testing.T) {
+	registered := 0
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Total-Count", strconv.Itoa(registered))
+		fmt.Fprint(w, "[]")
+	})
+	w := newAPIWorld(t, api, &fakeSearches{empty: true}, nil)
+	const register = `href="/admin/register"`
+	if b := w.browser.get("/").expectPage(http.StatusOK, "Become the owner", "setup.link", "quarry index"); strings.Contains(b.page, register) || strings.Contains(b.page, ">done<") {
+		t.Errorf("without an owner, the page is\n%s", b.pageText())
+	}
+	owner := w.setUp()
+	if owner.expectPage(http.StatusOK, "You are the owner", "done", "quarry index"); !strings.Contains(owner.page, register) || strings.Contains(owner.page, "setup.link") {
+		t.Errorf("the owner's page is\n%s", owner.pageText())
+	}
+	if b := w.newBrowser().get("/").expectPage(http.StatusOK, "Add repositories"); strings.Contains(b.page, register) {
+		t.Errorf("a visitor can add repositories:\n%s", b.pageText())
+	}
+	registered = 3
+	owner.get("/").expectPage(http.StatusOK, "3 repositories are registered and are being imported")
 }

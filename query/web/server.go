@@ -230,7 +230,7 @@ var notices = map[string]string{
 	"role":                "The role is changed.",
 	"removed":             "The member is removed.",
 	"invitation-ended":    "The invitation is revoked.",
-	"set-up":              "You are the owner of this server. Create an API key, or invite others under Members.",
+	"set-up":              "You are the owner of this server. Settings has API keys for programs, and Members invites others.",
 	"registered":          "The repository is registered. Its first import is starting.",
 	"refresh-asked":       "All branches are being compared with the code host.",
 	"reindex-asked":       "All branches are being re-indexed.",
@@ -243,5 +243,5 @@ var notices = map[string]string{
 	"replay-started":      "The replay has started.",
 	"rollback-started":    "The rollback has started.",
 	"replay-canceled":     "The replay is canceled.",
-	"joined":              "Welcome! Create an API key here to search from programs.",
+	"joined":              "Welcome! Settings has API keys to search from programs.",
 }

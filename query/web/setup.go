@@ -57,7 +57,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 		return s.showSetup(w, v, f, status)
 	}
 	s.setOneTimeValue(w, setupCookie, "")
-	s.enterSession(w, v, in, "/settings/keys?done=set-up")
+	s.enterSession(w, v, in, "/?done=set-up")
 	return nil
 }
 

@@ -33,10 +33,11 @@ func (s *Server) providerButtons() []button {
 func (s *Server) showSignIn(w http.ResponseWriter, v *pageRequest, f form, back string, status int) error {
 	return s.renderPage(w, v, view{template: "signin", title: "Sign in", narrow: true, status: status, form: f, data: struct {
 		Return          string
+		Unowned         bool
 		Providers       []button
 		Email, Password input
 	}{
-		back, s.providerButtons(),
+		back, s.o.Accounts.SetupValue() != "", s.providerButtons(),
 		f.newInput(input{Name: "email", Label: "Email address", Type: "email", Complete: "username", Required: true, Max: 254}),
 		f.newInput(input{Name: "password", Label: "Password", Type: "password", Complete: "current-password", Required: true, Max: 1024}),
 	}})

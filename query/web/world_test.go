@@ -364,7 +364,7 @@ const password = "correct horse battery"
 func (w *world) setUp() *browser {
 	w.t.Helper()
 	w.browser.openLink("/setup?token="+w.accounts.SetupValue()).submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
-	return w.browser.leadsTo("/settings/keys?done=set-up")
+	return w.browser.leadsTo("/?done=set-up")
 }
 
 // joinMember creates a member by an invitation, and returns the browser in which they are
@@ -375,6 +375,6 @@ func (w *world) joinMember(name string) *browser {
 	link := strings.TrimPrefix(w.browser.shownText(), w.server.URL)
 	b := w.newBrowser()
 	b.openLink(link).submitForm("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
-	b.leadsTo("/settings/keys?done=joined")
+	b.leadsTo("/?done=joined")
 	return b
 }
