@@ -80,6 +80,48 @@ type ShardReply struct {
 	Found  *ShardFoundFiles
 }
 
+// isValid reports whether the values of the call are ones that a front may send. Those that
+// refer to the search are checked by their step.
+func (c *ShardCall) isValid() bool {
+	for _, q := range c.Render {
+		if q.Matches < 0 {
+			return false
+		}
+	}
+	if b := c.Begin; b != nil && (b.Query == nil || b.Matches < 0 || b.Display < 0 || b.ContextLines < 0 || b.TimeLimit < 0) {
+		return false
+	}
+	if n := c.Names; n != nil && (len(n.Word) > maxNameBytes || n.MaxErrors < 0 || n.MaxErrors > nearErrors(n.Word)) {
+		return false
+	}
+	return (c.Frames == nil || c.Frames.Query != nil && len(c.Frames.Frames) <= reading.MaxFrames) && (c.Places == nil || c.Places.Query != nil)
+}
+
+// answers reports whether the reply, which may be nil, has what the call asks for.
+func (r *ShardReply) answers(c *ShardCall) bool {
+	switch {
+	case r == nil:
+		return false
+	case c.Open:
+		return r.Open != nil
+	case c.Begin != nil:
+		return r.Begin != nil
+	case c.Survey != nil:
+		return r.Survey != nil
+	case c.Visit != nil:
+		return r.Visit != nil
+	case c.Score != nil || c.Render != nil:
+		return r.Files != nil
+	case c.Names != nil:
+		return r.Names != nil
+	case c.Places != nil:
+		return r.Places != nil
+	case c.Letters != nil:
+		return r.Found != nil
+	}
+	return true // an empty list
+}
+
 // ShardState describes the state of a session.
 type ShardState struct {
 	// Repositories are those that the caller may see.

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 )
@@ -69,7 +70,7 @@ func (m *remoteRun) compareHits(sc *scope, a, b *hit) int {
 func (m *remoteRun) callEach(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
 	within, cancel := context.WithDeadlineCause(ctx, m.deadline.Add(shardGrace), ErrShardLost)
 	defer cancel()
-	return m.view.callEach(within, call, take)
+	return m.view.callEachWithin(within, call, take)
 }
 
 // beginSearch begins a planned search with a time limit.
@@ -92,7 +93,7 @@ func (v *shardedView) beginSearch(ctx context.Context, p *searchPlan, limit time
 	for n, seg := range m.segments {
 		m.numbers[seg.shard][seg.index] = n
 		m.blocks += seg.Blocks
-		if len(seg.Lists) > 0 && n < maxRaritySegments {
+		if len(seg.Lists) > 0 && len(seg.Lists) == len(p.scope.c.atoms) && n < maxRaritySegments {
 			m.costs = append(m.costs, listCosts{seg.Blocks, seg.Lists})
 		}
 	}
@@ -169,7 +170,9 @@ func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
 	return err
 }
 
-// takeShardHitsLocked takes the hits of a shard as results of the tasks.
+// takeShardHitsLocked takes the hits of a shard as results of the tasks. It leaves out those
+// that no shard of this version sends, as damaged, and those whose matches do not fit into
+// the memory of the search.
 func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 	m, a := n.remote, n.schedule
 	n.mu.stats.add(&found.Stats)
@@ -195,9 +198,17 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 		d.count, d.ended = d.count+t.Count, d.ended || t.Ended
 		for k := range t.Hits {
 			x := &t.Hits[k]
-			r := remoteHit{shard: shard, id: ShardHitID{t.Number, k}, file: x.File}
+			r, known := remoteHit{shard: shard, id: ShardHitID{t.Number, k}, file: x.File}, !n.needsFiles()
 			if x.File != nil {
-				r.repo = m.view.number[x.File.Repository]
+				r.repo, known = m.view.number[x.File.Repository]
+			}
+			if !known || x.Count < 0 || x.Matches < 0 || x.Matches > math.MaxInt32 {
+				n.damaged.Store(true)
+				continue
+			}
+			if !n.memory.Reserve(hitBytes + int64(x.Matches)*matchBytes) {
+				n.exceeded.Store(true)
+				continue
 			}
 			h := hit{segment: number, place: len(m.hits), count: x.Count, matches: make([]match, x.Matches), estimatedScore: x.Estimate}
 			h.near = proximity(x.Near)

@@ -13,8 +13,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// errShardOrder means that a call of a session lacks the one that it continues.
-var errShardOrder = errors.New("a call of a shard is out of order")
+// errShardOrder means that a call of a session lacks the one that it continues, and
+// errShardCall that a call has values that no front sends.
+var (
+	errShardOrder = errors.New("a call of a shard is out of order")
+	errShardCall  = errors.New("a call of a shard is malformed")
+)
 
 // ShardSession serves the calls of a front from one view. It implements Shard, so a front
 // may search views of its process.
@@ -50,6 +54,9 @@ func (h *ShardSession) Close() {
 
 // Call implements Shard.
 func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardReply, err error) {
+	if !c.isValid() {
+		return nil, errShardCall
+	}
 	reply = &ShardReply{}
 	switch {
 	case c.Open:
@@ -281,12 +288,17 @@ func (n *searchRun) shardHit(h *hit) ShardHit {
 	if len(h.matches) == 0 && h.dropped == 0 {
 		out.Matches = 0 // by its path
 	}
-	if n.ordersByFile() || n.request.Facets || n.scope.c.listsRepositories() {
+	if n.needsFiles() {
 		file := n.fileOfHit(h, n.wantedTraits())
 		file.Repository = n.scope.repos[n.repoOf(h)].ID
 		out.File = &file
 	}
 	return out
+}
+
+// needsFiles reports whether the front needs the file of each hit.
+func (n *searchRun) needsFiles() bool {
+	return n.ordersByFile() || n.request.Facets || n.scope.c.listsRepositories()
 }
 
 // wantedTraits returns the conditions of facetTraits, if the search counts facets.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -104,9 +105,17 @@ func (v *shardedView) Revisions(ctx context.Context, match func(*Repository, cod
 
 // callEach sends a call to each shard, in parallel, and passes the replies to take, one at
 // a time. A nil call is not sent. A shard that cannot be reached is lost: later calls leave
-// it out, and the search reports that it is not complete. The error is that of a shard that
-// refuses the call, that of ctx, or ErrUnavailable if all shards are lost.
+// it out, and the search reports that it is not complete. So is one that does not answer
+// within maxStepTime, or with something else. The error is that of a shard that refuses the
+// call, that of ctx, or ErrUnavailable if all shards are lost.
 func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
+	within, cancel := context.WithTimeoutCause(ctx, maxStepTime, ErrShardLost)
+	defer cancel()
+	return v.callEachWithin(within, call, take)
+}
+
+// callEachWithin is callEach with the time of ctx, whose cause is ErrShardLost when it is over.
+func (v *shardedView) callEachWithin(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
 	var mu sync.Mutex
 	g, gctx := errgroup.WithContext(ctx)
 	for i, s := range v.shards {
@@ -119,6 +128,8 @@ func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardC
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
+			case err == nil && !r.answers(c):
+				s.lost = fmt.Errorf("%w: its reply does not answer the call", ErrShardLost)
 			case err == nil:
 				take(i, r)
 			case errors.Is(err, ErrShardLost):
@@ -142,6 +153,10 @@ func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardC
 	}
 	return fmt.Errorf("%w: no shard answers: %w", ErrUnavailable, v.shards[0].lost)
 }
+
+// maxStepTime is the time after which a shard is lost in a step outside of a search: it may
+// first wait for its turn, and a search has a time limit instead.
+const maxStepTime = 15 * time.Second
 
 // ErrShardLost means that a shard cannot be reached, or did not answer in time.
 var ErrShardLost = errors.New("shard is lost")
