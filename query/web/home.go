@@ -38,7 +38,7 @@ type homeData struct {
 	Examples     []facetLink
 	Repositories []homeRepository
 	Total        int
-	State        string
+	State        string     // empty if the repositories were not listed
 	Steps        []homeStep // of an empty server
 }
 
@@ -63,10 +63,10 @@ func (s *Server) showHome(w http.ResponseWriter, v *pageRequest, d *homeData) er
 }
 
 // firstSteps returns what leads from a new server to the first search, or nil if there is
-// something to search or the visitor cannot know. They name no path of the server.
+// something to search, or if it is unknown whether there is. They name no path of the server.
 func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
 	owned := s.o.Accounts.SetupValue() == ""
-	if d.Total > 0 || owned && !d.CanSearch {
+	if d.Total > 0 || owned && d.State == "" {
 		return nil
 	}
 	step := func(name string) homeStep {

@@ -23,7 +23,8 @@ import (
 
 // fakeSearches returns the results that a test sets, to bring pages into every state.
 type fakeSearches struct {
-	empty     bool // nothing is searchable
+	empty     bool  // nothing is searchable
+	unlisted  error // repositories cannot be listed
 	files     []search.FileMatch
 	result    search.Result
 	reason    string
@@ -80,8 +81,8 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 }
 
 func (f *fakeSearches) SearchableRepositories(context.Context) ([]*search.Repository, error) {
-	if f.empty {
-		return nil, nil
+	if f.empty || f.unlisted != nil {
+		return nil, f.unlisted
 	}
 	return known[:1], nil
 }
@@ -434,7 +435,8 @@ func TestFirstSteps(t *testing.T) {
 		w.Header().Set("X-Total-Count", strconv.Itoa(registered))
 		fmt.Fprint(w, "[]")
 	})
-	w := newAPIWorld(t, api, &fakeSearches{empty: true}, nil)
+	searches := &fakeSearches{empty: true}
+	w := newAPIWorld(t, api, searches, nil)
 	const register = `href="/admin/register"`
 	if b := w.browser.get("/").expectPage(http.StatusOK, "Become the owner", "setup.link", "quarry index"); strings.Contains(b.page, register) || strings.Contains(b.page, ">done<") {
 		t.Errorf("without an owner, the page is\n%s", b.pageText())
@@ -448,4 +450,8 @@ func TestFirstSteps(t *testing.T) {
 	}
 	registered = 3
 	owner.get("/").expectPage(http.StatusOK, "3 repositories are registered and are being imported")
+	searches.unlisted = errors.New("the projections are being rebuilt")
+	if b := w.newBrowser().get("/").expectPage(http.StatusOK); strings.Contains(b.page, "Add repositories") {
+		t.Errorf("a server that cannot list its repositories looks like an empty one:\n%s", b.pageText())
+	}
 }
