@@ -14,9 +14,9 @@
 //	Quarry-Shard: v=1 t=1700000000 caller=BASE64 mac=HEX
 //
 // v is the version of the messages, t the Unix time, and caller describes whose view the
-// session has, in a format that Server.OpenView defines. mac is the HMAC-SHA-256 of the rest
-// with the secret that all peers share. The answer is 101 with the partitions of the shard,
-// or an error with the reason in one line.
+// session has, in a format that ServerOptions.OpenSession defines. mac is the HMAC-SHA-256
+// of the rest with the secret that all peers share. The answer is 101 with the partitions of
+// the shard, or an error with the reason in one line.
 //
 // Then each side sends values of package gob: the front one call at a time, with the time
 // that is left for it, and the shard one reply. Package gob skips fields that a receiver
@@ -30,7 +30,7 @@
 //     the view.
 //  2. Every failure of the connection is search.ErrShardLost, with the reason. A failed
 //     session stays failed.
-//  3. A message has at most maxMessageBytes.
+//  3. A message has at most maxMessageBytes, and a call at most maxQueryNodes.
 //
 // # Concurrency
 //

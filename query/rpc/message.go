@@ -24,6 +24,14 @@ const Version = 1
 // maxMessageBytes bounds a message.
 const maxMessageBytes = 256 << 20
 
+// maxQueryNodes bounds the nodes of the query of a call. Package gob decodes a tree of any
+// depth, by recursion with 1.5 kB of stack for each node, and a stack of 1 GB ends the process.
+// A query of syntax.MaxQueryBytes has a tenth.
+const maxQueryNodes = 100_000
+
+// nodeName begins the name of each node in a message.
+var nodeName = []byte("*syntax.")
+
 // call is a message of the front.
 type call struct {
 	Call *search.ShardCall
@@ -125,6 +133,9 @@ func (c *codec) receiveMessage(m any) error {
 	c.received.Reset()
 	if n, err := io.CopyN(&c.received, c.in, int64(size)); err != nil {
 		return fmt.Errorf("a message ends after %d of %d bytes: %w", n, size, err)
+	}
+	if _, isCall := m.(*call); isCall && bytes.Count(c.received.Bytes(), nodeName) > maxQueryNodes {
+		return fmt.Errorf("a query has more than %d nodes", maxQueryNodes)
 	}
 	if err := c.decoder.Decode(m); err != nil {
 		return fmt.Errorf("decode a message: %w", err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -211,6 +212,22 @@ func TestCallEnds(t *testing.T) {
 		}
 		s.Close()
 		clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
+	}
+}
+
+// TestQueryNodes checks that a query with more nodes than any that is parsed is refused before
+// it is decoded: a deep one would use up the stack of the process.
+func TestQueryNodes(t *testing.T) {
+	for nodes, refused := range map[int]bool{syntax.MaxQueryBytes: false, maxQueryNodes: true} {
+		var sent bytes.Buffer
+		q := &syntax.And{Children: slices.Repeat([]syntax.Query{&syntax.Const{}}, nodes)}
+		c := newCodec(&sent, bufio.NewReader(&sent))
+		if err := c.sendMessage(&call{Call: &search.ShardCall{Begin: &search.ShardBegin{Query: &syntax.Parsed{Root: q}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.receiveMessage(&call{}); (err != nil) != refused {
+			t.Errorf("a query with %d nodes: %v, want an error: %v", nodes, err, refused)
+		}
 	}
 }
 
