@@ -26,7 +26,7 @@ const maxMessageBytes = 256 << 20
 
 // maxQueryNodes bounds the nodes of the query of a call. Package gob decodes a tree of any
 // depth, by recursion with 1.5 kB of stack for each node, and a stack of 1 GB ends the process.
-// A query of syntax.MaxQueryBytes has a tenth.
+// A parsed query has fewer: at most one for each of syntax.MaxQueryBytes.
 const maxQueryNodes = 100_000
 
 // nodeName begins the name of each node in a message.
