@@ -46,7 +46,7 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links point to that address, and requests for any host name are answered", c.Listen)
 	}
 	if away && public.Scheme == "http" {
-		r.addWarning("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys are sent over the network unencrypted: publicUrl is %s", c.PublicURL)
+		r.addWarning("set tls.certFile or put a proxy with TLS in front, and set publicUrl to https", "passwords, cookies and keys are sent over the network unencrypted: publicUrl is %s", c.PublicURL)
 	}
 	if c.Loopback() && away && len(c.Access.TrustedProxies) == 0 {
 		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log cannot see clients behind the proxy of %s", c.PublicURL)
