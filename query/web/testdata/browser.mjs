@@ -55,6 +55,8 @@ try {
   await owner.fill('Password', password);
   await owner.press('Create owner account');
   await owner.says('You are the owner of this server');
+  await owner.shot('first-steps');
+  await owner.page.goto('/settings/keys');
   await owner.shot('keys-none');
 
   await owner.press('Account');
@@ -100,7 +102,8 @@ try {
   await member.fill('Email address', 'bob@example.com');
   await member.fill('Password', password);
   await member.press('Create account');
-  await member.says('Welcome! Create an API key');
+  await member.says('Welcome!');
+  await member.page.goto('/settings/keys');
   await member.page.getByRole('link', { name: 'Create API Key' }).click();
   await member.shot('key-new');
   await member.fill('Name', 'phone');
