@@ -50,6 +50,7 @@ var checks = []check{
 	{"configuration", checkConfiguration},
 	{"secrets", checkSecrets},
 	{"addresses", checkAddresses},
+	{"certificate", checkCertificate},
 	{"data directory", checkDataDirectory},
 	{"segment store", checkSegments},
 	{"user", checkUser},

@@ -4,7 +4,9 @@ package doctor
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -105,6 +107,25 @@ func (in *installation) changeMode(path string, mode os.FileMode) {
 	}
 }
 
+// setCertificate gives the server the certificate of package httptest, that long before it
+// expires.
+func (in *installation) setCertificate(left time.Duration) {
+	source := httptest.NewTLSServer(http.NotFoundHandler())
+	defer source.Close()
+	pair := source.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
+	name := filepath.Join(in.t.TempDir(), "both.pem")
+	if err := os.WriteFile(name, both, 0o600); err != nil {
+		in.t.Fatal(err)
+	}
+	in.Config.TLS = config.TLS{CertFile: name, KeyFile: name}
+	in.Now = func() time.Time { return source.Certificate().NotAfter.Add(-left) }
+}
+
 // TestChecks triggers each check, and checks that it is ok without the change.
 func TestChecks(t *testing.T) {
 	rest := newInstallation(t)
@@ -139,6 +160,9 @@ func TestChecks(t *testing.T) {
 		{"addresses", Problem, "single sign-on", func(in *installation) {
 			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}
 		}},
+		{"certificate", Problem, "no such file", func(in *installation) { in.Config.TLS.CertFile = in.Config.Data + "/none.pem" }},
+		{"certificate", Warning, "expires at", func(in *installation) { in.setCertificate(13 * 24 * time.Hour) }},
+		{"certificate", Problem, "expired at", func(in *installation) { in.setCertificate(0) }},
 		{"data directory", Warning, "does not exist", func(in *installation) { in.Config.Data += "/none" }},
 		{"data directory", Problem, "is not a directory", func(in *installation) {
 			in.Config.Storage.Mirrors = filepath.Join(in.Config.Data, "file")

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"net/url"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
@@ -72,5 +74,30 @@ func checkMetricsAddress(c *config.Config, r *report) {
 		r.addWarning("set metricsListen to auto or to an address that only Prometheus can reach, or set metricsToken", "anyone who can reach the server can read %s: metricsListen is %s", what, c.MetricsListen)
 	case !c.MetricsLoopback():
 		r.addWarning("set metricsToken", "anyone who can reach %s can read %s", c.MetricsListen, what)
+	}
+}
+
+// certificateReserve is the time before the expiry of a certificate from which it must have
+// been renewed: authorities renew those of 90 days after 60.
+const certificateReserve = 14 * 24 * time.Hour
+
+func checkCertificate(_ context.Context, x *Examination, r *report) {
+	c := x.Config.TLS
+	if c.CertFile == "" {
+		r.addOK("the main listener speaks HTTP")
+		return
+	}
+	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if err != nil {
+		r.addProblem("correct tls.certFile and tls.keyFile, as the user of the server", "%v", err)
+		return
+	}
+	switch end := pair.Leaf.NotAfter; {
+	case !end.After(x.Now()):
+		r.addProblem("renew it: the server reads the new files within a minute", "the certificate in %s expired at %s", c.CertFile, end.UTC().Format(time.RFC3339))
+	case end.Sub(x.Now()) < certificateReserve:
+		r.addWarning("renew it: the server reads the new files within a minute", "the certificate in %s expires at %s", c.CertFile, end.UTC().Format(time.RFC3339))
+	default:
+		r.addOK("the certificate is valid until %s", end.UTC().Format(time.RFC3339))
 	}
 }
