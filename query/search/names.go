@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -118,9 +119,13 @@ type nameSearcher struct {
 
 // findNamed returns the documents of the current segment that have one of the names, by
 // tier from tierJoined on. It also returns those that define a symbol and all of them as
-// sets, or nil if there are none. segments is the number of segments that share the bounds
-// on the documents of tierDefines; 0 if the tiers do not matter.
+// sets, or nil if they are not known: a segment of an earlier version does not list what its
+// documents define. segments is the number of segments that share the bounds on the documents
+// of tierDefines; 0 if the tiers do not matter.
 func (v *candidateFinder) findNamed(names []termName, segments int) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
+	if !v.seg.NoIndex && !v.seg.Reader.HasDefinitions() {
+		return tiers, nil, nil, nil
+	}
 	documents := v.seg.Reader.Documents()
 	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
@@ -246,17 +251,31 @@ func isNameOf(fold, path string) bool {
 	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
-// addSymbols adds the documents that define a symbol of that name.
+// addSymbols adds the documents that define a symbol of that name. For callers who may not
+// see everything, it reads the names of these documents: the index may list a few documents
+// of other names, and an answer must not depend on whether the index was used.
 func (n *nameSearcher) addSymbols(x *termName) (err error) {
-	r := n.v.seg.Reader
-	if n.found = n.found[:0]; n.v.seg.NoIndex || !r.HasDefinitions() {
+	if n.found = n.found[:0]; n.v.seg.NoIndex {
 		return n.scanSymbols(x)
 	}
-	if n.found, err = r.Definitions(&n.v.cursor, x.exact, n.found); err != nil {
+	if n.found, err = n.v.seg.Reader.Definitions(&n.v.cursor, x.exact, n.found); err != nil {
 		return err
 	}
+	if !n.v.s.restricted {
+		for _, d := range n.found {
+			n.addDefinition(x, int(d.Doc), d.Exact)
+		}
+		return nil
+	}
+	finder, looked := scan.NewLiterals([]string{x.fold + "\n"}, true), bitset.New(n.v.seg.Reader.Documents())
 	for _, d := range n.found {
-		n.addDefinition(x, int(d.Doc), d.Exact)
+		if looked.Has(int(d.Doc)) || n.v.seg.firstPlace(d.Doc) < 0 {
+			continue
+		}
+		looked.Add(int(d.Doc))
+		if err := n.scanDocumentSymbols(x, finder, d.Doc); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -154,29 +154,38 @@ func haveTogether(text []byte, offset int, terms []*scan.Literals) bool {
 	return true
 }
 
-// scanSymbols adds the visible documents that define a symbol of that name. It compares
-// hashes, as segment.Reader.Definitions does, so that an answer does not depend on which of
-// the two was used.
+// scanSymbols adds the visible documents that define a symbol of that name.
 func (n *nameSearcher) scanSymbols(x *termName) error {
-	sought, folded := segment.HashName([]byte(x.exact), nil)
+	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
 	for d := range n.v.seg.visibleDocuments() {
 		if n.v.shouldStop() {
 			return nil
 		}
-		lo, hi := n.v.seg.Reader.SymbolRange(d)
-		names, err := n.v.text.Bytes(lo, hi)
-		if err != nil {
+		if err := n.scanDocumentSymbols(x, finder, d); err != nil {
 			return err
-		}
-		for name := range bytes.Lines(names) {
-			var h segment.NameHash
-			h, folded = segment.HashName(bytes.TrimSuffix(name, []byte("\n")), folded)
-			if same, exact := sought.Same(h); same {
-				n.addDefinition(x, int(d), exact)
-			}
 		}
 	}
 	return nil
+}
+
+// scanDocumentSymbols adds a document if it defines a symbol of that name. finder finds the
+// name and the line feed after it.
+func (n *nameSearcher) scanDocumentSymbols(x *termName, finder *scan.Literals, d segment.DocID) error {
+	lo, hi := n.v.seg.Reader.SymbolRange(d)
+	names, err := n.v.text.Bytes(lo, hi)
+	if err != nil {
+		return err
+	}
+	finder.Reset(names)
+	for at := 0; ; {
+		start, end := finder.Next(at)
+		if start < 0 {
+			return nil
+		}
+		if at = end; start == 0 || names[start-1] == '\n' {
+			n.addDefinition(x, int(d), string(names[start:end-1]) == x.exact)
+		}
+	}
 }
 
 // scanSymbols searches the symbol names of the visible documents of a segment.
