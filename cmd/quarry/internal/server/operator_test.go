@@ -29,12 +29,17 @@ func (t toOperator) RoundTrip(r *http.Request) (*http.Response, error) {
 // most machines have processors, because most tests wait for git, for disks and for timers.
 const minParallel = 6
 
+// maxTestHeap is a third of what the tests took without a bound, most of it garbage.
+const maxTestHeap = 3 << 30
+
 // TestMain makes requests of the default client authenticate as the operator, and raises
 // -parallel to minParallel. Tests that change or measure the process are not parallel.
-// Its hundreds of servers are small, so that garbage is collected less often than usual.
+// Its hundreds of servers are small, so that garbage is collected less often than usual,
+// until there are maxTestHeap bytes of it.
 func TestMain(m *testing.M) {
 	http.DefaultClient.Transport = toOperator{http.DefaultTransport}
 	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(maxTestHeap)
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.(flag.Getter).Get().(int) < minParallel {
 		if err := parallel.Value.Set(strconv.Itoa(minParallel)); err != nil {
