@@ -26,9 +26,8 @@ func TestReadersRefillLostMirrors(t *testing.T) {
 		s.registerAt(t, g, g.commitFiles("a.txt", "two\n"))
 	}
 	for _, g := range []*gitRepository{read, quiet} {
-		if err := os.RemoveAll(s.pipeline.mirrors.Mirror(g.ID).File("")); err != nil {
-			t.Fatal(err)
-		}
+		// The worker may still write to the mirror.
+		waitUntil(t, func() bool { return os.RemoveAll(s.pipeline.mirrors.Mirror(g.ID).File("")) == nil })
 		status := awaitStatus(t, s, uint64(g.ID), func(map[string]any) bool { return true })
 		if status["mirrorMissing"] != true {
 			t.Errorf("%s: the status does not say that the mirror is missing: %v", g.Name, status)
