@@ -167,8 +167,17 @@ const maxDefining, minDefining = 32, 2
 // share a segment depends on hidden ones.
 func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 	most := max(maxDefining/segments, minDefining)
+	var best []segment.DocID // by worth, if there are more
+	if n.defines.Count() <= most {
+		for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
+			if !n.joined.Has(i) {
+				best = append(best, segment.DocID(i))
+			}
+		}
+		return best
+	}
 	var allowed bitset.Set
-	if len(n.v.s.c.predicates) > 0 && n.defines.Count() > most {
+	if len(n.v.s.c.predicates) > 0 {
 		allowed = n.v.allowedByColumns() // documents that are not asked for must not use up the bound
 	}
 	worth := make([]float64, n.v.seg.Reader.Documents()) // what the definitions add to the score, relative to scoreDefinition
@@ -184,7 +193,6 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 		}
 		worth[x.Doc] = max(worth[x.Doc], w)
 	}
-	var best []segment.DocID // by worth
 	compare := func(a, b segment.DocID) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b))
 	}
