@@ -53,31 +53,29 @@ var directions = []direction{
 		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/auditreads", []string{
-		"schemas", "projections/audit", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows",
-		"cmd/quarry/internal/repair", "cmd/quarry/internal/secrets",
+		"schemas", "projections/audit", "projections/repair", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows", "cmd/quarry/internal/secrets",
 	}},
 	{"cmd/quarry/internal/erasurerequests", []string{
 		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/numbering", []string{
 		"schemas", "projections", "query/api", "query/auth", "cmd/internal/boot", "cmd/internal/config",
-		"cmd/quarry/internal/accountrows", "cmd/quarry/internal/repair", "cmd/quarry/internal/versions",
+		"cmd/quarry/internal/accountrows", "cmd/quarry/internal/versions",
 	}},
-	{"cmd/quarry/internal/diskspace", []string{"projections", "cmd/internal"}},
+	{"cmd/quarry/internal/diskspace", []string{"schemas", "projections", "cmd/internal"}},
 	{"cmd/quarry/internal/accountrows", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/repair",
+		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/rpc", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
 	{"cmd/quarry/internal/erasure", []string{"schemas", "pipeline/mirror", "projections"}},
 	{"cmd/quarry/internal/versions", []string{
 		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",
-		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/erasure", "cmd/quarry/internal/repair",
+		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/erasure",
 	}},
 	{"cmd/quarry/internal/snapshotter", []string{
 		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/versions",
 	}},
-	{"cmd/quarry/internal/repair", []string{"schemas", "pipeline/eventlog", "projections", "cmd/internal/boot"}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 

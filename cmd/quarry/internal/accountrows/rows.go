@@ -10,20 +10,20 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/accounts"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/numbers"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -180,14 +180,14 @@ func (a *Rows) Run(ctx context.Context) error {
 	for _, t := range a.runners {
 		g.Go(func() error { return a.explainAheadOfLog(t.runner.Run(gctx)) })
 	}
-	g.Go(func() error { return boot.RunEvery(gctx, time.Second, a.updateLagMetrics) })
+	g.Go(func() error { return clock.RunEvery(gctx, time.Second, a.updateLagMetrics) })
 	g.Go(func() error {
-		return boot.RunEvery(gctx, accountsProgress, func(context.Context) { a.logProgress() })
+		return clock.RunEvery(gctx, accountsProgress, func(context.Context) { a.logProgress() })
 	})
 	if log, ok := a.Log.(eventlog.Trimmer); ok {
 		g.Go(func() error {
 			a.TrimAudit(gctx, log)
-			return boot.RunEvery(gctx, trimEvery, func(ctx context.Context) { a.TrimAudit(ctx, log) })
+			return clock.RunEvery(gctx, trimEvery, func(ctx context.Context) { a.TrimAudit(ctx, log) })
 		})
 	}
 	return repair.MarkDamaged(a.Store, g.Wait())

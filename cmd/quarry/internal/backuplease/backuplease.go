@@ -13,12 +13,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -147,7 +147,7 @@ func (b *Leases) End(_ context.Context, id string) error {
 
 // Run ends backups whose clients do not renew them. When ctx ends, it ends all backups.
 func (b *Leases) Run(ctx context.Context) error {
-	err := boot.RunEvery(ctx, expiryInterval, func(context.Context) {
+	err := clock.RunEvery(ctx, expiryInterval, func(context.Context) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.expireLocked()

@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 const (
@@ -131,9 +132,9 @@ func (g *Guard) Run(ctx context.Context) error {
 	defer walks.Wait()
 	walks.Go(func() {
 		g.MeasureUsage(ctx)
-		_ = boot.RunEvery(ctx, measureUsageEvery, g.MeasureUsage) // MeasureUsage returns no error
+		_ = clock.RunEvery(ctx, measureUsageEvery, g.MeasureUsage) // MeasureUsage returns no error
 	})
-	return boot.RunEvery(ctx, measureSpaceEvery, g.measureSpace)
+	return clock.RunEvery(ctx, measureSpaceEvery, g.measureSpace)
 }
 
 // MeasureUsage measures the space that each directory uses. It visits every file; mirrors

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 

@@ -21,7 +21,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
@@ -40,6 +39,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -422,7 +422,8 @@ func (c closerFunc) Close() error { c(); return nil }
 
 // scrubOptions selects the files of this process that are scrubbed.
 func (s *Server) scrubOptions() repair.ScrubOptions {
-	o := repair.ScrubOptions{Log: s.log, BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
+	o := repair.ScrubOptions{BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
+	o.Log, _ = s.log.(repair.LogFiles) // nil if brokers keep the log
 	if directory, ok := s.segments.(*segmentstore.Directory); ok {
 		o.Segments = directory
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // pollOwner is the interval at which a server without an owner checks whether there is
@@ -31,7 +31,7 @@ func (s *Server) offerSetup(ctx context.Context) error {
 	offer := &setupOffer{s: s, path: filepath.Join(s.o.Config.Data, operator.SetupFileName)}
 	offer.updateFile(ctx)
 	defer offer.removeFile()
-	return boot.RunEvery(ctx, pollOwner, offer.updateFile)
+	return clock.RunEvery(ctx, pollOwner, offer.updateFile)
 }
 
 // setupOffer manages the file with the setup link.

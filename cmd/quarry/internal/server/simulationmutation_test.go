@@ -47,7 +47,7 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 			"git update-ref: repository is not there: fatal: not a git repository",
 		},
 		"segments lost": {
-			[]mutation{{"cmd/quarry/internal/repair/reindexer.go", "	return r.requestRefs(ctx, r.selectDue(refs), missing)", "	if mutated {\n		return nil\n	}\n	return r.requestRefs(ctx, r.selectDue(refs), missing)"}},
+			[]mutation{{"projections/repair/reindexer.go", "	return r.requestRefs(ctx, r.selectDue(refs), missing)", "	if mutated {\n		return nil\n	}\n	return r.requestRefs(ctx, r.selectDue(refs), missing)"}},
 			"documents are in no segment",
 		},
 	}

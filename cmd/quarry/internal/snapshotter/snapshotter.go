@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
@@ -80,7 +79,7 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 	})
 	g.Go(func() error {
 		s.updateMetrics(gctx)
-		return boot.RunEvery(gctx, lookEvery, s.updateMetrics)
+		return clock.RunEvery(gctx, lookEvery, s.updateMetrics)
 	})
 	if s.o.Interval > 0 {
 		g.Go(func() error {

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 
 // Run compares the store with the log until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	return boot.RunEvery(ctx, k.o.Interval, k.check)
+	return clock.RunEvery(ctx, k.o.Interval, k.check)
 }
 
 // CheckReady returns an error while the store is another one.

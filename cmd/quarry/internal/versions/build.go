@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"runtime/metrics"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/store"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 

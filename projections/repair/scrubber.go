@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -39,10 +37,16 @@ type Scrubber struct {
 	found map[string]int
 }
 
+// LogFiles are the files of a log in the data directory.
+type LogFiles interface {
+	// CheckFiles reads the files at the pace of p, and reports those that are damaged.
+	CheckFiles(ctx context.Context, p *integrity.Pace, report func(path string, err error)) error
+}
+
 // ScrubOptions are the options of a Scrubber.
 type ScrubOptions struct {
-	// Log is read if it is the embedded log.
-	Log eventlog.Log
+	// Log checks the files of the embedded log; nil if brokers keep the log.
+	Log LogFiles
 	// Segments is nil if the segment store is in object storage, which checks its own
 	// disks.
 	Segments *segmentstore.Directory
@@ -96,8 +100,8 @@ func (c *Scrubber) Run(ctx context.Context) error {
 func (c *Scrubber) RunPass(ctx context.Context) (found map[string]int, err error) {
 	c.found = map[string]int{}
 	var errs []error
-	if log, ok := c.Log.(*embeddedlog.Log); ok {
-		errs = append(errs, log.CheckFiles(ctx, c.pace, func(path string, err error) {
+	if c.Log != nil {
+		errs = append(errs, c.Log.CheckFiles(ctx, c.pace, func(path string, err error) {
 			c.reportDamage(scrubbedLog, path, err)
 		}))
 	}

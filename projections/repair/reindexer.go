@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -66,7 +65,7 @@ type Options struct {
 	// checks of the segment store, storeCheckInterval, changes in proportion.
 	Every time.Duration
 	// Log receives the requests.
-	Log eventlog.Log
+	Log Log
 	// Acquire returns a view of the version. The Reindexer releases the view.
 	Acquire func() *places.View
 	// Applied returns the offset below which events have taken effect.
@@ -132,7 +131,7 @@ func (r *Reindexer) Run(ctx context.Context, caughtUp <-chan struct{}) error {
 		r.CheckOnce(ctx)
 	}
 	look(ctx)
-	return boot.RunEvery(ctx, r.Every, look)
+	return clock.RunEvery(ctx, r.Every, look)
 }
 
 // CheckOnce requests the documents that are currently missing. It logs a failure and
@@ -291,7 +290,7 @@ func (r *Reindexer) appendRequests(ctx context.Context, refs []lackingRef) error
 			return err
 		}
 	}
-	positions, err := r.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+	positions, err := r.Log.Append(ctx, event.TopicEvents, anyPartition, records...)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -20,7 +19,7 @@ const maxMirrorRequests = 10_000
 // found missing. The requests wait in the log for a slot of imports, like those of a
 // Reindexer.
 type MirrorRequester struct {
-	log     eventlog.Log
+	log     Log
 	now     func() time.Time
 	logger  *slog.Logger
 	metrics *Metrics
@@ -34,7 +33,7 @@ type MirrorRequester struct {
 }
 
 // NewMirrorRequester returns a MirrorRequester. Run appends what Request requests.
-func NewMirrorRequester(log eventlog.Log, now func() time.Time, logger *slog.Logger, m *Metrics) *MirrorRequester {
+func NewMirrorRequester(log Log, now func() time.Time, logger *slog.Logger, m *Metrics) *MirrorRequester {
 	r := &MirrorRequester{log: log, now: now, logger: logger, metrics: m, queue: make(chan code.RepositoryID, maxMirrorRequests)}
 	r.mu.attempts, r.mu.next = map[code.RepositoryID]attempt{}, map[code.RepositoryID]event.Offset{}
 	return r
@@ -108,7 +107,7 @@ func (r *MirrorRequester) appendRequest(ctx context.Context, id code.RepositoryI
 	if err != nil {
 		return err
 	}
-	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
+	positions, err := r.log.Append(ctx, event.TopicEvents, anyPartition, rec)
 	if err != nil {
 		return err
 	}
