@@ -68,10 +68,9 @@ var directions = []direction{
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/rpc", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
-	{"cmd/quarry/internal/erasure", []string{"schemas", "pipeline/mirror", "projections"}},
 	{"cmd/quarry/internal/versions", []string{
 		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",
-		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/erasure",
+		"cmd/internal/boot", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/snapshotter", []string{
 		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/versions",

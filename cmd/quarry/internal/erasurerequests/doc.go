@@ -1,7 +1,7 @@
 // Package erasurerequests requests erasures and shows their progress.
 //
 // It answers the question "may this be erased now, and what is its progress?".
-// cmd/quarry/internal/erasure carries them out.
+// projections/erasure carries them out.
 //
 // # Invariants
 //

@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasure"
 	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/erasure"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -315,7 +315,7 @@ func (v *Versions) registerVersion(i *Version) *Version {
 		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Current: i.isCurrent, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
-			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
+			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirror: v.eraseMirror, Logger: v.o.Logger,
 		})
 	}
 	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})
@@ -324,6 +324,14 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	defer v.mu.Unlock()
 	v.mu.open = append(v.mu.open, i)
 	return i
+}
+
+// eraseMirror returns the mirror of a repository, or nil if this process has none.
+func (v *Versions) eraseMirror(id code.RepositoryID) erasure.Mirror {
+	if mirrors := v.o.Mirrors(); mirrors != nil {
+		return mirrors.Mirror(id)
+	}
+	return nil
 }
 
 // Acquire returns the live version, whose store stays open until the caller

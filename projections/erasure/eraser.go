@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
@@ -43,9 +42,16 @@ type Options struct {
 	DropSnapshots func(ctx context.Context, at event.Position) error
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func(ctx context.Context) (int, error)
-	// Mirrors returns the mirrors of this process, or nil if it has none.
-	Mirrors func() *mirror.Mirrors
-	Logger  *slog.Logger
+	// Mirror returns the git mirror of a repository, or nil if this process has none.
+	Mirror func(code.RepositoryID) Mirror
+	Logger *slog.Logger
+}
+
+// Mirror is the git mirror of a repository. mirror.Mirror implements it.
+type Mirror interface {
+	Remove(ctx context.Context) error
+	ErasePath(ctx context.Context, path string) error
+	EraseCommit(ctx context.Context, commit code.CommitID) error
 }
 
 // Eraser carries out the erasures requested in the log, in the live version of the
@@ -216,11 +222,10 @@ func (e *Eraser) compactRows(ctx context.Context) error {
 // process may have removed it only from its own. It reports whether this process has
 // mirrors and none of them contains the text.
 func (e *Eraser) eraseMirror(ctx context.Context, asked *erasure.Erasure) (bool, error) {
-	mirrors := e.Mirrors()
-	if mirrors == nil {
+	m := e.Mirror(asked.Repository)
+	if m == nil {
 		return false, nil
 	}
-	m := mirrors.Mirror(asked.Repository)
 	if asked.Commit == "" && asked.Path == "" {
 		if _, again := e.Catalog.Snapshot().ByID(asked.Repository); again {
 			return false, nil // the repository was registered after the erasure
