@@ -119,6 +119,8 @@ func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, err
 		return p, nil
 	case p.Kind == source.PageRaw:
 		return p, sendRaw(w, p)
+	case p.view.part != "":
+		return p, s.renderPart(w, p.view.template, p.view.part, p.view.data)
 	}
 	return p, s.renderPage(w, v, p.view)
 }

@@ -197,7 +197,7 @@ func (s *Server) addRefs(r *http.Request, p *codePage, d *codeData) error {
 // views.
 func keptQuery(kind source.PageKind, query url.Values) url.Values {
 	names := map[source.PageKind][]string{
-		source.PageBlob:    {"L", "highlightRange", "blame", "view", "wrap"},
+		source.PageBlob:    {"L", "highlightRange", "blame", "view", "wrap", "long"},
 		source.PageCommits: {"L", "line", "author", "since", "until", "q"},
 	}[kind]
 	kept := url.Values{}

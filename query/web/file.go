@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -18,10 +21,12 @@ import (
 
 // Bounds of the part of a file on one page: a larger file has several pages.
 const (
-	maxPartBytes    = 4 << 20
+	maxPartBytes    = source.DefaultMaxFileBytes
 	maxPartLines    = 150_000
 	maxWrappedLines = 20_000 // each line is an element if lines wrap
 	maxPageTokens   = 1_000_000
+	maxPageColors   = 30_000 // tokens with colors; a script asks for others when they are near the window
+	maxShownLine    = 5_000  // bytes of a line; a link shows the rest
 )
 
 // Outline extracts tokens and symbols from a text; analyze.Outline implements it. All
@@ -44,6 +49,7 @@ type fileBody struct {
 	Notebook       *notebookBody
 	Image          string // the address of an image
 	Blamed         bool
+	Whole          string // address of the page with whole lines, if some are cut
 	Mark           string // the marked lines
 	Previous, Next string // addresses of other parts of a long file
 	Outline        []outlineRow
@@ -56,6 +62,8 @@ type fileRequest struct {
 	part          int // from 1; 0 is the part with the mark
 	source, blame bool
 	wrap          bool
+	long          bool   // long lines are shown whole
+	colors        int    // the first line of the only chunk to show, for a script; 0 for the page
 	wrongLines    string // what the address has in place of lines; empty if it has lines, or none
 }
 
@@ -69,6 +77,8 @@ func readFileRequest(r *http.Request) fileRequest {
 		q.wrongLines = cutText(cmp.Or(query.Get("L"), query.Get("highlightRange")), maxShownQuery)
 	}
 	q.part, _ = strconv.Atoi(query.Get("part")) // 0 if it is not a number
+	q.colors, _ = strconv.Atoi(query.Get("colors"))
+	q.long = query.Get("long") == "1" || max(q.mark.From.Column, q.mark.To.Column) > maxShownLine
 	switch query.Get("wrap") {
 	case "1":
 		q.wrap = true
@@ -158,6 +168,14 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 	if !within {
 		d.Notes = append(d.Notes, s.texts.mustFormat("codeBeyondEnd", "line", q.mark.To.Line, "lines", text.Lines()))
 	}
+	s.limitText(r, d, body, text, q)
+	if q.colors > 0 && q.colors <= text.Lines() {
+		last := min(q.colors+codehtml.ChunkLines-1, text.Lines())
+		text.ColorAround(q.colors+codehtml.ChunkLines/2, maxPageColors)
+		body.Text, p.view.part = markup(text.AppendLines(nil, q.colors, last, codehtml.Range{})), "lines"
+		return nil
+	}
+	text.ColorAround(max(mark.From.Line, 1), maxPageColors)
 	body.Mark = mark.String()
 	d.Links.Host = p.hostURL(mark.From.Line, mark.To.Line)
 	d.Links.Editor = s.editorURL(r, p, mark.From.Line)
@@ -181,6 +199,25 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 		d.Links.Wrap = withQuery(d.Links.Blob, r, "wrap", "1")
 	}
 	return nil
+}
+
+// limitText shows the beginning of long lines, unless the reader has asked for all of them: a
+// minified file of megabytes in one line would be hundreds of thousands of elements.
+func (s *Server) limitText(r *http.Request, d *codeData, body *fileBody, text *codehtml.Text, q fileRequest) {
+	if text.LimitLines(maxShownLine, nil); q.long {
+		return
+	}
+	kept := keptQuery(source.PageBlob, r.URL.Query())
+	kept.Set("long", "1")
+	text.LimitLines(maxShownLine, func(out []byte, line, hidden int) []byte {
+		body.Whole = d.Links.Blob + "?" + kept.Encode()
+		address := url.Values{}
+		maps.Copy(address, kept)
+		address.Set("L", strconv.Itoa(line))
+		label := html.EscapeString(s.texts.mustFormat("codeLineRest", "size", formatBytes(int64(hidden))))
+		return fmt.Appendf(out, `<a class=line-rest href="%s" aria-label="%s" data-rest="%[2]s"></a>`,
+			html.EscapeString(s.public.Resolve(d.Links.Blob+"?"+address.Encode())), label)
+	})
 }
 
 // readTokens returns the tokens of a file; without an Outline there are none.
@@ -258,7 +295,7 @@ func partURL(p *codePage, number, parts int) string {
 // more parameter.
 func withQuery(address string, r *http.Request, name, value string) string {
 	kept := url.Values{name: {value}}
-	for _, k := range []string{"L", "highlightRange", "part", "view"} {
+	for _, k := range []string{"L", "highlightRange", "part", "view", "long"} {
 		if v := r.URL.Query().Get(k); v != "" && len(v) <= 64 {
 			kept.Set(k, v)
 		}

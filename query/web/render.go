@@ -102,6 +102,7 @@ const commonScript = "quarry.js"
 // view is a page to show. Status 0 means 200.
 type view struct {
 	template, title, section string
+	part                     string // the only part of the template to send, for a script
 	narrow                   bool   // as narrow as a form
 	broad                    bool   // as wide as the window: results, code
 	script                   string // instead of commonScript, which it contains

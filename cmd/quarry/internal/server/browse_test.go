@@ -429,7 +429,9 @@ func TestPagesOfOddKinds(t *testing.T) {
 		{"/browse/large/-/blob/skipped.txt?part=99999", 200, "this is lines 1 to 150,000 of"},
 		{"/browse/large/-/blob/skipped.txt?highlightRange=160000,160002", 200, "this is lines 150,001 to 174,763 of"},
 		{"/browse/large/-/blob/huge.txt", 200, "The file exceeds 8.4 MB"},
-		{"/browse/large/-/blob/one-line.txt", 200, "1 line"},
+		{"/browse/large/-/blob/one-line.txt", 200, "Only the beginning of long lines is shown. Show whole lines"},
+		{"/browse/large/-/blob/one-line.txt?long=1", 200, strings.Repeat("x", 3<<20)},
+		{"/browse/large/-/blob/one-line.txt?highlightRange=1:900000,1:900002", 200, strings.Repeat("x", 2<<20)},
 		{"/browse/large/-/blob/pointer.bin", 200, "Stored with Git LFS"},
 		{"/browse/large/-/blob/marked.txt?highlightRange=2:6,2:9", 200, "zwei wörter"},
 	} {

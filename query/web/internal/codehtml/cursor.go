@@ -1,7 +1,9 @@
 package codehtml
 
 import (
+	"bytes"
 	"sort"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -26,10 +28,31 @@ var classNames = [...]string{
 	code.TokenComment: "c", code.TokenString: "s", code.TokenNumber: "n", code.TokenKeyword: "k", code.TokenDefinition: "d", code.TokenOperator: "",
 }
 
-// appendLine appends a line with its line ending.
+// appendLine appends a line with its line ending. Of a line above the limit it appends the
+// beginning, or all of it without colors.
 func (k *Cursor) appendLine(out []byte, number int, mark Range) []byte {
 	start, end := k.starts[number-1], k.starts[number]
 	from, to := mark.columnsOf(number, k.line(number))
+	if k.limit > 0 && end-start > k.limit {
+		text := bytes.TrimRight(k.line(number), "\r\n")
+		shown := text
+		if k.more != nil {
+			shown = text[:min(k.limit, len(text))]
+			for len(shown) < len(text) && len(shown) > k.limit-utf8.UTFMax && !utf8.RuneStart(text[len(shown)]) {
+				shown = shown[:len(shown)-1]
+			}
+		}
+		from, to = min(from, len(shown)), min(to, len(shown))
+		out = k.appendPlain(out, start, start+from)
+		if from < to {
+			out = append(k.appendPlain(append(out, "<mark>"...), start+from, start+to), "</mark>"...)
+		}
+		out = k.appendPlain(out, start+to, start+len(shown))
+		if len(shown) < len(text) {
+			out = k.more(out, number, len(text)-len(shown))
+		}
+		return k.appendPlain(out, start+len(text), end)
+	}
 	if from < to {
 		out = k.AppendSpan(out, start, start+from)
 		out = append(k.AppendSpan(append(out, "<mark>"...), start+from, start+to), "</mark>"...)

@@ -2,6 +2,7 @@ package codehtml
 
 import (
 	"bytes"
+	"sort"
 	"strconv"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -16,6 +17,12 @@ type Text struct {
 	text   []byte
 	starts []int // offsets of the lines, and the end of the text
 	tokens []code.Token
+	// The lines from coloredFrom to coloredTo have their colors.
+	coloredFrom, coloredTo int
+	limit                  int // of the bytes of a line with colors; 0 means no limit
+	// more appends what follows the first bytes of a longer line; nil if such lines are shown
+	// whole, without colors.
+	more func(out []byte, line, hidden int) []byte
 }
 
 // New returns a Text. The tokens must be in order, and may cover only the beginning.
@@ -30,7 +37,36 @@ func New(text []byte, tokens []code.Token) *Text {
 		at += next + 1
 	}
 	t.starts = append(t.starts, len(text))
+	t.coloredTo = t.Lines()
 	return t
+}
+
+// ColorAround limits the colors to the nearest tokens of a line: each of them is an element
+// of the page, and a browser takes minutes for millions.
+func (t *Text) ColorAround(line, most int) {
+	if len(t.tokens) <= most {
+		return
+	}
+	start := uint32(t.starts[max(line, 1)-1])
+	first := sort.Search(len(t.tokens), func(i int) bool { return t.tokens[i].End > start })
+	first = max(min(first-most/2, len(t.tokens)-most), 0)
+	if first > 0 {
+		t.coloredFrom = t.lineAt(t.tokens[first-1].End-1) + 1
+	}
+	if first+most < len(t.tokens) {
+		t.coloredTo = t.lineAt(t.tokens[first+most].Start) - 1
+	}
+	t.tokens = t.tokens[first : first+most]
+}
+
+// lineAt returns the number of the line with an offset.
+func (t *Text) lineAt(offset uint32) int { return sort.SearchInts(t.starts, int(offset)+1) }
+
+// LimitLines limits the colors to lines of at most limit bytes. Of a longer one only the
+// first bytes are shown, followed by what more appends for its number and its other bytes;
+// if more is nil, it is shown whole.
+func (t *Text) LimitLines(limit int, more func(out []byte, line, hidden int) []byte) {
+	t.limit, t.more = limit, more
 }
 
 // Lines returns the number of lines.
@@ -44,13 +80,17 @@ func (t *Text) line(number int) []byte { return t.text[t.starts[number-1]:t.star
 
 // AppendChunks appends the lines from first to last, marked where they are within mark.
 // Only the last chunk can be shorter than the other ones: it has another class, because
-// the style sheet does not know its height.
+// the style sheet does not know its height. A chunk without all of its colors has a class
+// that lets a script ask for them.
 func (t *Text) AppendChunks(out []byte, first, last int, mark Range) []byte {
 	for from := first; from <= last; from += ChunkLines {
 		to := min(from+ChunkLines-1, last)
 		out = append(out, `<div class="chunk`...)
 		if to-from+1 < ChunkLines {
 			out = append(out, " rest"...)
+		}
+		if from < t.coloredFrom || to > t.coloredTo {
+			out = append(out, " plain"...)
 		}
 		out = append(out, `">`...)
 		out = AppendNumbers(out, from, to)

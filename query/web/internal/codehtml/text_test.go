@@ -1,6 +1,7 @@
 package codehtml
 
 import (
+	"fmt"
 	"html"
 	"regexp"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 var (
 	numbers = regexp.MustCompile(`<pre class=n aria-hidden=true>[\d\n]*</pre>`)
-	ownTags = regexp.MustCompile(`<(?:span class=(?:[csnkd]|u data-u=[A-Zx+0-9]{2,7})|(?:span|li) class=at(?: id=at tabindex=-1 autofocus)?|li|ol class="wrapped" start=\d+|div class="chunk(?: rest)?"|pre class=t|code|mark|/span|/mark|/code|/pre|/div|/ol)>`)
+	ownTags = regexp.MustCompile(`<(?:span class=(?:[csnkd]|u data-u=[A-Zx+0-9]{2,7})|(?:span|li) class=at(?: id=at tabindex=-1 autofocus)?|li|ol class="wrapped" start=\d+|div class="chunk(?: rest)?(?: plain)?"|pre class=t|code|mark|/span|/mark|/code|/pre|/div|/ol)>`)
 )
 
 // stripTags removes what this package writes around text, and fails if there is other
@@ -60,6 +61,10 @@ func FuzzText(f *testing.F) {
 		}
 		if got := stripTags(t, page.AppendWrapped(nil, 1, page.Lines(), mark)); got != readable(text) {
 			t.Errorf("%q is wrapped as %q", text, got)
+		}
+		page.LimitLines(int(seed%64), nil)
+		if got := stripTags(t, page.AppendChunks(nil, 1, page.Lines(), mark)); got != readable(text) {
+			t.Errorf("%q is shown as %q without colors", text, got)
 		}
 		if n := page.Lines(); n > 1 {
 			half := stripTags(t, page.AppendLines(nil, 1, n/2, mark)) + stripTags(t, page.AppendLines(nil, n/2+1, n, mark))
@@ -145,6 +150,51 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 	if !HasDirectionMarks([]byte("x\u2066")) || HasDirectionMarks([]byte("größe – \u200e")) {
 		t.Error("direction marks are not distinguished")
+	}
+}
+
+// TestLongTextsAreSmallPages: a page has the colors around a line, and the beginning of long
+// lines.
+func TestLongTextsAreSmallPages(t *testing.T) {
+	const colored = `x <span class=k>if</span> y`
+	var tokens []code.Token
+	for i := range 10_000 {
+		tokens = append(tokens, code.Token{Class: code.TokenKeyword, Start: uint32(i*7 + 2), End: uint32(i*7 + 4)})
+	}
+	text := []byte(strings.Repeat("x if y\n", 10_000))
+	for line, want := range map[int][2]int{1: {1, 1000}, 5000: {4500, 5499}, 10_000: {9001, 10_000}} {
+		page := New(text, tokens)
+		page.ColorAround(line, 1000)
+		out := string(page.AppendChunks(nil, 1, page.Lines(), Range{}))
+		if n := strings.Count(out, "<span"); n != 1000 {
+			t.Errorf("around line %d: %d colored tokens", line, n)
+		}
+		for _, edge := range want {
+			if got := string(page.AppendLines(nil, edge, edge, Range{})); got != colored+"\n" {
+				t.Errorf("around line %d: line %d is %q", line, edge, got)
+			}
+		}
+		for i, chunk := range strings.SplitAfter(out, "</div>\n")[:20] {
+			whole := strings.Count(chunk, "<span") == ChunkLines
+			if plain := strings.Contains(chunk, " plain\""); plain == whole {
+				t.Errorf("around line %d: chunk %d is plain: %t, has all colors: %t", line, i, plain, whole)
+			}
+		}
+	}
+
+	text = []byte("x if y\n" + strings.Repeat("ö", 50) + "\r\nx if y")
+	tokens = []code.Token{{Class: code.TokenKeyword, Start: 2, End: 4}, {Class: code.TokenString, Start: 7, End: 107}, {Class: code.TokenKeyword, Start: 111, End: 113}}
+	page := New(text, tokens)
+	page.LimitLines(15, func(out []byte, line, hidden int) []byte { return fmt.Appendf(out, "[%d of %d]", hidden, line) })
+	if got, want := string(page.AppendLines(nil, 1, 3, Range{})), colored+"\nööööööö[86 of 2]&#13;\n"+colored; got != want {
+		t.Errorf("cut: %q, want %q", got, want)
+	}
+	if got := string(page.AppendLines(nil, 2, 2, ParseRange("2:3,2:60"))); !strings.Contains(got, "öö<mark>ööööö</mark>[86 of 2]") {
+		t.Errorf("marked: %q", got)
+	}
+	page.LimitLines(15, nil)
+	if got, want := string(page.AppendLines(nil, 1, 3, Range{})), colored+"\n"+strings.Repeat("ö", 50)+"&#13;\n"+colored; got != want {
+		t.Errorf("whole: %q, want %q", got, want)
 	}
 }
 

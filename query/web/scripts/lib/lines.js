@@ -4,6 +4,7 @@ import * as texts from '../../text/en.navigate.json';
 import { button, parsePart } from './markup.js';
 import { installPlace } from './place.js';
 import { say } from './say.js';
+import { installColors } from './colors.js';
 
 const pattern = /^L?(\d{1,9})(?:-L?(\d{1,9}))?$/;
 
@@ -25,6 +26,7 @@ class CodeElement extends HTMLElement {
     this.readHash();
     window.addEventListener('hashchange', () => this.readHash());
     installPlace(this);
+    installColors(this);
   }
 
   // lineAt returns the number of the line whose number an event points at; 0 for none.
@@ -63,8 +65,11 @@ class CodeElement extends HTMLElement {
     return [first, last];
   }
 
-  // linesOf returns the text of lines.
-  linesOf(first, last) {
+  // readLines returns the text of lines. If the page has only the beginning of some, it asks for
+  // the raw file.
+  async readLines(first, last) {
+    const raw = this.querySelector('.line-rest') && document.querySelector('.file-links a[href*="/-/raw/"]');
+    if (raw) return (await (await fetch(raw.href)).text()).split(/\r?\n/).slice(first - 1, last).join('\n');
     const lines = [];
     for (const { chunk, first: from } of this.chunks) {
       const own = chunk.querySelector('pre.t').textContent.split('\n');
@@ -111,7 +116,7 @@ class CodeElement extends HTMLElement {
     };
     const copy = (text) => navigator.clipboard?.writeText(text).catch(() => {});
     if (navigator.clipboard) {
-      addButton('copy', say(texts.linesCopy, { n: last - first + 1 }), () => copy(this.linesOf(first, last)));
+      addButton('copy', say(texts.linesCopy, { n: last - first + 1 }), async () => copy(await this.readLines(first, last)));
       const permalink = document.getElementById('permalink');
       if (permalink) addButton('link', say(texts.linesPermalink), () => copy(permalink.href));
     }

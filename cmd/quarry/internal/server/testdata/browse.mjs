@@ -134,8 +134,21 @@ try {
     await visit(`${walk}/-/blob/long.go?L=99990`);
     assert.match(await markedText(page), /line099990/);
     assert.ok(await page.locator('#at').evaluate((e) => { const b = e.getBoundingClientRect(); return b.top > 0 && b.bottom < innerHeight; }), 'the line is not on the screen');
-    assert.ok((await page.locator('*').count()) < 400_000);
-    await visit(`${walk}/-/blob/one-line.txt`);
+    assert.ok((await page.locator('*').count()) < 40_000, 'the page of a hundred thousand lines is heavy');
+    assert.ok((await page.locator('.at span').count()) > 0, 'the marked line has no colors');
+    if (o.scripts && name === 'wide') {
+      await page.goto(`${walk}/-/blob/long.go`);
+      assert.equal(await page.locator('.chunk').last().locator('span').count(), 0, 'all of a long file has colors from the start');
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      await page.locator('.chunk').last().locator('span.s').first().waitFor();
+      assert.match(await page.locator('.chunk').last().innerText(), /line100000 := "text" \/\/ 100000/);
+    }
+    await visit(`${walk}/-/blob/one-line.txt`, 'long-line');
+    assert.ok((await page.locator('*').count()) < 400, 'a long line is many elements');
+    assert.ok((await page.locator('pre.t, .wrapped').first().innerText()).length < 10_000, 'a long line is not cut');
+    await page.getByRole('link', { name: /show the whole line/ }).click();
+    await page.waitForURL((u) => u.searchParams.get('long') === '1');
+    assert.ok((await page.locator('pre.t, .wrapped').first().textContent()).length > 2_000_000, 'the whole line is not shown');
 
     // Every page of hostile names, on the narrowest window.
     await visit(o.odd, 'hostile');
