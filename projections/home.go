@@ -40,6 +40,9 @@ const (
 // ErrNoPrevious reports that there is no previous version to switch back to.
 var ErrNoPrevious = errors.New("no version of the projections is kept but the live one")
 
+// Dir returns the directory.
+func (h *Home) Dir() string { return h.dir }
+
 // OpenHome opens the directory, and creates it if it does not exist.
 func OpenHome(dir string) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

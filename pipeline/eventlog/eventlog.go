@@ -11,9 +11,8 @@ import (
 var (
 	// ErrClosed means that the log was closed.
 	ErrClosed = errors.New("event log is closed")
-	// ErrOffsetOutOfRange means that a read starts before the oldest record that is kept,
-	// or after the high-water mark.
-	ErrOffsetOutOfRange = errors.New("offset is out of range")
+	// ErrOffsetOutOfRange is event.ErrOffsetOutOfRange.
+	ErrOffsetOutOfRange = event.ErrOffsetOutOfRange
 	// ErrRecordTooLarge means that a record exceeds MaxRecordBytes.
 	ErrRecordTooLarge = errors.New("record is too large")
 	// ErrFull means that the log cannot accept records now: the disk is full or the

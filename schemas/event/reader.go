@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -13,6 +14,10 @@ type Reader interface {
 	// Close releases the reader.
 	Close() error
 }
+
+// ErrOffsetOutOfRange means that a read starts before the oldest record that is kept, or
+// after the high-water mark.
+var ErrOffsetOutOfRange = errors.New("offset is out of range")
 
 // Tailer opens a Reader of a partition at an offset; 0 is the oldest available record.
 type Tailer interface {

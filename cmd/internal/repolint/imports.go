@@ -21,6 +21,7 @@ var directions = []direction{
 	{"schemas", []string{"schemas"}},
 	{"ingest", []string{"schemas", "ingest"}},
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
+	{"projections/versions/versionstest", []string{"schemas", "projections", "pipeline/eventlog"}},
 	{"projections", []string{"schemas", "projections"}},
 	{"query/syntax", []string{"schemas", "query/syntax"}},
 	{"query/publicurl", nil},
@@ -44,36 +45,32 @@ var directions = []direction{
 	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "pipeline/permissions", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
 	{"cmd/quarry/internal/registry", []string{
 		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/search",
-		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/versions",
+		"cmd/internal/boot", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/outcomes", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/registry",
 	}},
 	{"cmd/quarry/internal/indexstatus", []string{
-		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config", "cmd/quarry/internal/versions",
+		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/auditreads", []string{
 		"schemas", "projections/audit", "projections/repair", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows", "cmd/quarry/internal/secrets",
 	}},
 	{"cmd/quarry/internal/erasurerequests", []string{
-		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "projections/versions",
 	}},
 	{"cmd/quarry/internal/numbering", []string{
 		"schemas", "projections", "query/api", "query/auth", "cmd/internal/boot", "cmd/internal/config",
-		"cmd/quarry/internal/accountrows", "cmd/quarry/internal/versions",
+		"cmd/quarry/internal/accountrows",
 	}},
 	{"cmd/quarry/internal/diskspace", []string{"schemas", "projections", "cmd/internal"}},
 	{"cmd/quarry/internal/accountrows", []string{
 		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config",
 	}},
-	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "query/source"}},
-	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/rpc", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
-	{"cmd/quarry/internal/versions", []string{
-		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",
-		"cmd/internal/boot", "cmd/internal/config",
-	}},
+	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
+	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},
 	{"cmd/quarry/internal/snapshotter", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/versions",
+		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot",
 	}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }

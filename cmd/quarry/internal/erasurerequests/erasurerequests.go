@@ -9,8 +9,8 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"

@@ -3,7 +3,7 @@
 //
 // It answers the question "what does git contain at this commit?": files, directories,
 // history, blame and differences, as source.Git. It caches nothing and does not decide
-// who may read.
+// who may read. BlobAnalyzer analyzes blobs again for a version of the past.
 //
 // # Invariants
 //

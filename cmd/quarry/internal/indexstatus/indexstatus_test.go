@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions/versionstest"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections/versions/versionstest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/indexing"

@@ -15,13 +15,13 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -85,7 +85,7 @@ func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
 		t.Fatal(err)
 	}
 	frames := segment.NewCache(1 << 20)
-	v, err := versions.Open(t.Context(), versions.Options{Config: c, Home: home, Log: log, Objects: objects, Frames: frames, Logger: logger, Registerer: registry})
+	v, err := versions.Open(t.Context(), versions.Options{Home: home, Log: log, DataDir: c.Data, TempDir: c.TempDir(), BlocksBytes: 1 << 20, LogDir: c.LogDir(), Objects: objects, Frames: frames, Logger: logger, Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}

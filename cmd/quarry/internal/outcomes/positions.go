@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"

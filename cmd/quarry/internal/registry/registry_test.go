@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions/versionstest"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/versions"
+	"github.com/quarrysearch/quarry/projections/versions/versionstest"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 )

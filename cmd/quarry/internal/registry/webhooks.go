@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 

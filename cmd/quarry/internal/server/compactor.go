@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -19,7 +20,7 @@ func (s *Server) openCompactor(context.Context) error {
 		return nil
 	}
 	s.compactor = compactor.New(compactor.Options{
-		Log: s.log, Objects: s.segments, Liveness: s.versions.Liveness(s.readersOf), TempDir: s.o.Config.MergesDir(),
+		Log: s.log, Objects: s.segments, Liveness: views.NewLiveness(s.versions, s.readersOf), TempDir: s.o.Config.MergesDir(),
 		Policy: compactor.Policy{MaxTextBytes: int64(c.SegmentBytes)}, Slots: s.buildSlots(),
 		Interval: c.MergeInterval.Std(), PurgeAfter: c.PurgeAfter.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

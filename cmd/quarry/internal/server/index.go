@@ -16,7 +16,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -24,9 +23,11 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/erasure"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
@@ -92,10 +93,24 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	archive := snapshots.New(snapshots.Options{
 		Store: s.segments, Log: s.log, TempDir: s.o.Config.TempDir(), Creator: host + " (" + s.o.Version + ")", Logger: s.o.Logger, Now: boot.Now,
 	})
+	c := s.o.Config
 	o := versions.Options{
-		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: archive.Guard(), Snapshots: archive,
-		Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine, Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, FailureReason: s.failureReason,
-		DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Home: home, Log: s.log, DataDir: c.Data, TempDir: c.TempDir(), AccountsDir: c.AccountsDir(),
+		BlocksBytes: int64(c.Cache.BlocksBytes), PurgeAfter: c.Pipeline.PurgeAfter.Std(), MemoryLimitBytes: int64(c.Runtime.MemoryLimitBytes),
+		Workers: worker.DefaultGroup, Objects: archive.Guard(), Snapshots: archive, Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine,
+		Mirror: func(id code.RepositoryID) erasure.Mirror {
+			if mirrors := s.mirrors(); mirrors != nil {
+				return mirrors.Mirror(id)
+			}
+			return nil
+		},
+		AnalyzeBlobs: gitreads.BlobAnalyzer{
+			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, MaxFileBytes: int64(c.Pipeline.MaxFileBytes), Logger: s.o.Logger,
+		}.Analyze,
+		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	}
+	if c.Log.Driver != "kafka" {
+		o.LogDir = c.LogDir()
 	}
 	if s.o.simulated != nil {
 		o.FileSystem = s.o.simulated.disk

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/versions"
 )
 
 // OfflineRebuild builds projections while no server runs. It holds the lock of the data
 // directory.
 type OfflineRebuild struct {
 	*versions.Rebuild
-	close func() error
+	s *Server
+	// mirrors are opened when documents of the past need them.
+	mirrors *mirror.Mirrors
 }
 
 // OpenRebuild locks the data directory and opens the log. The caller must call Close.
@@ -28,11 +30,30 @@ func OpenRebuild(ctx context.Context, o Options) (*OfflineRebuild, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	open := func() (*mirror.Mirrors, error) {
-		return openMirrors(context.Background(), o.Config, s.policy, s.codeHosts, nil, o.Logger, o.Registerer)
-	}
-	return &OfflineRebuild{versions.NewRebuild(s.versionsOptions(home), open), s.Close}, nil
+	r := &OfflineRebuild{s: s}
+	s.mirrors = r.openMirrors
+	r.Rebuild = versions.NewRebuild(s.versionsOptions(home))
+	return r, nil
 }
 
-// Close closes the log and unlocks the data directory.
-func (r *OfflineRebuild) Close() error { return errors.Join(r.Rebuild.Close(), r.close()) }
+// openMirrors opens the mirrors of the data directory once. It returns nil without git.
+func (r *OfflineRebuild) openMirrors() *mirror.Mirrors {
+	if r.mirrors != nil {
+		return r.mirrors
+	}
+	var err error
+	o := r.s.o
+	if r.mirrors, err = openMirrors(context.Background(), o.Config, r.s.policy, r.s.codeHosts, nil, o.Logger, o.Registerer); err != nil {
+		o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)
+		return nil
+	}
+	return r.mirrors
+}
+
+// Close closes the mirrors and the log, and unlocks the data directory.
+func (r *OfflineRebuild) Close() (err error) {
+	if r.mirrors != nil {
+		err = r.mirrors.Close()
+	}
+	return errors.Join(err, r.s.Close())
+}

@@ -1,5 +1,5 @@
-// Package views presents the live version of the projections to searches and to the file
-// view.
+// Package views presents the live version of the projections to searches, to the file
+// view and to the compactor.
 //
 // It answers the question "what does a query see?". The packages on both sides do not
 // know each other: this package turns a places.View into a search.View and a
@@ -7,6 +7,7 @@
 //
 //	Views      views for searches; repositories without a number are hidden
 //	Snapshots  files, directories and refs, as source.Index
+//	Liveness   live segments and their readers, as compactor.Liveness
 //
 // # Invariants
 //

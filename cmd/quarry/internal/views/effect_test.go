@@ -10,12 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 

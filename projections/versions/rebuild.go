@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/replay"
@@ -18,26 +18,11 @@ var ErrDifferent = errors.New("the projections differ from a rebuild")
 
 // Rebuild builds projections from the log, next to the live ones, while no server runs.
 type Rebuild struct {
-	o             Options
-	openMirrors   func() (*mirror.Mirrors, error)
-	openedMirrors *mirror.Mirrors // opened on demand
+	o Options
 }
 
-// NewRebuild returns a Rebuild. openMirrors opens the mirrors of the data directory,
-// which documents of the past need. The caller must call Close.
-func NewRebuild(o Options, openMirrors func() (*mirror.Mirrors, error)) *Rebuild {
-	r := &Rebuild{o: o, openMirrors: openMirrors}
-	r.o.Mirrors = r.ensureMirrors
-	return r
-}
-
-// Close closes the mirrors.
-func (r *Rebuild) Close() error {
-	if r.openedMirrors == nil {
-		return nil
-	}
-	return r.openedMirrors.Close()
-}
+// NewRebuild returns a Rebuild.
+func NewRebuild(o Options) *Rebuild { return &Rebuild{o: o} }
 
 // Switch builds the requested version and makes it live for the next start; it keeps the
 // previous one. progress is called about once a second with the number of applied records
@@ -96,20 +81,6 @@ func (r *Rebuild) inheritDeletions(next *Version) (err error) {
 	return nil
 }
 
-// ensureMirrors opens the git mirrors once, for documents of the past. It returns nil
-// without git.
-func (r *Rebuild) ensureMirrors() *mirror.Mirrors {
-	if r.openedMirrors != nil {
-		return r.openedMirrors
-	}
-	var err error
-	if r.openedMirrors, err = r.openMirrors(); err != nil {
-		r.o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)
-		return nil
-	}
-	return r.openedMirrors
-}
-
 // Rollback makes the previous version live for the next start, and returns its
 // description.
 func (r *Rebuild) Rollback() (projections.Meta, error) {
@@ -127,7 +98,7 @@ func rebuildStore(ctx context.Context, o Options, home *projections.Home, progre
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
 			return OpenRows(ctx, s, o.Objects, d, o.Logger)
 		},
-		Store:    store.Options{CacheBytes: int64(o.Config.Cache.BlocksBytes), Logger: o.Logger},
+		Store:    store.Options{CacheBytes: o.BlocksBytes, Logger: o.Logger},
 		Progress: progress,
 		Logger:   o.Logger,
 	})
@@ -142,7 +113,7 @@ func rebuildStore(ctx context.Context, o Options, home *projections.Home, progre
 // the number of rows, or an error that wraps ErrDifferent and names the first row that
 // differs.
 func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) (rows int, err error) {
-	dir, err := os.MkdirTemp(r.o.Config.Data, "verify-")
+	dir, err := os.MkdirTemp(r.o.DataDir, "verify-")
 	if err != nil {
 		return 0, err
 	}
@@ -171,12 +142,12 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	rows, err := store.Open(dir, store.Options{CacheBytes: int64(r.o.Config.Cache.BlocksBytes), Logger: r.o.Logger})
+	rows, err := store.Open(dir, store.Options{CacheBytes: r.o.BlocksBytes, Logger: r.o.Logger})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, store: rows, log: r.o.Log, objects: r.o.Objects}, projections.Meta{})
+	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, now: time.Now, store: rows, log: r.o.Log, objects: r.o.Objects}, projections.Meta{})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package versions
+package views
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -15,15 +16,15 @@ import (
 
 // liveness presents the live version of the projections to the compactor.
 type liveness struct {
-	versions *Versions
+	versions *versions.Versions
 	classOf  func(*code.Repository) string
 }
 
 var _ compactor.Liveness = liveness{}
 
-// Liveness returns the live version as a compactor.Liveness. classOf returns the class of
-// a repository: it is equal for repositories that the same callers may read.
-func (v *Versions) Liveness(classOf func(*code.Repository) string) compactor.Liveness {
+// NewLiveness returns the live version as a compactor.Liveness. classOf returns the class
+// of a repository: it is equal for repositories that the same callers may read.
+func NewLiveness(v *versions.Versions, classOf func(*code.Repository) string) compactor.Liveness {
 	return liveness{v, classOf}
 }
 
@@ -44,7 +45,7 @@ func (l liveness) At(ctx context.Context, partition int32, next event.Offset) (c
 // compactorView is a places.View as the compactor reads it.
 type compactorView struct {
 	*places.View
-	index   *Version
+	index   *versions.Version
 	classOf func(*code.Repository) string
 }
 

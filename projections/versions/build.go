@@ -17,7 +17,7 @@ func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progres
 	if err := v.o.Home.Clean(); err != nil {
 		return nil, err
 	}
-	p := &pastRestorer{o: v.o, log: v.o.Log, objects: v.o.Objects, mirrors: v.o.Mirrors}
+	p := &pastRestorer{o: v.o}
 	defer p.close()
 	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
 	var next *Version

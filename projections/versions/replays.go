@@ -59,7 +59,7 @@ func (r *Replays) Start(_ context.Context, in replay.Request) (replay.Replay, er
 	if err := r.versions.parseReplayRequest(order, in); err != nil {
 		return replay.Replay{}, fmt.Errorf("%w: %w", replay.ErrRefused, err)
 	}
-	order.Warning = memoryWarning(int64(r.versions.o.Config.Runtime.MemoryLimitBytes))
+	order.Warning = memoryWarning(r.versions.o.MemoryLimitBytes)
 	return r.submitReplay(order)
 }
 

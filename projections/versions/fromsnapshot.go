@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deliveries"
@@ -81,7 +80,7 @@ func (v *Versions) behindReason(ctx context.Context, rows *store.Store) (string,
 			continue
 		}
 		for _, err := range event.ReadRange(ctx, v.o.Log, event.TopicEvents, int32(p), next, end) {
-			if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+			if errors.Is(err, event.ErrOffsetOutOfRange) {
 				return fmt.Sprintf("the log no longer has record %d of partition %d, the next one to apply", next, p), nil
 			}
 			if err != nil {

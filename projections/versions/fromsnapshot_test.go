@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
@@ -55,11 +54,13 @@ func (s *interruptedStore) Fetch(ctx context.Context, name, path string) error {
 // snapshotWorld is a data directory whose projections are opened again and again.
 type snapshotWorld struct {
 	t       *testing.T
-	config  config.Config
+	dir     string
 	log     *trimmedLog
 	objects segmentstore.Driver
 	world   *projectiontest.World
 }
+
+func (w *snapshotWorld) path(name string) string { return filepath.Join(w.dir, name) }
 
 func (w *snapshotWorld) must(err error) {
 	w.t.Helper()
@@ -80,15 +81,15 @@ func (w *snapshotWorld) addRecords(steps int) {
 
 // open opens the projections, with the archive of their snapshots.
 func (w *snapshotWorld) open(ctx context.Context, objects segmentstore.Driver) (*Versions, *snapshots.Archive, error) {
-	home, err := projections.OpenHome(w.config.ProjectionsDir())
+	home, err := projections.OpenHome(w.path("projections"))
 	w.must(err)
 	archive := snapshots.New(snapshots.Options{
-		Store: objects, Log: w.log, TempDir: w.config.TempDir(), Creator: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Store: objects, Log: w.log, TempDir: w.path("tmp"), Creator: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	frames := segment.NewCache(1 << 20)
 	w.t.Cleanup(func() { w.must(frames.Close()) })
 	v, err := Open(ctx, Options{
-		Config: &w.config, Home: home, Log: w.log, Objects: archive.Guard(), Snapshots: archive, Frames: frames,
+		Home: home, Log: w.log, DataDir: w.dir, TempDir: w.path("tmp"), BlocksBytes: 1 << 20, LogDir: w.path("log"), Objects: archive.Guard(), Snapshots: archive, Frames: frames,
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	return v, archive, err
@@ -120,14 +121,12 @@ func (w *snapshotWorld) follow(f func(*Versions, *snapshots.Archive)) string {
 // that it fetches, which leaves the projections as they were.
 func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	t.Parallel()
-	w := &snapshotWorld{t: t, config: config.Default()}
-	w.config.Data = t.TempDir()
-	w.config.FitMemory(2<<30, 4)
-	log, err := embeddedlog.Open(filepath.Join(w.config.Data, "log"), embeddedlog.Options{Partitions: 1})
+	w := &snapshotWorld{t: t, dir: t.TempDir()}
+	log, err := embeddedlog.Open(w.path("log"), embeddedlog.Options{Partitions: 1})
 	w.must(err)
 	t.Cleanup(func() { w.must(log.Close()) })
 	w.log = &trimmedLog{Log: log}
-	w.objects, err = segmentstore.OpenDirectory(w.config.SegmentsDir())
+	w.objects, err = segmentstore.OpenDirectory(w.path("segments"))
 	w.must(err)
 	w.world = projectiontest.NewWorld(t, 5, 1, w.objects)
 	w.addRecords(20)
@@ -135,7 +134,7 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 		t.Fatalf("started from %s, and there is none", from)
 	}
 	old := filepath.Join(t.TempDir(), "old")
-	w.must(os.CopyFS(old, os.DirFS(w.config.ProjectionsDir())))
+	w.must(os.CopyFS(old, os.DirFS(w.path("projections"))))
 	w.addRecords(20)
 	var made *snapshots.Manifest
 	w.follow(func(v *Versions, archive *snapshots.Archive) {
@@ -144,8 +143,8 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	})
 	w.addRecords(20)
 	restoreOld := func() {
-		w.must(os.RemoveAll(w.config.ProjectionsDir()))
-		w.must(os.CopyFS(w.config.ProjectionsDir(), os.DirFS(old)))
+		w.must(os.RemoveAll(w.path("projections")))
+		w.must(os.CopyFS(w.path("projections"), os.DirFS(old)))
 	}
 
 	restoreOld()
@@ -157,11 +156,11 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	if from := w.follow(nil); from != made.Name {
 		t.Errorf("started from %q, and the log lacks records; want %s", from, made.Name)
 	}
-	if left, err := filepath.Glob(filepath.Join(w.config.ProjectionsDir(), "projections-*")); err != nil || len(left) != 1 {
+	if left, err := filepath.Glob(filepath.Join(w.path("projections"), "projections-*")); err != nil || len(left) != 1 {
 		t.Errorf("the old version stays: %v, %v", left, err)
 	}
 
-	w.must(os.RemoveAll(w.config.ProjectionsDir()))
+	w.must(os.RemoveAll(w.path("projections")))
 	for left := 0; ; left++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		interrupted := &interruptedStore{Driver: w.objects, cancel: cancel}
@@ -175,7 +174,7 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 			}
 			break
 		}
-		home, err := projections.OpenHome(w.config.ProjectionsDir())
+		home, err := projections.OpenHome(w.path("projections"))
 		w.must(err)
 		current, err := home.Current()
 		w.must(err)

@@ -13,13 +13,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/versions"
 )
 
 // Open returns an empty log with the given number of partitions, and its projections.
@@ -27,21 +26,19 @@ import (
 // projections read, or empty for none.
 func Open(t testing.TB, partitions int32, workers string) (eventlog.Log, *versions.Versions) {
 	t.Helper()
-	c := config.Default()
-	c.Data = t.TempDir()
-	c.FitMemory(2<<30, 4)
-	log, err := embeddedlog.Open(filepath.Join(c.Data, "log"), embeddedlog.Options{Partitions: partitions})
+	dir := t.TempDir()
+	log, err := embeddedlog.Open(filepath.Join(dir, "log"), embeddedlog.Options{Partitions: partitions})
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err1 := projections.OpenHome(c.ProjectionsDir())
-	objects, err2 := segmentstore.OpenDirectory(c.SegmentsDir())
+	home, err1 := projections.OpenHome(filepath.Join(dir, "projections"))
+	objects, err2 := segmentstore.OpenDirectory(filepath.Join(dir, "segments"))
 	frames := segment.NewCache(1 << 20)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	v, err := versions.Open(t.Context(), versions.Options{
-		Config: &c, Home: home, Log: log, Workers: workers, Objects: objects, Frames: frames,
+		Home: home, Log: log, DataDir: dir, TempDir: filepath.Join(dir, "tmp"), BlocksBytes: 1 << 20, LogDir: filepath.Join(dir, "log"), Workers: workers, Objects: objects, Frames: frames,
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {

@@ -12,10 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/erasure"
 	"github.com/quarrysearch/quarry/projections/repair"
@@ -55,9 +51,21 @@ type Versions struct {
 
 // Options are the options of Open. All are required unless noted otherwise.
 type Options struct {
-	Config *config.Config
-	Home   *projections.Home
-	Log    eventlog.Log
+	Home *projections.Home
+	Log  Log
+	// DataDir and TempDir are directories for temporary files.
+	DataDir, TempDir string
+	// AccountsDir is the directory of the accounts, which an error names.
+	AccountsDir string
+	// LogDir is the directory of the embedded log, or empty if brokers keep the log.
+	LogDir string
+	// BlocksBytes is the size of Pebble's block cache.
+	BlocksBytes int64
+	// PurgeAfter is the time for which the text of removed repositories and branches stays.
+	PurgeAfter time.Duration
+	// MemoryLimitBytes is the limit of the process, or 0. Two versions that may exceed it
+	// are built with a warning.
+	MemoryLimitBytes int64
 	// Workers is the consumer group of the workers.
 	Workers string
 	Objects segmentstore.Store
@@ -65,11 +73,11 @@ type Options struct {
 	Damage  *repair.Metrics
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func(ctx context.Context) (int, error)
-	// Mirrors returns the mirrors of this process, or nil if it has none.
-	Mirrors func() *mirror.Mirrors
-	// Ctags returns the ctags processes with which this process indexes, or nil if it has
-	// none. Optional.
-	Ctags func() *ctags.Pool
+	// Mirror returns the git mirror of a repository, or nil if this process has none.
+	Mirror func(code.RepositoryID) erasure.Mirror
+	// AnalyzeBlobs analyzes documents of a repository that only git may have, and calls add
+	// for each that it has. Optional.
+	AnalyzeBlobs func(ctx context.Context, id code.RepositoryID, documents []MissingDocument, add func(segment.Document) error) error
 	// FailureReason returns the reason if the workers gave up an event.
 	FailureReason func(event.Position) (reason string, given bool)
 	// DiskFull is called when a store cannot write because the disk is full. Optional.
@@ -81,14 +89,25 @@ type Options struct {
 	Snapshots *snapshots.Archive
 	// FileSystem replaces the disk in simulations. Optional.
 	FileSystem store.FileSystem
+	// Now replaces time.Now. Optional.
+	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+}
+
+// Log is the part of the event log that versions read and append to.
+type Log interface {
+	repair.Log
+	projections.GroupOffsets
 }
 
 var _ io.Closer = (*Versions)(nil)
 
 func newVersions(o Options) *Versions {
-	v := &Versions{o: o, blocks: store.NewCache(int64(o.Config.Cache.BlocksBytes)), damaged: make(chan error, 1)}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	v := &Versions{o: o, blocks: store.NewCache(o.BlocksBytes), damaged: make(chan error, 1)}
 	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
 	return v
 }
@@ -141,8 +160,8 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
 	o := versionOptions{
-		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames,
-		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.Config.Pipeline.PurgeAfter.Std(),
+		Logger: v.o.Logger, Registerer: m, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames,
+		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.PurgeAfter,
 	}
 	if v.o.Snapshots != nil {
 		o.deleteSnapshots = v.o.Snapshots.ReleaseSegment
@@ -228,7 +247,7 @@ func (v *Versions) startOver(ctx context.Context, damage error) (*Version, error
 // log does not contain, because it was lost or replaced with an older copy. New records
 // would get the same offsets, and would never be applied.
 func (v *Versions) checkAhead(ctx context.Context, i *Version) error {
-	if v.o.Config.Log.Driver == "kafka" || i.Meta.IsFrozen() {
+	if v.o.LogDir == "" || i.Meta.IsFrozen() {
 		return nil // the owners of topics may trim or move them
 	}
 	high, err := v.o.Log.HighWater(ctx, event.TopicEvents)
@@ -242,7 +261,7 @@ func (v *Versions) checkAhead(ctx context.Context, i *Version) error {
 		}
 		if next > end {
 			return fmt.Errorf("the event log in %s ends at record %d of partition %d, and the projections have applied %d: the log was lost, or is an older copy; restore it from the newest backup (quarry restore), or, to go on with the records that it has, remove %s and %s: they are rebuilt from it",
-				v.o.Config.LogDir(), end, p, next, v.o.Config.ProjectionsDir(), v.o.Config.AccountsDir())
+				v.o.LogDir, end, p, next, v.o.Home.Dir(), v.o.AccountsDir)
 		}
 	}
 	return nil
@@ -310,12 +329,12 @@ func (v *Versions) NoteDamagedRows(d *store.DamageError) {
 // registers it for Close.
 func (v *Versions) registerVersion(i *Version) *Version {
 	i.Fence = projections.NewFence(v.o.Log, v.o.Workers, i.Runner.Checkpoints)
-	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.Config.TempDir(), v.o.Logger)
+	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.TempDir, v.o.Logger)
 	if !i.Meta.IsFrozen() {
 		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Current: i.isCurrent, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
-			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirror: v.eraseMirror, Logger: v.o.Logger,
+			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirror: v.o.Mirror, Logger: v.o.Logger,
 		})
 	}
 	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})
@@ -324,14 +343,6 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	defer v.mu.Unlock()
 	v.mu.open = append(v.mu.open, i)
 	return i
-}
-
-// eraseMirror returns the mirror of a repository, or nil if this process has none.
-func (v *Versions) eraseMirror(id code.RepositoryID) erasure.Mirror {
-	if mirrors := v.o.Mirrors(); mirrors != nil {
-		return mirrors.Mirror(id)
-	}
-	return nil
 }
 
 // Acquire returns the live version, whose store stays open until the caller

@@ -1,6 +1,8 @@
 package versions
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+)
 
 // refCount counts the users of a version. Being live counts as one use, and so does each
 // view. The store of the version is closed when no use is left.

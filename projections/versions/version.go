@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deliveries"
@@ -47,6 +46,7 @@ type Version struct {
 type versionOptions struct {
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
+	now         func() time.Time
 	store       *store.Store
 	log         projections.Tailer
 	deadLetters projections.Appender // nil in a rebuild
@@ -123,7 +123,7 @@ func openVersionRows(ctx context.Context, o versionOptions, meta projections.Met
 func (i *Version) openRunner(o versionOptions) (err error) {
 	i.Runner, err = projections.New(projections.Options{
 		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
-		DeadLetters: o.deadLetters, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
+		DeadLetters: o.deadLetters, Now: o.now, Logger: o.Logger, Registerer: o.Registerer,
 		Searchable: i.logSearchable(o.Logger),
 	})
 	return err

@@ -2,6 +2,7 @@ package versions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -9,9 +10,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -23,21 +24,16 @@ import (
 // the git mirrors, from which they are analyzed again. Documents that are in neither stay
 // missing, and are counted.
 type pastRestorer struct {
-	o       Options
-	log     projections.Tailer
-	objects segmentstore.Store
-	// mirrors returns the mirrors of this process, or nil if it has none.
-	mirrors func() *mirror.Mirrors
-
+	o    Options
 	made *madeObjects // nil unless a version of the past is built
 }
 
 // objectStore returns the store from which the version reads objects.
 func (p *pastRestorer) objectStore(building bool) segmentstore.Store {
 	if !building {
-		return p.objects
+		return p.o.Objects
 	}
-	p.made = &madeObjects{Store: p.objects}
+	p.made = &madeObjects{Store: p.o.Objects}
 	p.made.mu.paths = map[string]string{}
 	return p.made
 }
@@ -93,7 +89,7 @@ func addMissing(ctx context.Context, where *places.Places, partition int32, miss
 			if len(missing.Files) == projections.MaxMissingFiles {
 				return nil
 			}
-			missing.Files = append(missing.Files, v.Repository(id).Name+": "+w.path)
+			missing.Files = append(missing.Files, v.Repository(id).Name+": "+w.Path)
 		}
 	}
 	return nil
@@ -128,12 +124,12 @@ func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c p
 // laterSegments returns, in order, the segments that the partition got after c and that
 // have not been merged.
 func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
-	high, err := p.log.HighWater(ctx, event.TopicEvents)
+	high, err := p.o.Log.HighWater(ctx, event.TopicEvents)
 	if err != nil || c.Next >= high[c.Partition] {
 		return nil, err
 	}
 	var segments []event.SegmentRef
-	for rec, err := range event.ReadRange(ctx, p.log, event.TopicEvents, c.Partition, c.Next, high[c.Partition]) {
+	for rec, err := range event.ReadRange(ctx, p.o.Log, event.TopicEvents, c.Partition, c.Next, high[c.Partition]) {
 		if err != nil {
 			return nil, err
 		}
@@ -154,25 +150,29 @@ func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoi
 	return segments, nil
 }
 
-// missingDocument is a document to look for in a mirror, and one place of it.
-type missingDocument struct {
-	key  code.DocumentKey
-	path string
+// MissingDocument is a document to look for in a mirror, and one place of it.
+type MissingDocument struct {
+	Key  code.DocumentKey
+	Path string
 }
 
 // analyzeMissing takes documents from the mirrors.
 func (p *pastRestorer) analyzeMissing(ctx context.Context, where *places.Places, partition int32) error {
 	byRepository, err := findMissingDocuments(ctx, where, partition)
-	mirrors := p.mirrors()
-	if err != nil || mirrors == nil {
+	if err != nil || p.o.AnalyzeBlobs == nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
-		refs, err := p.analyzeDocuments(ctx, mirrors.Mirror(id), id, byRepository[id])
+		a := &analysis{past: p, seed: fmt.Appendf(nil, "repository %d, of the past", id)}
+		a.builder = segment.NewBuilder(segment.Options{Seed: a.seed})
+		err := p.o.AnalyzeBlobs(ctx, id, byRepository[id], a.addDocument)
+		if err == nil {
+			err = a.finishSegment()
+		}
 		if err != nil {
 			return err
 		}
-		for _, ref := range refs {
+		for _, ref := range a.refs {
 			if _, err := where.Adopt(ctx, partition, ref); err != nil {
 				return err
 			}
@@ -181,16 +181,54 @@ func (p *pastRestorer) analyzeMissing(ctx context.Context, where *places.Places,
 	return nil
 }
 
+// analysis builds segments of documents that were analyzed again.
+type analysis struct {
+	past    *pastRestorer
+	seed    []byte
+	builder *segment.Builder
+	refs    []event.SegmentRef
+}
+
+func (a *analysis) addDocument(d segment.Document) error {
+	err := a.builder.Add(d)
+	if errors.Is(err, segment.ErrFull) {
+		if err := a.finishSegment(); err != nil {
+			return err
+		}
+		a.builder.Reset(segment.Options{Seed: a.seed})
+		err = a.builder.Add(d)
+	}
+	return err
+}
+
+// finishSegment finishes the current segment.
+func (a *analysis) finishSegment() error {
+	if a.builder.Documents() == 0 {
+		return nil
+	}
+	path, err := a.past.made.nextPath(a.past.o.DataDir)
+	if err != nil {
+		return err
+	}
+	meta, err := a.builder.Finish(path)
+	if err != nil {
+		return err
+	}
+	a.past.made.addFile(segmentstore.SegmentName(meta.ID), path)
+	a.refs = append(a.refs, event.SegmentRef{ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents})
+	return nil
+}
+
 // findMissingDocuments returns, for each repository of a partition, the documents of its
 // refs that are in no segment, without duplicates.
-func findMissingDocuments(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]missingDocument, error) {
+func findMissingDocuments(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]MissingDocument, error) {
 	v := where.Acquire()
 	defer v.Release()
 	keys, err := v.UnheldIn(partition)
 	if err != nil {
 		return nil, err
 	}
-	out := map[code.RepositoryID][]missingDocument{}
+	out := map[code.RepositoryID][]MissingDocument{}
 	for _, r := range v.Repositories() {
 		if r == nil || r.Partition != partition {
 			continue
@@ -200,7 +238,7 @@ func findMissingDocuments(ctx context.Context, where *places.Places, partition i
 			err := v.Files(ctx, r.ID, ref.Ref, "", func(place places.Place) bool {
 				if place.Skipped == "" && keys[place.Document] && !found[place.Document] {
 					found[place.Document] = true
-					out[r.ID] = append(out[r.ID], missingDocument{place.Document, place.Path})
+					out[r.ID] = append(out[r.ID], MissingDocument{place.Document, place.Path})
 				}
 				return true
 			})
