@@ -94,7 +94,7 @@ func (b *Builder) Reset(o Options) {
 	b.postings.Reset()
 	*b = Builder{
 		options: o, postings: b.postings, runs: b.runs, keys: map[code.DocumentKey]struct{}{},
-		defined: definitionWriter{definitions: b.defined.definitions[:0], folded: b.defined.folded}, head: header{version: formatVersion},
+		defined: definitionWriter{order: b.defined.order[:0], definitions: b.defined.definitions[:0], folded: b.defined.folded}, head: header{version: formatVersion},
 		text: b.text[:0], packer: b.packer, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
 	}
 	for c := range b.runs {

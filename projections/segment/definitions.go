@@ -65,48 +65,58 @@ func spellingOf(name []byte) (spelling uint8) {
 //	        [spelling, 0 without it], [documents, 1 without it],
 //	        document − previous document or 0…
 type definitionWriter struct {
+	// order has the hash of the name and the spelling of each definition in its high 32 bits,
+	// and in the low ones the number of the definition.
+	order       []uint64
 	definitions []definition
 	folded      []byte
 }
 
-// definition is a Definition with the hash of its name.
+// definition is where a name is defined.
 type definition struct {
-	NameHash
 	doc  DocID
 	kind uint16
 }
 
 // add adds the symbols of a document.
 func (w *definitionWriter) add(d DocID, symbols []code.Symbol, kinds *nameTable) {
+	var h NameHash
 	for i := range symbols {
-		x := definition{doc: d, kind: uint16(kinds.numberOf(string(symbols[i].Kind)))}
-		x.NameHash, w.folded = HashName([]byte(symbols[i].Name), w.folded)
-		w.definitions = append(w.definitions, x)
+		h, w.folded = HashName([]byte(symbols[i].Name), w.folded)
+		w.order = append(w.order, uint64(h.name)<<40|uint64(h.spelling)<<32|uint64(len(w.definitions)))
+		w.definitions = append(w.definitions, definition{d, uint16(kinds.numberOf(string(symbols[i].Kind)))})
 	}
 }
 
 // packPages encodes the pages, and returns the first hash of each.
 func (w *definitionWriter) packPages() (pages [][]byte, first []uint32) {
-	slices.SortFunc(w.definitions, func(a, b definition) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.spelling, b.spelling), cmp.Compare(a.kind, b.kind), cmp.Compare(a.doc, b.doc))
-	})
-	all := slices.Compact(w.definitions)
+	slices.Sort(w.order)
 	var page []byte
+	var same []definition // of a name in one spelling
 	last := uint32(0)
-	for len(all) > 0 {
-		if len(page) >= definitionPageBytes && all[0].name != last {
+	for i := 0; i < len(w.order); {
+		key := w.order[i] >> 32
+		for same = same[:0]; i < len(w.order) && w.order[i]>>32 == key; i++ {
+			same = append(same, w.definitions[uint32(w.order[i])])
+		}
+		slices.SortFunc(same, func(a, b definition) int {
+			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.doc, b.doc))
+		})
+		h := NameHash{uint32(key >> 8), uint8(key)}
+		if len(page) >= definitionPageBytes && h.name != last {
 			pages, page = append(pages, page), nil
 		}
 		if len(page) == 0 {
-			first, last = append(first, all[0].name), all[0].name
+			first, last = append(first, h.name), h.name
 		}
-		n := 1
-		for n < len(all) && all[n].NameHash == all[0].NameHash && all[n].kind == all[0].kind {
-			n++
+		for rest := slices.Compact(same); len(rest) > 0; last = h.name {
+			n := 1
+			for n < len(rest) && rest[n].kind == rest[0].kind {
+				n++
+			}
+			page = appendEntry(page, h, rest[:n], last)
+			rest = rest[n:]
 		}
-		page = appendEntry(page, all[:n], last)
-		last = all[0].name
-		all = all[n:]
 	}
 	if len(page) > 0 {
 		pages = append(pages, page)
@@ -122,18 +132,18 @@ const (
 
 // appendEntry encodes the documents that define a name in one spelling and kind, after an
 // entry of the hash last.
-func appendEntry(b []byte, same []definition, last uint32) []byte {
-	b = binary.AppendUvarint(b, uint64(same[0].name-last))
+func appendEntry(b []byte, h NameHash, same []definition, last uint32) []byte {
+	b = binary.AppendUvarint(b, uint64(h.name-last))
 	head := uint64(same[0].kind) << entryKind
-	if same[0].spelling != 0 {
+	if h.spelling != 0 {
 		head |= entrySpelling
 	}
 	if len(same) > 1 {
 		head |= entrySeveral
 	}
 	b = binary.AppendUvarint(b, head)
-	if same[0].spelling != 0 {
-		b = append(b, same[0].spelling)
+	if h.spelling != 0 {
+		b = append(b, h.spelling)
 	}
 	if len(same) > 1 {
 		b = binary.AppendUvarint(b, uint64(len(same)))
