@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // Failures of the API itself, wrapped with the field or parameter.
@@ -114,6 +115,7 @@ var failures = []errorStatus{
 	{source.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyWaits, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{verification.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 

@@ -24,8 +24,8 @@ const (
 // Verifier compares the index with the repositories.
 type Verifier interface {
 	// Verify calls emit with every finding, in this goroutine, and the summary last. It
-	// fails with ErrUnavailable, before the first call, if verification is not possible
-	// here or now.
+	// fails with ErrUnavailable or verification.ErrBusy, before the first call, if
+	// verification is not possible here or now.
 	Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 }
 

@@ -1,8 +1,7 @@
 // Package verification defines the types for a comparison of the index with git.
 //
 // It answers the question "what is compared, and what was found?".
-// cmd/quarry/internal/verify compares, and query/api maps its findings to the frames of a
-// response.
+// pipeline/verify compares, and query/api maps its findings to the frames of a response.
 //
 // The types hold no locks and no behavior.
 package verification

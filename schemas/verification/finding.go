@@ -1,6 +1,13 @@
 package verification
 
-import "github.com/quarrysearch/quarry/schemas/code"
+import (
+	"errors"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// ErrBusy means that another verification is running.
+var ErrBusy = errors.New("unavailable: another verification is running, retry when it has finished")
 
 // Request describes what to compare.
 type Request struct {

@@ -20,6 +20,7 @@ var directions = []direction{
 	{"schemas/code", nil},
 	{"schemas", []string{"schemas"}},
 	{"ingest", []string{"schemas", "ingest"}},
+	{"pipeline/verify", []string{"schemas", "pipeline", "projections"}}, // compares the one with the other
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
 	{"projections/versions/versionstest", []string{"schemas", "projections", "pipeline/eventlog"}},
 	{"projections", []string{"schemas", "projections"}},

@@ -43,6 +43,6 @@
 // One verification at a time; one ref at a time; maxUnheld documents without a segment;
 // maxRepairs re-indexed refs.
 //
-// A Verifier is safe for concurrent use; a second Verify fails with api.ErrUnavailable
+// A Verifier is safe for concurrent use; a second Verify fails with verification.ErrBusy
 // while one runs. It starts a git process but no goroutine.
 package verify

@@ -14,10 +14,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/projections/places"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/verification"
@@ -359,8 +358,8 @@ func TestOneAtATime(t *testing.T) {
 		if err := v.Verify(t.Context(), verification.Request{}, func(*verification.Finding) error { return nil }); err != nil {
 			t.Fatalf("a verification after another: %v", err)
 		}
-		if !errors.Is(during, api.ErrUnavailable) {
-			t.Errorf("a verification during another: %v, want %v", during, api.ErrUnavailable)
+		if !errors.Is(during, verification.ErrBusy) {
+			t.Errorf("a verification during another: %v, want %v", during, verification.ErrBusy)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/places"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/verification"
@@ -64,8 +63,6 @@ type Verifier struct {
 	running sync.Mutex
 }
 
-var _ api.Verifier = (*Verifier)(nil)
-
 // New returns a Verifier.
 func New(o Options) *Verifier { return &Verifier{o: o} }
 
@@ -96,10 +93,10 @@ type refKey struct {
 	ref        code.Ref
 }
 
-// Verify implements api.Verifier.
+// Verify implements api.Verifier. It fails with verification.ErrBusy while another one runs.
 func (v *Verifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {
 	if !v.running.TryLock() {
-		return fmt.Errorf("%w: another verification is running, retry when it has finished", api.ErrUnavailable)
+		return verification.ErrBusy
 	}
 	defer v.running.Unlock()
 	of := v.selectRepositories(r.Repositories)
