@@ -1,10 +1,16 @@
 package e2e
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +56,7 @@ var alertFaults = []struct {
 	{"broker that is killed and loses records", []string{"QuarryUnrecordedChanges", "QuarryKafkaLostRecords"}, (*alertWorld).loseBroker},
 	{"cut audit log", []string{"QuarryAuditNotSealed"}, (*alertWorld).cutAuditLog},
 	{"host that refuses its members", []string{"QuarryPermissionsOld"}, (*alertWorld).refuseMembers},
+	{"certificate near its end", []string{"QuarryCertificateExpires"}, (*alertWorld).expireCertificate},
 	{"folder of snapshots that is none", []string{"QuarrySnapshotsOld"}, (*alertWorld).blockSnapshots},
 }
 
@@ -317,6 +324,34 @@ func (w *alertWorld) refuseMembers() {
 		before: []scrape{rest}, during: []scrape{old}, after: []scrape{scrapeServer(w.server)},
 		renewed: []string{"quarry_permissions_oldest_read_timestamp_seconds"},
 	}, "QuarryPermissionsOld")
+}
+
+// expireCertificate serves HTTPS with a certificate that expires in two days.
+func (w *alertWorld) expireCertificate() {
+	certFile, keyFile := filepath.Join(w.dir, "cert.pem"), filepath.Join(w.dir, "key.pem")
+	serve := func(until time.Time) scrape {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		w.failOnError(err)
+		template := &x509.Certificate{SerialNumber: big.NewInt(until.Unix()), NotAfter: until, DNSNames: []string{"localhost"}}
+		cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+		w.failOnError(err)
+		encoded, err := x509.MarshalPKCS8PrivateKey(key)
+		w.failOnError(err)
+		writeTextFile(w.t, certFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+		writeTextFile(w.t, keyFile, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
+		address, err := freeAddress()
+		w.failOnError(err)
+		w.server, err = launchServer(address, w.dir, w.environ(), "--config", w.config, "--data", w.data, "--set", "tls.certFile="+certFile, "--set", "tls.keyFile="+keyFile)
+		w.failOnError(err)
+		w.awaitMetric("quarry_server_certificate_expiry_timestamp_seconds", "", isPositive)
+		seen := scrapeServer(w.server)
+		w.failOnError(w.server.stop())
+		return seen
+	}
+	days := func(n int) time.Time { return time.Now().AddDate(0, 0, n) }
+	w.verifyAlerts(&episode{
+		before: []scrape{serve(days(90))}, during: []scrape{serve(days(2))}, after: []scrape{serve(days(90))},
+	}, "QuarryCertificateExpires")
 }
 
 // blockSnapshots puts a file where the folder of snapshots must be.
