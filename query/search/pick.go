@@ -12,8 +12,9 @@ import (
 )
 
 // firstShare is the number of matches that each shown file gets before any file gets
-// more, if not all matches are shown.
-const firstShare = 10
+// more, if not all matches are shown. rankedShare is the number in a ranked search, whose
+// answer is files: single words on further lines say little.
+const firstShare, rankedShare = 10, 3
 
 // pruneSlack is the number of matches above twice its limit that a segmentSearcher keeps
 // before it drops the matches of the worst files.
@@ -282,7 +283,7 @@ func (a *resultBuilder) pickShown(ctx context.Context) ([]hit, error) {
 		}
 	}
 	var shown []hit
-	for _, x := range allotMatches(found, a.room, a.run.request.fileShare()) {
+	for _, x := range allotMatches(found, a.room, a.run.fileShare()) {
 		h := *x.hit
 		if err := a.cutMatches(&h, x.matches); err != nil {
 			return nil, err
@@ -291,6 +292,18 @@ func (a *resultBuilder) pickShown(ctx context.Context) ([]hit, error) {
 	}
 	a.allHits = nil
 	return shown, nil
+}
+
+// fileShare returns the number of matches to show for each file before any file gets
+// more.
+func (n *searchRun) fileShare() int {
+	switch {
+	case n.request.firstOfFile > 0:
+		return n.request.firstOfFile
+	case n.ranked != nil:
+		return rankedShare
+	}
+	return firstShare
 }
 
 // cutMatches cuts the matches of a hit to those that it may show.

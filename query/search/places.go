@@ -22,6 +22,8 @@ type scope struct {
 	rarity []float64
 	// ranker orders the documents of a ranked search; nil for any other.
 	ranker *documentRanker
+	// meansTests means that the words of a ranked search ask for test code.
+	meansTests bool
 	// repoHas[p][r] is true if repository r satisfies predicate p, for predicates on
 	// repositories. It is computed once for all segments.
 	repoHas [][]bool

@@ -71,6 +71,7 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.enough = p.limit
 	if p.ranked = p.rankedWords(); p.ranked != nil {
 		p.limit = max(p.limit, maxOrderedMatches) // the documents are the bound
+		p.scope.meansTests = testWord.MatchString(p.request.Query.Text)
 	} else {
 		if p.remote == nil {
 			p.costs = p.scope.countLists(p.segments)

@@ -30,6 +30,18 @@ func isPoor(r *Result, p *reading.Prose) bool {
 	return p.Sentence && r.rendered <= maxPoorFiles && (r.near == nearNot || r.inChangelog && !r.inCode) && r.Stopped != StopTimeLimit
 }
 
+// nearnessOf returns the proximity of the terms in a file. A changelog has none: its entries
+// have the words of a change close together, and are not where the change is.
+func (n *searchRun) nearnessOf(h *hit) proximity {
+	if h.near > nearNot && n.remote == nil {
+		s := &n.segments[h.segment]
+		if isChangelog(s.Reader.Language(h.doc), string(s.Places.Path(h.place))) {
+			return nearNot
+		}
+	}
+	return h.near
+}
+
 // withAnyWord returns a request for the files with most of the words of a query.
 func (r Request) withAnyWord(p *reading.Prose) Request {
 	either := &syntax.Or{}

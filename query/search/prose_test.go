@@ -139,3 +139,94 @@ func TestChangelogIsNotTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestRankedFiles checks which of two files comes first for plain words, and for the same
+// words joined by or: the rules of docs/ranking.md. The files are only in the order of
+// their names otherwise, which is the wrong one.
+func TestRankedFiles(t *testing.T) {
+	far := strings.Repeat(`// filler\n`, 60)
+	for _, tc := range []struct {
+		rule, words, wrong, right string
+	}{
+		{
+			"forms of words, not parts", "how does the anchor keep refs of zeppelins",
+			`src/a.go - Go // anchor\n` + strings.Repeat(`// prefixed preferred\n`, 30), `src/b.go - Go // anchor\n// refs refs\n`,
+		},
+		{
+			"a form, not the beginning of another word", "how does the anchor keep refs of zeppelins",
+			`src/a.go - Go // anchor\n` + strings.Repeat(`// refuted refuted\n`, 30), `src/b.go - Go // anchor\n// refs refs\n`,
+		},
+		{
+			"neighbors in the query", "where is the content disposition of zeppelins",
+			`src/a.go - Go // content of a disposition\n`, `src/b.go - Go // content disposition of a\n`,
+		},
+		{
+			"neighbors in an identifier", "where is the content disposition of zeppelins",
+			`src/a.go - Go // disposition of content\n`, `src/b.go - Go // ContentDispositions of it\n`,
+		},
+		{
+			"one line", "where is the alpha with beta of zeppelins",
+			`src/a.go - Go // alpha\n` + strings.Repeat(`// filler\n`, 20) + `// beta\n`, `src/b.go - Go // alpha is a beta\n` + strings.Repeat(`// filler\n`, 20),
+		},
+		{
+			"tests if they are asked for", "fix failing tests for alpha and beta and zeppelins",
+			`src/a.go - Go // alpha is a beta\n`, `src/a_test.go test Go // alpha is a beta\n`,
+		},
+		{
+			"no tests otherwise", "fix failing code for alpha and beta and zeppelins",
+			`src/a_test.go test Go // alpha is a beta\n`, `src/b.go - Go // alpha is a beta\n`,
+		},
+		{
+			"an entry of a changelog next to code with all words", "allow alpha as input for the beta prompt",
+			`CHANGES.md - Markdown allow alpha as input for the beta prompt\n`,
+			`src/b.go - Go // the prompt\n` + far + `// for beta\n` + far + `// allow\n` + far + `// as alpha input\n`,
+		},
+	} {
+		words := readProse(&Request{Query: parse(t, tc.words)})
+		if words == nil {
+			t.Fatalf("%s: %q is not read as words", tc.rule, tc.words)
+		}
+		var joined []string
+		for _, w := range words.Words {
+			joined = append(joined, w.Stem)
+		}
+		if strings.Contains(tc.words, "tests") {
+			joined = append(joined, "tests")
+		}
+		for len(joined) < minRankedTerms {
+			joined = append(joined, "airships")
+		}
+		for _, text := range []string{tc.words, strings.Join(joined, " or ")} {
+			m := &model{}
+			m.rankingSegment(t, "host/a "+tc.wrong+"\nhost/a "+tc.right)
+			s := newSearcher(Options{})
+			r, err := s.Search(t.Context(), m, Request{Query: parse(t, text), Matches: 1000, Display: 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if right, _, _ := strings.Cut(tc.right, " "); len(r.Files) != 2 || r.Files[0].Path != right {
+				t.Errorf("%s: %s: %d files, the first is %s", tc.rule, text, len(r.Files), r.Files[0].Path)
+			}
+		}
+	}
+}
+
+// TestRankedAnswerHasManyFiles checks that a ranked answer shows a few matches of each file
+// before it shows more of one.
+func TestRankedAnswerHasManyFiles(t *testing.T) {
+	m := &model{}
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, fmt.Sprintf("host/a src/%02d.go - Go %s", i, strings.Repeat(`// alpha beta gamma\n`, 10)))
+	}
+	m.rankingSegment(t, strings.Join(lines, "\n"))
+	for _, text := range []string{"where is the alpha of a beta with gamma and zeppelins", "alpha or beta or gamma"} {
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: 1000, Display: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Files) != 30/rankedShare || r.Stats.Displayed != 30 {
+			t.Errorf("%s: %d files, %d matches", text, len(r.Files), r.Stats.Displayed)
+		}
+	}
+}

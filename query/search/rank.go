@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // A ranked search reads only the documents that are likely to be the best for several
@@ -298,62 +301,152 @@ func keepBest(best []rankedDocument) []rankedDocument {
 }
 
 // Points of a file in a ranked search: for how often the terms appear, relative to the
-// length of the file; for the terms within rankedWindow bytes; and for those in its path.
+// length of the file; for the terms within rankedWindow bytes and within rankedLine bytes;
+// for terms that follow one another as in the query; and for those in its path.
 const (
 	rankedFrequency = 1000
 	rankedDense     = 1000
+	rankedOnLine    = 500
+	rankedPairs     = 600
 	rankedPath      = 600
 	rankedWindow    = 500
+	rankedLine      = 80
 	rankedProse     = 0.5 // factor for prose
+	rankedTest      = 1.3 // factor for test code if the words ask for tests
 	// rankedChangelog is the factor for changelogs. An entry has all words of the subject
 	// of a commit and is not what it changed.
 	rankedChangelog = 0.3
 )
 
+// A match of a term counts fully if it is a form of a word, of text or of an identifier.
+// It counts rankedPrefix if a word only begins with it, as reference does with ref, and
+// rankedInside within a word. maxRankedMatches bounds the matches of a term that are
+// looked at in a file.
+const (
+	rankedPrefix     = 0.4
+	rankedInside     = 0.2
+	maxRankedMatches = 256
+)
+
+// testWord matches a word that asks for test code.
+var testWord = regexp.MustCompile(`(?i)\b(?:tests?|testing|tested|test-?cases?|specs?)\b`)
+
 // setRankedPoints sets the points of a hit of a ranked search.
 func (v *documentMatcher) setRankedPoints(h *hit) {
 	r := v.s.ranker
+	if r.sum == 0 {
+		return
+	}
 	lo, hi := v.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
 	frequency := 0.0
 	v.termMatches = v.termMatches[:0]
 	for k := range v.s.c.atoms {
 		s := &v.atomStates[k]
-		if !s.known || s.doc != h.doc || s.count == 0 {
-			continue
-		}
-		frequency += r.weights[k] * float64(s.count) / (float64(s.count) + saturation*length)
-		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
-			v.termMatches = append(v.termMatches, termMatch{m, k})
+		if s.known && s.doc == h.doc && s.count > 0 {
+			mean, best := v.addWordMatches(h.doc, k, s.matches[:min(len(s.matches), maxRankedMatches)])
+			count := mean * float64(s.count)
+			frequency += r.weights[k] * best * count / (count + saturation*length)
 		}
 	}
 	slices.SortFunc(v.termMatches, func(a, b termMatch) int { return cmp.Compare(a.start, b.start) })
-	dense, first := 0.0, 0
-	counts := make([]int, len(r.weights))
+	points := rankedFrequency*frequency + rankedDense*r.densest(v.termMatches, rankedWindow) + rankedOnLine*r.densest(v.termMatches, rankedLine)
+	path := v.seg.Places.Path(h.place)
+	points = (points + rankedPairs*v.pairsWorth(h.doc) + rankedPath*r.pathWorth(path)) / r.sum
+	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)
+	switch file := string(path); {
+	case isChangelog(v.seg.Reader.Language(h.doc), file):
+		points *= rankedChangelog
+	case isProse(v.seg.Reader.Language(h.doc), file):
+		points *= rankedProse
+	case v.s.meansTests && flags&code.FlagTest != 0:
+		points = rankedTest*points - scoreTest // the score subtracts that of other queries
+	case v.isAside(h.doc):
+		points *= rankAside
+	}
+	h.points = float32(points)
+}
+
+// addWordMatches adds the matches of a term in a document to v.termMatches, only those that
+// are a form of a word if there are some. It returns how much a match counts on average, and
+// the one that counts most.
+func (v *documentMatcher) addWordMatches(d segment.DocID, term int, matches []match) (mean, best float64) {
+	if len(matches) == 0 {
+		return 1, 1 // of its path
+	}
+	lo, hi := v.seg.Reader.TextRange(d)
+	sum, words := 0.0, len(v.termMatches)
+	for _, m := range matches {
+		before := min(int(m.start), 1)
+		text, err := v.text.Bytes(lo+int(m.start)-before, min(lo+int(m.end)+maxFormEnding+2, hi))
+		if err != nil {
+			continue
+		}
+		share := wordShare(text, before, before+int(m.end-m.start))
+		sum, best = sum+share, max(best, share)
+		if share == 1 {
+			v.termMatches = append(v.termMatches, termMatch{m, term})
+		}
+	}
+	if len(v.termMatches) == words {
+		for _, m := range matches {
+			v.termMatches = append(v.termMatches, termMatch{m, term})
+		}
+	}
+	return sum / float64(len(matches)), best
+}
+
+// wordShare returns how much a match counts, by the word that it is in.
+func wordShare(text []byte, start, end int) float64 {
+	if !identifier.IsWordStart(text, start) {
+		return rankedInside
+	}
+	for i := range maxFormEnding + 1 {
+		if identifier.IsWordStart(text, end+i) {
+			return 1
+		}
+	}
+	return rankedPrefix
+}
+
+// densest returns the worth of the terms whose matches begin within a window, in the best
+// one. The matches are sorted.
+func (r *documentRanker) densest(matches []termMatch, window uint32) (worth float64) {
+	counts, first := make([]int, len(r.weights)), 0
 	var set termSet
-	for _, m := range v.termMatches {
-		for ; m.start-v.termMatches[first].start > rankedWindow; first++ {
-			k := v.termMatches[first].atom
+	for _, m := range matches {
+		for ; m.start-matches[first].start > window; first++ {
+			k := matches[first].atom
 			if counts[k]--; counts[k] == 0 {
 				set &^= 1 << k
 			}
 		}
 		counts[m.atom]++
 		set |= 1 << m.atom
-		dense = max(dense, r.worth[set])
+		worth = max(worth, r.worth[set])
 	}
-	path := r.pathWorth(v.seg.Places.Path(h.place))
-	if r.sum == 0 {
-		return
+	return worth
+}
+
+// pairsWorth returns the worth of the terms of v.termMatches that the next term of the query
+// follows, as a word of text or of the same identifier.
+func (v *documentMatcher) pairsWorth(d segment.DocID) (worth float64) {
+	lo, _ := v.seg.Reader.TextRange(d)
+	var found termSet
+	for i, m := range v.termMatches {
+		for _, next := range v.termMatches[i+1:] {
+			if next.start > m.end+maxFormEnding+phraseGap {
+				break
+			}
+			if next.atom != m.atom+1 || next.start < m.end || found>>m.atom&1 != 0 {
+				continue
+			}
+			gap, err := v.text.Bytes(lo+int(m.end), lo+int(next.start))
+			if gap = bytes.TrimLeftFunc(gap, isPhraseRune); err == nil && !bytes.ContainsFunc(gap, isPhraseRune) {
+				found |= 1 << m.atom
+				worth += v.s.ranker.weights[m.atom] + v.s.ranker.weights[next.atom]
+			}
+		}
 	}
-	points := (rankedFrequency*frequency + rankedDense*dense + rankedPath*path) / r.sum
-	switch file := string(v.seg.Places.Path(h.place)); {
-	case isChangelog(v.seg.Reader.Language(h.doc), file):
-		points *= rankedChangelog
-	case isProse(v.seg.Reader.Language(h.doc), file):
-		points *= rankedProse
-	case v.isAside(h.doc):
-		points *= rankAside
-	}
-	h.points = float32(points)
+	return worth
 }

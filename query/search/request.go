@@ -63,7 +63,7 @@ type Request struct {
 	// other search. The query is an or of the terms, with filters. See rank.go.
 	ranked []string
 	// firstOfFile is the number of matches to show for each file before any file gets
-	// more; 0 means firstShare.
+	// more; 0 means firstShare, or rankedShare.
 	firstOfFile int
 	// isPart means that the search is the part of one shard, and restricted that the caller
 	// may not see everything although the view hides nothing.
@@ -79,15 +79,6 @@ func (r *Request) displayLimit() int {
 		return r.Matches
 	}
 	return r.Display
-}
-
-// fileShare returns the number of matches to show for each file before any file gets
-// more.
-func (r *Request) fileShare() int {
-	if r.firstOfFile > 0 {
-		return r.firstOfFile
-	}
-	return firstShare
 }
 
 // maxDuration returns the time limit of a search.

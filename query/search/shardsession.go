@@ -284,7 +284,7 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 
 // shardHit returns a hit without its matches.
 func (n *searchRun) shardHit(h *hit) ShardHit {
-	out := ShardHit{Count: h.count, Matches: h.showableMatches(), Near: uint8(h.near), Estimate: h.estimatedScore}
+	out := ShardHit{Count: h.count, Matches: h.showableMatches(), Near: uint8(n.nearnessOf(h)), Estimate: h.estimatedScore}
 	if len(h.matches) == 0 && h.dropped == 0 {
 		out.Matches = 0 // by its path
 	}

@@ -36,11 +36,11 @@ func IsWholeWord(text []byte, start, end int) bool {
 // begins at a letter after a non-letter, at a capital after a lower-case letter, and at a
 // capital before a lower-case letter.
 func IsWordPart(text []byte, start, end int) bool {
-	return isWordStart(text, start) && isWordStart(text, end)
+	return IsWordStart(text, start) && IsWordStart(text, end)
 }
 
-// isWordStart reports whether an offset is a word boundary of an identifier.
-func isWordStart(text []byte, at int) bool {
+// IsWordStart reports whether an offset is a word boundary of an identifier.
+func IsWordStart(text []byte, at int) bool {
 	if at <= 0 || at >= len(text) {
 		return true
 	}
