@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -165,8 +164,7 @@ func dropObjects(t *testing.T, s *Server) {
 	}
 }
 
-// TestReplayRefusals checks which replays are refused, and that a canceled replay leaves
-// no files.
+// TestReplayRefusals checks the status of replays that are refused.
 func TestReplayRefusals(t *testing.T) {
 	t.Parallel()
 	s := runServer(t, testConfig(t))
@@ -183,34 +181,5 @@ func TestReplayRefusals(t *testing.T) {
 	var e struct{ Message string }
 	if status := postJSON(t, s.URL()+"/api/replays/rollback", ``, &e); status != http.StatusConflict {
 		t.Errorf("roll back of a new installation: %d %s", status, e.Message)
-	}
-}
-
-func TestCancelReplay(t *testing.T) {
-	t.Parallel()
-	c := testConfig(t)
-	s := openOnly(t, c)
-	r := s.versions.Replays()
-	begun, err := r.Start(t.Context(), replay.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Start(t.Context(), replay.Request{}); !errors.Is(err, replay.ErrBusy) {
-		t.Fatalf("a second replay: %v, want %v", err, replay.ErrBusy)
-	}
-	if _, err := r.Cancel(t.Context(), begun.ID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Cancel(t.Context(), 77); !errors.Is(err, code.ErrNotFound) {
-		t.Fatalf("cancel of nothing: %v, want %v", err, code.ErrNotFound)
-	}
-	run(t, s)
-	var list replay.List
-	waitUntil(t, func() bool {
-		list, err = r.List(t.Context())
-		return err != nil || len(list.Replays) > 0 && list.Replays[0].State == replay.Canceled
-	})
-	if err != nil || len(list.Replays) != 1 || list.Replays[0].State != replay.Canceled || list.Current.Name != "projections-1" {
-		t.Fatalf("%+v, %v", list, err)
 	}
 }
