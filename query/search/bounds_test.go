@@ -32,6 +32,28 @@ func TestResultBytesAreBounded(t *testing.T) {
 	}
 }
 
+// TestNearChunksAreOne joins matches that fewer lines separate than a request says.
+func TestNearChunksAreOne(t *testing.T) {
+	m := &model{}
+	m.script(t, `main file.go Go needle\n1\n2\n3\nneedle\n5\n6\nneedle\n8\nneedle`)
+	for _, c := range []struct{ context, join, chunks int }{{0, 0, 4}, {0, 2, 3}, {0, 3, 2}, {0, 4, 1}, {1, 0, 3}, {1, 1, 2}, {1, 2, 1}} {
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "needle"), Matches: 9, ContextLines: c.context, JoinLines: c.join})
+		if err != nil || len(r.Files) != 1 {
+			t.Fatal(r, err)
+		}
+		if n := len(r.Files[0].Chunks); n != c.chunks || countChunkRanges(r.Files[0].Chunks) != 4 {
+			t.Errorf("%d lines of context, joined below %d: %d chunks, want %d", c.context, c.join, n, c.chunks)
+		}
+	}
+}
+
+func countChunkRanges(chunks []Chunk) (n int) {
+	for _, c := range chunks {
+		n += len(c.Ranges)
+	}
+	return n
+}
+
 // TestMemoryIsBounded checks that the memory of matches and files is bounded and
 // released, and that other searches never cut an ordinary search.
 func TestMemoryIsBounded(t *testing.T) {

@@ -192,7 +192,7 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 			last++
 		}
 		if last == n {
-			before, err := r.lineStart(lo, lo+int(matches[n].start), r.run.request.ContextLines)
+			before, err := r.lineStart(lo, lo+int(matches[n].start), r.run.request.ContextLines+r.run.request.JoinLines)
 			if err != nil || before >= to {
 				return from, to, n, err
 			}

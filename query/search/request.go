@@ -19,6 +19,9 @@ type Request struct {
 	Display int
 	// ContextLines is the number of lines to show before and after each match.
 	ContextLines int
+	// JoinLines is the number of lines between two matches with their context from which
+	// they are in separate chunks. Chunks never overlap.
+	JoinLines int
 	// Whole requests the text of each file.
 	Whole bool
 	// Explain requests the plan and its costs.

@@ -88,7 +88,7 @@ func (c *ShardCall) isValid() bool {
 			return false
 		}
 	}
-	if b := c.Begin; b != nil && (b.Query == nil || b.Matches < 0 || b.Display < 0 || b.ContextLines < 0 || b.TimeLimit < 0) {
+	if b := c.Begin; b != nil && (b.Query == nil || b.Matches < 0 || b.Display < 0 || b.ContextLines < 0 || b.JoinLines < 0 || b.TimeLimit < 0) {
 		return false
 	}
 	if n := c.Names; n != nil && (len(n.Word) > maxNameBytes || n.MaxErrors < 0 || n.MaxErrors > nearErrors(n.Word)) {
@@ -135,15 +135,15 @@ type ShardState struct {
 // ShardBegin is a Request, with the same meaning of its fields. The session knows which
 // repositories are public.
 type ShardBegin struct {
-	Query                          *syntax.Parsed
-	Matches, Display, ContextLines int
-	Whole, Explain, Facets         bool
-	AnyMatch                       bool
-	Line, FirstOfFile              int
-	LeafPoints                     map[string]float32
-	Documents                      []ShardDocument
-	Ranked                         []string
-	TimeLimit                      time.Duration
+	Query                                     *syntax.Parsed
+	Matches, Display, ContextLines, JoinLines int
+	Whole, Explain, Facets                    bool
+	AnyMatch                                  bool
+	Line, FirstOfFile                         int
+	LeafPoints                                map[string]float32
+	Documents                                 []ShardDocument
+	Ranked                                    []string
+	TimeLimit                                 time.Duration
 	// Restricted means that the caller may not see everything, at this shard or another.
 	Restricted bool
 }

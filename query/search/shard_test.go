@@ -166,7 +166,7 @@ func (a asker) request(t *testing.T, seed uint64) Request {
 		q = parse(t, "kmalloc")
 	}
 	sizes := []int{1, 2, 7, 40, 300, 2000, 1 << 20}
-	r := Request{Query: q, Public: isEven, Matches: sizes[a.IntN(len(sizes))], ContextLines: a.IntN(3), Whole: a.IntN(4) == 0, Explain: a.IntN(3) == 0, Facets: a.IntN(2) == 0, Related: a.IntN(2) == 0}
+	r := Request{Query: q, Public: isEven, Matches: sizes[a.IntN(len(sizes))], ContextLines: a.IntN(3), JoinLines: a.IntN(4), Whole: a.IntN(4) == 0, Explain: a.IntN(3) == 0, Facets: a.IntN(2) == 0, Related: a.IntN(2) == 0}
 	if a.IntN(3) > 0 {
 		r.Display = sizes[a.IntN(5)]
 	}

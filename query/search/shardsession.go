@@ -177,7 +177,7 @@ func (h *ShardSession) endSearch() {
 // toRequest returns the request of a part.
 func (b *ShardBegin) toRequest() Request {
 	return Request{
-		Query: b.Query, Matches: b.Matches, Display: b.Display, ContextLines: b.ContextLines, Whole: b.Whole, Explain: b.Explain, Facets: b.Facets,
+		Query: b.Query, Matches: b.Matches, Display: b.Display, ContextLines: b.ContextLines, JoinLines: b.JoinLines, Whole: b.Whole, Explain: b.Explain, Facets: b.Facets,
 		WithoutAdvice: true, anyMatch: b.AnyMatch, line: b.Line, firstOfFile: b.FirstOfFile, leafPoints: b.LeafPoints, documents: documentsOf(b.Documents),
 		ranked: b.Ranked, timeLimit: b.TimeLimit, isPart: true, restricted: b.Restricted,
 	}
@@ -186,7 +186,7 @@ func (b *ShardBegin) toRequest() Request {
 // newShardBegin returns the request of a part as a call.
 func newShardBegin(r *Request, restricted bool) *ShardBegin {
 	b := &ShardBegin{
-		Query: r.Query, Matches: r.Matches, Display: r.Display, ContextLines: r.ContextLines, Whole: r.Whole, Explain: r.Explain, Facets: r.Facets,
+		Query: r.Query, Matches: r.Matches, Display: r.Display, ContextLines: r.ContextLines, JoinLines: r.JoinLines, Whole: r.Whole, Explain: r.Explain, Facets: r.Facets,
 		AnyMatch: r.anyMatch, Line: r.line, FirstOfFile: r.firstOfFile, LeafPoints: r.leafPoints, Ranked: r.ranked, TimeLimit: r.timeLimit, Restricted: restricted,
 	}
 	for _, d := range r.documents {

@@ -413,6 +413,27 @@ func TestLongLinesShowTheirMatch(t *testing.T) {
 	}
 }
 
+// TestChunksHaveNoBlankEdges omits blank lines before the first and after the last match.
+func TestChunksHaveNoBlankEdges(t *testing.T) {
+	for content, want := range map[string]string{
+		"\n\t\r\na\n\nkettle\n\n\n": "3 4 5", "kettle": "1", "\nkettle\nb\n": "2 3", "\n\nkettle\n \nb": "3 4 5", "kettle\n\n": "1",
+	} {
+		w := searchOf(t, 0, func(f *fakeSearches) {
+			at := strings.Index(content, "kettle")
+			f.files = []search.FileMatch{{Repo: known[0], Path: "a.txt", Chunks: []search.Chunk{{Content: []byte(content), Start: search.Location{LineNumber: 1, Column: 1},
+				Ranges: []search.Range{{Start: search.Location{ByteOffset: at}, End: search.Location{ByteOffset: at + 6}}}}}}}
+		})
+		page := w.browser.get("/search?q=kettle").page
+		var numbers []string
+		for _, m := range regexp.MustCompile(`aria-label="Line (\d+)"`).FindAllStringSubmatch(page, -1) {
+			numbers = append(numbers, m[1])
+		}
+		if got := strings.Join(numbers, " "); got != want || !strings.Contains(page, "<mark>kettle</mark>") {
+			t.Errorf("%q: lines %s, want %s", content, got, want)
+		}
+	}
+}
+
 // TestContextNames lists search contexts for the search box: those with a repository that
 // exists for the caller.
 func TestContextNames(t *testing.T) {

@@ -210,8 +210,10 @@ func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	w.raw("</div>\n")
 }
 
-// writeChunk appends the lines of a chunk. Line numbers and matches link to their lines.
+// writeChunk appends the lines of a chunk, without blank lines at its edges. Line numbers and
+// matches link to their lines.
 func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href string) {
+	c = trimBlankLines(c)
 	text := codehtml.New(c.Content, w.tokens(language, c.Content)).NewCursor()
 	if c.Start.LineNumber == w.after {
 		w.raw(`<div class="chunk joined">`)
@@ -241,6 +243,32 @@ func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href st
 	}
 	w.after = number
 	w.raw("</div>")
+}
+
+// trimBlankLines returns a chunk without the blank lines before its first and after its last
+// match.
+func trimBlankLines(c *search.Chunk) *search.Chunk {
+	trimmed := *c
+	if len(c.Ranges) == 0 {
+		return c
+	}
+	first, last := c.Ranges[0].Start.ByteOffset-c.Start.ByteOffset, c.Ranges[len(c.Ranges)-1].End.ByteOffset-c.Start.ByteOffset
+	if last < len(c.Content) {
+		rest := c.Content[last:]
+		kept := last + len(bytes.TrimRight(rest, " \t\r\n"))
+		if end := bytes.IndexByte(c.Content[kept:], '\n'); end >= 0 {
+			trimmed.Content = c.Content[:kept+end+1]
+		}
+	}
+	for {
+		line, _, found := bytes.Cut(trimmed.Content, []byte("\n"))
+		if len(line) >= first || !found || len(bytes.TrimSpace(line)) > 0 {
+			return &trimmed
+		}
+		n := len(line) + 1
+		trimmed.Content, first = trimmed.Content[n:], first-n
+		trimmed.Start.ByteOffset, trimmed.Start.LineNumber = trimmed.Start.ByteOffset+n, trimmed.Start.LineNumber+1
+	}
 }
 
 // span is a byte range of a line.

@@ -23,6 +23,7 @@ const (
 	defaultFiles, maxFiles = 500, 5000
 	// defaultContext lines are shown around a match, at most maxContext.
 	defaultContext, maxContext = 1, 20
+	joinLines                  = 3 // chunks with fewer lines between them are one
 )
 
 // searchParams are the query and the options of an address: the state of the page.
@@ -72,7 +73,7 @@ func readSearchParams(r *http.Request) searchParams {
 
 // request returns the search of the parameters.
 func (p *searchParams) request(q *syntax.Parsed) search.Request {
-	r := search.Request{Query: q, Matches: countedMatches, Display: p.displayLimit(), ContextLines: p.Context, Explain: p.Explain, Facets: true}
+	r := search.Request{Query: q, Matches: countedMatches, Display: p.displayLimit(), ContextLines: p.Context, JoinLines: joinLines, Explain: p.Explain, Facets: true}
 	if p.isTyping {
 		r.Matches = countedTyping
 	}
