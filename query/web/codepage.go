@@ -60,7 +60,7 @@ type codeData struct {
 // omitted.
 type codeLinks struct {
 	Blob, Blame, History, Raw, Permalink, Host, Editor, EditorSetup string
-	Source, Rendered, Wrap, Unwrap, Unblame                         string
+	Source, Rendered, Wrap, Unwrap, Unblame, Compare                string
 }
 
 // problem explains why there is no text, and what the reader can do.
@@ -75,6 +75,7 @@ type crumb struct{ Name, URL string }
 // refLink is an entry of the menu of branches and tags.
 type refLink struct {
 	Name, URL    string
+	Compare      string // what it changed since it left the revision of the page; empty for that revision
 	Tag, Current bool
 }
 
@@ -104,6 +105,7 @@ func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
 	d.Name = elements[len(elements)-1]
 	d.Links.History = p.pageURL(source.PageCommits, p.Path)
 	d.Links.Permalink = p.permalink(r)
+	d.Links.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: "..." + p.Revision}.String()
 	d.Links.Host = p.hostURL(0, 0)
 	if err := s.addRefs(r, p, d); err != nil {
 		return nil, err
@@ -188,6 +190,9 @@ func (s *Server) addRefs(r *http.Request, p *codePage, d *codeData) error {
 			name = ""
 		}
 		link.URL = source.Address{Repository: p.Repository, Revision: name, Kind: kind, Path: path}.String() + suffix
+		if !link.Current {
+			link.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: p.Revision + "..." + name}.String()
+		}
 		d.Refs = append(d.Refs, link)
 	}
 	return nil

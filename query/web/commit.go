@@ -14,6 +14,7 @@ import (
 // Bounds of a difference on one page.
 const (
 	maxFoldedLines    = 1000   // changed lines above which a file is folded
+	maxOpenFiles      = 50     // files after which the others are folded and shown when opened
 	maxDiffLines      = 20_000 // lines of all files; files beyond the bound get a link each
 	maxDiffFiles      = 3000
 	maxCompareCommits = 100
@@ -112,11 +113,22 @@ func (s *Server) newDiffData(v *pageRequest, p *codePage) (*codeData, *diffBody,
 // since it branched off from BASE, BASE..HEAD the differences between the two.
 func (s *Server) readComparison(v *pageRequest, p *codePage) error {
 	query := v.r.URL.Query()
-	if base, head := query.Get("base"), query.Get("head"); base != "" || head != "" {
+	base, head := query.Get("base"), query.Get("head")
+	if ticked := query["commit"]; len(ticked) > 0 { // in a history, the newest first
+		base = ticked[len(ticked)-1]
+		if len(ticked) > 1 {
+			head = ticked[0]
+		}
+	}
+	if base != "" || head != "" {
 		p.redirectTo = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: base + "..." + head}.String()
+		if path := query.Get("path"); path != "" && len(path) <= code.MaxPathBytes {
+			p.redirectTo = withPath(p.redirectTo, path)
+		}
 		return nil
 	}
-	base, head, direct := splitComparison(p.Path)
+	var direct bool
+	base, head, direct = splitComparison(p.Path)
 	ctx := v.r.Context()
 	from, err := s.o.Source.Resolve(ctx, p.repository, base)
 	if err != nil {
@@ -190,7 +202,8 @@ func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []sour
 		lines := countLines(&files[i])
 		switch {
 		case lines == 0:
-		case lines > room && body.OnlyPath == "":
+			f.Folded = i >= maxOpenFiles
+		case (lines > room || i >= maxOpenFiles) && body.OnlyPath == "":
 			f.Later, f.Folded = withPath(p.Address.String(), f.Name()), true
 		default:
 			room -= lines

@@ -26,6 +26,7 @@ type commitsBody struct {
 	Total                              int
 	Days                               []commitDay
 	Newer, Older                       string
+	Compare                            string // where the form of ticked commits leads
 }
 
 // commitDay holds the commits of one day, in the time zone of each author.
@@ -54,6 +55,7 @@ func (s *Server) readCommits(v *pageRequest, p *codePage) error {
 	query := v.r.URL.Query()
 	body := &commitsBody{Author: query.Get("author"), Since: query.Get("since"), Until: query.Get("until"), Query: query.Get("q"), Lines: query.Get("L")}
 	body.Filtered = body.Author+body.Since+body.Until+body.Query+body.Lines != ""
+	body.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare}.String()
 	d.Body = body
 	d.Links.History = ""
 	d.Links.Blob = withPlace(p.pageURL(source.PageBlob, p.Path), "L", codehtml.ParseLines(cmp.Or(query.Get("line"), body.Lines)))

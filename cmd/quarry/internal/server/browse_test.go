@@ -419,6 +419,8 @@ func TestPagesOfOddKinds(t *testing.T) {
 		{odd("blob", "", "plain.go") + "?highlightRange=a:b", 200, "“a:b” is not a line"},
 		{odd("blob", "", "plain.go") + "?wrap=1", 200, "func Needle0()"},
 		{odd("tree", "", "") + "?rev=release/1.0", 200, "plain.go"},
+		{odd("tree", "", ""), 200, "Compare"},
+		{odd("compare", "", "..."), 200, "0 files changed"},
 		{"/browse/nowhere/-/blob/x", 404, "no such page, or you may not view"},
 		{"/browse/", 404, "no such page, or you may not view"},
 		{"/browse/lagre", 404, "Did you mean large"},
@@ -455,6 +457,16 @@ func TestPagesOfOddKinds(t *testing.T) {
 		if have := redirectOf(t, s.URL()+odd("blob", "", "")+former); have != address {
 			t.Errorf("%s leads to %q, want %q", former, have, address)
 		}
+	}
+	for ticks, compared := range map[string]string{
+		"?commit=b&commit=a": "a...b", "?commit=a": "a...", "?commit=a&head=release/1.0": "a...release/1.0", "?commit=c&commit=b&commit=a&head=main": "a...c",
+	} {
+		if have, address := redirectOf(t, s.URL()+odd("compare", "", "")+ticks), odd("compare", "", compared); have != address {
+			t.Errorf("%s leads to %q, want %q", ticks, have, address)
+		}
+	}
+	if have, address := redirectOf(t, s.URL()+odd("compare", "", "")+"?commit=a&path=x/y.go"), odd("compare", "", "a...")+"?path=x%2Fy.go"; have != address {
+		t.Errorf("commits of a file lead to %q, want %q", have, address)
 	}
 	if have := redirectOf(t, s.URL()+odd("raw", "", "")+"src%2Fa%2Fb%2Fdeep.go"); have != "" {
 		t.Errorf("raw text leads to %q: programs may not follow", have)

@@ -97,7 +97,7 @@ try {
     assert.match(await page.locator('.menu-button').innerText(), /^[0-9a-f]{7,12}$/m, `${name}: a commit is not labelled with a branch`);
     await page.getByRole('button', { name: 'Branch or tag:' }).click();
     assert.deepEqual((await page.locator('#refs li').allInnerTexts()).map((t) => t.trim()), ['main', '3.1', '3.2', '3.3', '3.10', 'v1.0']);
-    await page.locator('#refs').getByRole('link', { name: '3.10' }).click();
+    await page.locator('#refs').getByRole('link', { name: '3.10', exact: true }).click();
     await page.waitForURL(/3\.10\/-\/blob/);
     assert.equal(lines(), '280-284', `${name}: another branch`);
     await page.getByRole('button', { name: 'Branch or tag:' }).click();
