@@ -202,7 +202,7 @@ func (f *facets) list(complete, kindsComplete bool) []Facet {
 	repos := f.run.scope.repos
 	all := []Facet{
 		listFacet(FacetRepository, complete, &f.repositories, func(r uint32) (string, string) {
-			return repos[r].Name, quoteFilter("repo:", "^"+regexp.QuoteMeta(repos[r].Name)+"$")
+			return repos[r].Name, FilterRepository(repos[r].Name)
 		}),
 		listFacet(FacetLanguage, complete, &f.languages, func(l string) (string, string) { return l, quoteFilter("lang:", l) }),
 		listFacet(FacetDirectory, complete, f.commonDirectories(), func(d string) (string, string) {
@@ -279,4 +279,9 @@ func isPrintable(s string) bool {
 		}
 	}
 	return true
+}
+
+// FilterRepository returns the filter that selects the repository with a name.
+func FilterRepository(name string) string {
+	return quoteFilter("repo:", "^"+regexp.QuoteMeta(name)+"$")
 }

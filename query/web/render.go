@@ -90,6 +90,7 @@ type frame struct {
 	Notice      string
 	HasSearch   bool          // whether there is a search box
 	Search      *searchParams // its content; nil if empty
+	Within      string        // the repository of the page, to which the search box offers to limit a search
 	IsHome      bool          // the search box is in the page, not in the bar
 	AsOf        string        // the moment in the past that the server shows
 	Form        form
@@ -125,6 +126,9 @@ func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 	}
 	if p.template == "error" {
 		f.Here = "/" // a page that cannot be shown again is no way back
+	}
+	if d, ok := p.data.(*codeData); ok {
+		f.Within = d.Repository
 	}
 	if s.o.Search != nil {
 		f.AsOf = s.o.Search.AsOf()

@@ -68,6 +68,10 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	}
 	started := s.o.Now()
 	q, err := syntax.Parse(p.Query, syntax.Options{Regexp: p.Regexp, CaseSensitive: p.Case})
+	if in := v.r.URL.Query().Get("in"); in != "" && err == nil {
+		seeOther(w, v, p.URL(addFilter(q, p.Query, search.FilterRepository(in))))
+		return nil
+	}
 	if err == nil {
 		err = s.checkContexts(v.r.Context(), q)
 	}

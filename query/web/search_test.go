@@ -221,6 +221,24 @@ func TestSearchIsRefused(t *testing.T) {
 	w.browser.get("/search?q=kettle").expectPage(http.StatusServiceUnavailable, "Too many searches")
 }
 
+// TestSearchWithinARepository adds the filter of the switch that pages of a repository have.
+func TestSearchWithinARepository(t *testing.T) {
+	w := searchOf(t, 1, nil)
+	for asked, query := range map[string]string{
+		"?q=kettle&in=example.com/open":           `kettle repo:^example\.com/open$`,
+		"?q=kettle+or+boil&case=1&in=a":           `(kettle or boil) repo:^a$`,
+		"?q=kettle&in=" + url.QueryEscape(`a "b`): `kettle repo:"^a \"b$"`,
+		"?q=kettle&in=%00":                        "kettle",
+	} {
+		b := w.browser.get("/search" + asked)
+		to, err := url.Parse(b.header.Get("Location"))
+		if err != nil || b.status != http.StatusSeeOther || strings.TrimSpace(to.Query().Get("q")) != query || to.Query().Has("in") {
+			t.Errorf("%s: %d, leads to %q, want %q", asked, b.status, to, query)
+		}
+	}
+	w.browser.get("/search?q=foo+%28bar&re=1&in=a").expectPage(http.StatusBadRequest, "Column")
+}
+
 // TestFacetsEditTheQuery follows the links of facets.
 func TestFacetsEditTheQuery(t *testing.T) {
 	w := searchOf(t, 1, func(f *fakeSearches) {
