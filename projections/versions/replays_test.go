@@ -93,7 +93,9 @@ func TestReplaysSwitchAndRollBack(t *testing.T) {
 	}{
 		{func() (replay.Replay, error) { return v.Replays().Start(t.Context(), replay.Request{}) }, "projections-2", "projections-1"},
 		{func() (replay.Replay, error) { return v.Replays().Rollback(t.Context()) }, "projections-1", "projections-2"},
-		{func() (replay.Replay, error) { return v.Replays().Start(t.Context(), replay.Request{Projection: "places"}) }, "projections-3", "projections-1"},
+		{func() (replay.Replay, error) {
+			return v.Replays().Start(t.Context(), replay.Request{Projection: "places"})
+		}, "projections-3", "projections-1"},
 	} {
 		if _, err := c.start(); err != nil {
 			t.Fatal(err)
