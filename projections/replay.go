@@ -27,6 +27,10 @@ type ReplayOptions struct {
 	// closed. They must not delete objects, and must keep segments that nothing
 	// references yet.
 	Open func(ctx context.Context, s *store.Store, d *Decoder) (p []Projection, close func(), err error)
+	// Share is the share of the partitions whose places the version holds, and Holds is
+	// Options.Holds.
+	Share string
+	Holds func(p Projection, partition int32) bool
 	// Store are the options of the new store.
 	Store store.Options
 	// Topic is the topic to read. Default: event.TopicEvents.
@@ -116,7 +120,7 @@ func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Built{Dir: dir, Meta: Meta{Until: o.Until, Projection: o.Projection, BegunAt: o.Now().UTC()}}
+	b := &Built{Dir: dir, Meta: Meta{Until: o.Until, Projection: o.Projection, Share: o.Share, BegunAt: o.Now().UTC()}}
 	if err := o.fillVersion(ctx, b); err != nil {
 		err = fmt.Errorf("replay into %s: %w", dir, err)
 		if b.Store != nil {
@@ -151,7 +155,7 @@ func (o *ReplayOptions) fillVersion(ctx context.Context, b *Built) (err error) {
 // followAll applies the log to all projections.
 func (o *ReplayOptions) followAll(ctx context.Context, b *Built) (*Runner, error) {
 	r, err := New(Options{
-		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Logger: o.Logger,
+		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Logger: o.Logger, Holds: o.Holds,
 	})
 	if err != nil {
 		return nil, err
@@ -221,7 +225,7 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, erro
 	}
 	r, err := New(Options{
 		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: []Projection{one}, Topic: o.Topic,
-		Until: until, FromStart: true, Logger: o.Logger,
+		Until: until, FromStart: true, Logger: o.Logger, Holds: o.Holds,
 	})
 	if err != nil {
 		return nil, err

@@ -23,12 +23,18 @@ type Share struct {
 	List []int32
 }
 
+// NoShare is the share of a front, which holds no places: an empty List that is not nil.
+const NoShare = "none"
+
 // ParseShare parses "2/4", share 2 of 4 with numbers from 0; "ordinal/4", with the number
 // at the end of the name of the host, as in a StatefulSet of Kubernetes; or partitions and
-// ranges of them, "0,4-6". An empty text is the zero Share.
+// ranges of them, "0,4-6". An empty text is the zero Share, and NoShare no partition.
 func ParseShare(text, host string) (Share, error) {
-	if text == "" {
+	switch text {
+	case "":
 		return Share{}, nil
+	case NoShare:
+		return Share{List: []int32{}}, nil
 	}
 	number, of, found := strings.Cut(text, "/")
 	if !found {
@@ -90,8 +96,11 @@ func (s Share) Has(partition int32) bool {
 
 // String returns the share in the format that ParseShare reads.
 func (s Share) String() string {
-	if s.Of > 0 {
+	switch {
+	case s.Of > 0:
 		return fmt.Sprintf("%d/%d", s.Number, s.Of)
+	case s.List != nil && len(s.List) == 0:
+		return NoShare
 	}
 	parts := make([]string, len(s.List))
 	for i, p := range s.List {

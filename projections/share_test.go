@@ -34,6 +34,7 @@ func TestParseShare(t *testing.T) {
 		{text: "1,1", words: "partition 1 twice"},
 		{text: "3-1", words: "want partitions"},
 		{text: "0-999999999", words: "want partitions"},
+		{text: "none", words: "none has no partition"},
 		{text: "-1", words: "want partitions"},
 	} {
 		s, err := projections.ParseShare(c.text, c.host)

@@ -27,6 +27,9 @@ type Meta struct {
 	// Snapshot is the name of the snapshot from which the version was filled; it then
 	// followed the log.
 	Snapshot string `json:"snapshot,omitempty"`
+	// Share is the share of the partitions whose places the version holds, as Share.String
+	// returns it; empty for all of them, and NoShare for none.
+	Share string `json:"share,omitempty"`
 	// Until is set for a version that shows a point in the past and no longer follows the
 	// log.
 	Until *Until `json:"until,omitempty"`

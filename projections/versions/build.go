@@ -38,13 +38,14 @@ func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *version
 	live := v.Live() // nil while the server is stopped; only this replay can replace it
 	o := projections.ReplayOptions{
 		Home: v.o.Home, Log: v.o.Log, Objects: v.o.Objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
+		Share: v.o.Share.String(), Holds: holdsOf(v.o.Share),
 		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.newVersionOptions(s, m)
 			options.rebuilding, options.objects = true, p.objectStore(order.until != nil)
 			// If the live version follows the log, it records itself what must be
 			// deleted.
-			options.deletes = order.until == nil && (live == nil || live.Meta.IsFrozen())
+			options.deletes = options.deletes && order.until == nil && (live == nil || live.Meta.IsFrozen())
 			if *next, err = openProjections(ctx, options, d); err != nil {
 				return nil, nil, err
 			}

@@ -40,10 +40,16 @@ func (v *Versions) SkippedSnapshots() map[string]string {
 	return maps.Clone(v.mu.skipped)
 }
 
+// usesSnapshots reports whether versions start from snapshots. All snapshots are of all
+// partitions, so a process with a share replays the log.
+func (v *Versions) usesSnapshots() bool {
+	return v.o.Snapshots != nil && v.o.FileSystem == nil && v.o.Share.IsAll()
+}
+
 // replaceBehind returns a version from a snapshot in place of i if i is empty, or if the log
 // no longer has the records that it lacks. Otherwise, and without a snapshot, it returns i.
 func (v *Versions) replaceBehind(ctx context.Context, i *Version) (*Version, error) {
-	if v.o.Snapshots == nil || v.o.FileSystem != nil || i.Meta.IsFrozen() {
+	if !v.usesSnapshots() || i.Meta.IsFrozen() {
 		return i, nil
 	}
 	reason, err := v.behindReason(ctx, i.Store)
@@ -99,7 +105,7 @@ func (v *Versions) behindReason(ctx context.Context, rows *store.Store) (string,
 // the live one of the home. It returns nil if there is none: the caller then replays the
 // log. The new version is complete before the home names it.
 func (v *Versions) startFromSnapshot(ctx context.Context, reason string) (*Version, error) {
-	if v.o.Snapshots == nil || v.o.FileSystem != nil {
+	if !v.usesSnapshots() {
 		return nil, nil
 	}
 	list, err := v.o.Snapshots.List(ctx)

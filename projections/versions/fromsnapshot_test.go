@@ -58,6 +58,7 @@ type snapshotWorld struct {
 	log     *trimmedLog
 	objects segmentstore.Driver
 	world   *projectiontest.World
+	share   projections.Share
 }
 
 func (w *snapshotWorld) path(name string) string { return filepath.Join(w.dir, name) }
@@ -90,7 +91,7 @@ func (w *snapshotWorld) open(ctx context.Context, objects segmentstore.Driver) (
 	w.t.Cleanup(func() { w.must(frames.Close()) })
 	v, err := Open(ctx, Options{
 		Home: home, Log: w.log, DataDir: w.dir, TempDir: w.path("tmp"), BlocksBytes: 1 << 20, LogDir: w.path("log"), Objects: archive.Guard(), Snapshots: archive, Frames: frames,
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Share: w.share,
 	})
 	return v, archive, err
 }
@@ -116,11 +117,8 @@ func (w *snapshotWorld) follow(f func(*Versions, *snapshots.Archive)) string {
 	return meta.Snapshot
 }
 
-// TestStartsFromASnapshotIfBehind opens projections that lack records which the log still
-// has, records which it no longer has, and all records; and ends a process at each object
-// that it fetches, which leaves the projections as they were.
-func TestStartsFromASnapshotIfBehind(t *testing.T) {
-	t.Parallel()
+// newSnapshotWorld returns a directory with a log of one partition and a random world.
+func newSnapshotWorld(t *testing.T) *snapshotWorld {
 	w := &snapshotWorld{t: t, dir: t.TempDir()}
 	log, err := embeddedlog.Open(w.path("log"), embeddedlog.Options{Partitions: 1})
 	w.must(err)
@@ -129,6 +127,15 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	w.objects, err = segmentstore.OpenDirectory(w.path("segments"))
 	w.must(err)
 	w.world = projectiontest.NewWorld(t, 5, 1, w.objects)
+	return w
+}
+
+// TestStartsFromASnapshotIfBehind opens projections that lack records which the log still
+// has, records which it no longer has, and all records; and ends a process at each object
+// that it fetches, which leaves the projections as they were.
+func TestStartsFromASnapshotIfBehind(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t)
 	w.addRecords(20)
 	if from := w.follow(nil); from != "" {
 		t.Fatalf("started from %s, and there is none", from)
@@ -138,6 +145,7 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	w.addRecords(20)
 	var made *snapshots.Manifest
 	w.follow(func(v *Versions, archive *snapshots.Archive) {
+		var err error
 		made, err = archive.Create(t.Context(), v.Live().Store, SnapshotContents())
 		w.must(err)
 	})

@@ -99,6 +99,8 @@ func rebuildStore(ctx context.Context, o Options, home *projections.Home, progre
 			return OpenRows(ctx, s, o.Objects, d, o.Logger)
 		},
 		Store:    store.Options{CacheBytes: o.BlocksBytes, Logger: o.Logger},
+		Share:    o.Share.String(),
+		Holds:    holdsOf(o.Share),
 		Progress: progress,
 		Logger:   o.Logger,
 	})
@@ -142,12 +144,15 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if _, err := r.o.readMeta(dir); err != nil {
+		return err
+	}
 	rows, err := store.Open(dir, store.Options{CacheBytes: r.o.BlocksBytes, Logger: r.o.Logger})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, now: time.Now, store: rows, log: r.o.Log, objects: r.o.Objects}, projections.Meta{})
+	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, now: time.Now, store: rows, log: r.o.Log, objects: r.o.Objects, share: r.o.Share}, projections.Meta{})
 	if err != nil {
 		return err
 	}

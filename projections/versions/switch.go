@@ -63,6 +63,8 @@ func (v *Versions) runIndex(ctx context.Context, i *Version) error {
 	})
 	if i.Reindexer != nil {
 		g.Go(func() error { return i.Reindexer.Run(gctx, i.Runner.CaughtUp()) })
+	}
+	if i.Eraser != nil {
 		g.Go(func() error { return i.Eraser.Run(gctx) })
 	}
 	g.Go(func() error { return i.restorer.Run(gctx, i.segments()) })
@@ -109,7 +111,7 @@ func (v *Versions) handOver(old, next *Version) error {
 	if err := next.Places.TakeOver(old.Store); err != nil {
 		return err
 	}
-	if next.Meta.IsFrozen() {
+	if next.Meta.IsFrozen() || next.Meta.Share != "" {
 		next.Places.StopDeleting()
 	}
 	close(next.handoverDone)

@@ -28,7 +28,7 @@ type Version struct {
 	Reindexer    *repair.Reindexer // nil in a rebuild
 	StoreChecker *repair.StoreChecker
 	restorer     *repair.Restorer
-	Eraser       *erasure.Eraser // nil in a rebuild, and in a version of the past
+	Eraser       *erasure.Eraser // nil in a rebuild, in a version of the past, and with a share
 
 	// The following fields are set in a version that is, or may become, the live one.
 	Store    *store.Store
@@ -52,6 +52,8 @@ type versionOptions struct {
 	deadLetters projections.Appender // nil in a rebuild
 	objects     segmentstore.Store
 	cache       *segment.Cache
+	// share is the part of the partitions whose places the version holds.
+	share projections.Share
 	// deletes records which objects to delete when a merge is applied.
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
@@ -124,9 +126,18 @@ func (i *Version) openRunner(o versionOptions) (err error) {
 	i.Runner, err = projections.New(projections.Options{
 		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
 		DeadLetters: o.deadLetters, Now: o.now, Logger: o.Logger, Registerer: o.Registerer,
-		Searchable: i.logSearchable(o.Logger),
+		Searchable: i.logSearchable(o.Logger), Holds: holdsOf(o.share),
 	})
 	return err
+}
+
+// holdsOf returns projections.Options.Holds of a share, which bounds the places only: the
+// catalog and the ledger are whole in each process.
+func holdsOf(share projections.Share) func(projections.Projection, int32) bool {
+	return func(p projections.Projection, partition int32) bool {
+		_, isPlaces := p.(*places.Places)
+		return !isPlaces || share.Has(partition)
+	}
 }
 
 // logSearchable returns a function that logs the last step of a push.

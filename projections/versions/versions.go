@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,6 +86,11 @@ type Options struct {
 	DiskFull func()
 	// RepairEvery is the interval of repair.Reindexer. Optional.
 	RepairEvery time.Duration
+	// Share is the part of the partitions whose places the versions hold. A version of
+	// another share is not opened. With a share, no object of the segment store is deleted,
+	// no snapshot is used and no erasure is carried out: rows that other processes hold may
+	// name the same segments.
+	Share projections.Share
 	// Snapshots are the snapshots from which a new node starts, and which name segments.
 	// Optional.
 	Snapshots *snapshots.Archive
@@ -160,10 +167,10 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
 	o := versionOptions{
-		Logger: v.o.Logger, Registerer: m, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames,
+		Logger: v.o.Logger, Registerer: m, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: v.o.Share.IsAll(), objects: v.o.Objects, cache: v.o.Frames, share: v.o.Share,
 		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.PurgeAfter,
 	}
-	if v.o.Snapshots != nil {
+	if v.usesSnapshots() {
 		o.deleteSnapshots = v.o.Snapshots.ReleaseSegment
 	}
 	return o
@@ -280,7 +287,7 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 	if err := projections.CheckMark(dir); err != nil {
 		return nil, err
 	}
-	meta, err := projections.ReadMeta(dir)
+	meta, err := v.o.readMeta(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -300,6 +307,32 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 	}
 	i.metrics, i.restorer = m, heal
 	return v.registerVersion(i), nil
+}
+
+// readMeta reads the Meta of the version in dir, and returns an error if it is that of
+// another share. The Meta of a new version is written first.
+func (o *Options) readMeta(dir string) (projections.Meta, error) {
+	meta, err := projections.ReadMeta(dir)
+	share := o.Share.String()
+	if err != nil || meta.Share == share {
+		return meta, err
+	}
+	if files, err := os.ReadDir(dir); errors.Is(err, os.ErrNotExist) || err == nil && len(files) == 0 {
+		meta.Share, meta.BegunAt = share, time.Now().UTC()
+		return meta, projections.WriteMeta(dir, meta)
+	}
+	return meta, fmt.Errorf("the projections in %s hold %s, and the settings want %s: correct shard.share and shard.peers, or remove %s, and the next start builds the index of the new share from the log",
+		dir, describeShare(meta.Share), describeShare(share), filepath.Dir(dir))
+}
+
+func describeShare(share string) string {
+	switch share {
+	case "":
+		return "all partitions"
+	case projections.NoShare:
+		return "no partition, as those of a front"
+	}
+	return "the share " + share
 }
 
 func (v *Versions) newHealer() *repair.Restorer { return repair.NewRestorer(v.o.Logger, v.o.Damage) }
@@ -332,6 +365,8 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.TempDir, v.o.Logger)
 	if !i.Meta.IsFrozen() {
 		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Current: i.isCurrent, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
+	}
+	if !i.Meta.IsFrozen() && v.o.Share.IsAll() {
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
 			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirror: v.o.Mirror, Logger: v.o.Logger,
