@@ -56,6 +56,7 @@ func TestReplicasOnKafka(t *testing.T) {
 	runOnOneBroker(t, []brokerTest{
 		{"frozen replica", frozenReplica},
 		{"read your writes", readYourWrites},
+		{"shards and a front", shardsAndFront},
 		{"replica that returns", replicaThatReturns},
 		{"snapshots in a bucket", snapshotsInABucket},
 		{"snapshot while the bucket refuses", snapshotWhileTheBucketRefuses},

@@ -106,6 +106,7 @@ var failures = []errorStatus{
 	{source.ErrBinary, http.StatusUnprocessableEntity, "FILE_IS_BINARY"},
 	{source.ErrTooLarge, http.StatusUnprocessableEntity, "RESULT_TOO_LARGE"},
 	{context.Canceled, statusClientGone, "CLIENT_CLOSED_REQUEST"},
+	{ErrNotSharded, http.StatusNotImplemented, "NOT_IMPLEMENTED"},
 	{errTimedOut, http.StatusServiceUnavailable, "TIMEOUT"},
 	{source.ErrTimeout, http.StatusServiceUnavailable, "TIMEOUT"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},

@@ -65,3 +65,16 @@ func CheckRoute(who int) error {
 	rt := route{Route: front.Route{Path: "/x", Access: front.Access(who)}, handler: func(*http.Request) (*reply, error) { return okReply(nil), nil }}
 	return rt.checkDefinition()
 }
+
+// ShardWays returns the name of the way of each operation in an installation with shards.
+func ShardWays() map[string]string {
+	names := map[shardWay]string{wayNone: "none", wayLocal: "local", wayOwner: "owner", wayAll: "all", wayGit: "git"}
+	out := map[string]string{}
+	for operation, way := range shardWays {
+		out[operation] = names[way]
+	}
+	return out
+}
+
+// CheckPart returns the error with which a process of a part refuses an operation.
+func (p Part) CheckPart(operation string) error { return p.checkPart(operation) }

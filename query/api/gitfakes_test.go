@@ -11,7 +11,9 @@ import (
 // noIndex is an empty index: everything is read from git.
 type noIndex struct{}
 
-func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return nothing{}, nil }
+func (noIndex) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
+	return nothing{}, nil
+}
 
 type nothing struct{ source.Snapshot }
 

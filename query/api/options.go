@@ -138,9 +138,13 @@ type Options struct {
 	Gate  Gate
 	Audit front.Auditor
 	// AuditLog reads the audit log; nil in a process without one: its routes return 503.
-	AuditLog  AuditLog
-	Searcher  Searcher
-	Views     Views
+	AuditLog AuditLog
+	Searcher Searcher
+	Views    Views
+	// Part is what the process holds of the text. Default: PartAll.
+	Part Part
+	// Screened means that Views returns views of only what the context's caller may see.
+	Screened  bool
 	Catalog   Catalog
 	Numbers   Numbers
 	Registrar Registrar

@@ -105,7 +105,7 @@ func (s *Server) openView(ctx context.Context) (search.View, Coverage, error) {
 	if lacking, ok := v.(interface{ MissingDocuments() int }); ok {
 		covered.Missing = lacking.MissingDocuments()
 	}
-	if visible := s.callerVisibility(ctx); !visible.Everything() {
+	if visible := s.callerVisibility(ctx); !s.o.Screened && !visible.Everything() {
 		v = s.o.Screen.Hide(v, visible, visible.Sees)
 	}
 	return v, covered, nil

@@ -172,7 +172,7 @@ func (rt *route) checkDefinition() error {
 
 // handleRoute returns the handler of a route, wrapped by the front.
 func (s *Server) handleRoute(rt *route) http.Handler {
-	rt.Check = func(r *http.Request) (*http.Request, error) { return s.checkParameters(rt, r) }
+	rt.Check = func(r *http.Request) (*http.Request, error) { return s.checkRoute(rt, r) }
 	if rt.stream != nil {
 		return s.front.StreamRoute(&rt.Route, rt.stream)
 	}

@@ -120,7 +120,9 @@ func (c *corpus) Repositories(_ context.Context, _, filter string) ([]*search.Re
 type snapshot struct{ *corpus }
 
 // Snapshot implements source.Index.
-func (s snapshot) Snapshot(context.Context) (source.Snapshot, error) { return s, nil }
+func (s snapshot) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
+	return s, nil
+}
 
 func (s snapshot) Release() {}
 
@@ -144,7 +146,7 @@ func (s snapshot) Branches(code.RepositoryID) []source.Branch {
 	return []source.Branch{{Ref: "refs/heads/main", Commit: corpusCommit}}
 }
 
-func (s snapshot) File(id code.RepositoryID, _ code.Ref, path string) (source.File, error) {
+func (s snapshot) File(_ context.Context, id code.RepositoryID, _ code.Ref, path string) (source.File, error) {
 	f, ok := s.texts[id][path]
 	if !ok {
 		return f, fmt.Errorf("%s: %w", path, source.ErrNoPath)

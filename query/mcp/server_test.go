@@ -88,7 +88,9 @@ func (w *world) addRecord(_ context.Context, rec audit.Record) error {
 // noIndex is an empty index.
 type noIndex struct{}
 
-func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return nil, errors.New("no index") }
+func (noIndex) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
+	return nil, errors.New("no index")
+}
 
 func newServer(t testing.TB, w *world) *Server {
 	t.Helper()

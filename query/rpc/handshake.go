@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// sessionPath, protocol and the headers are those of the upgrade.
+	// The paths are those of sessions of searches, of sessions about a repository, and of
+	// the state of the shard. protocol and the headers are those of the upgrade.
 	sessionPath      = "/shard/session"
+	repositoryPath   = "/shard/repository"
+	statePath        = "/shard/state"
 	protocol         = "quarry-shard"
 	headerHandshake  = "Quarry-Shard"
 	headerPartitions = "Quarry-Shard-Partitions"
@@ -42,21 +45,21 @@ type handshake struct {
 	caller  []byte
 }
 
-// signHeader returns the handshake as the value of a header.
-func (h *handshake) signHeader(secret []byte) string {
+// signHeader returns the handshake as the value of a header of a request for a path.
+func (h *handshake) signHeader(path string, secret []byte) string {
 	text := fmt.Sprintf("v=%d t=%d caller=%s", h.version, h.at.Unix(), base64.RawURLEncoding.EncodeToString(h.caller))
-	return text + " mac=" + hex.EncodeToString(computeMAC(secret, text))
+	return text + " mac=" + hex.EncodeToString(computeMAC(secret, path, text))
 }
 
-func computeMAC(secret []byte, text string) []byte {
+func computeMAC(secret []byte, path, text string) []byte {
 	m := hmac.New(sha256.New, secret)
-	m.Write([]byte("quarry shard session\n" + text))
+	m.Write([]byte("quarry " + path + "\n" + text))
 	return m.Sum(nil)
 }
 
-// readHandshake reads and checks the value of a header. The version is read from a handshake
+// readHandshake reads and checks the value of a header of a request for a path. The version is read from a handshake
 // of any version, to name it.
-func readHandshake(value string, secret []byte, now time.Time) (*handshake, error) {
+func readHandshake(path, value string, secret []byte, now time.Time) (*handshake, error) {
 	text, mac, found := strings.Cut(value, " mac=")
 	fields := strings.Split(text, " ")
 	if !found || len(fields) < 3 || len(value) > 2*maxCallerBytes {
@@ -70,7 +73,7 @@ func readHandshake(value string, secret []byte, now time.Time) (*handshake, erro
 		return nil, fmt.Errorf("%w: the front has version %d and this shard %d", errVersion, version, Version)
 	}
 	sum, err := hex.DecodeString(mac)
-	if err != nil || !hmac.Equal(sum, computeMAC(secret, text)) {
+	if err != nil || !hmac.Equal(sum, computeMAC(secret, path, text)) {
 		return nil, errWrongSecret
 	}
 	seconds, err := strconv.ParseInt(strings.TrimPrefix(fields[1], "t="), 10, 64)

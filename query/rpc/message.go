@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -35,13 +36,16 @@ var nodeName = []byte("*syntax.")
 // call is a message of the front.
 type call struct {
 	Call *search.ShardCall
+	// Repository is the call of a session about a repository.
+	Repository *RepositoryCall
 	// Within is the time that is left for the call; 0 for no bound.
 	Within time.Duration
 }
 
 // reply is a message of the shard.
 type reply struct {
-	Reply *search.ShardReply
+	Reply      *search.ShardReply
+	Repository *RepositoryReply
 	// Code is the kind of a failure, empty for none, and Text describes it.
 	Code, Text string
 }
@@ -55,12 +59,35 @@ var failures = []struct {
 	{"not found", code.ErrNotFound}, {"deadline", context.DeadlineExceeded},
 }
 
+// sourceFailures are those of sessions about a repository, whose texts are kept. One of a
+// kind that is also another one comes first.
+var sourceFailures = []struct {
+	code string
+	err  error
+}{
+	{"submodule", source.ErrSubmodule}, {"no path", source.ErrNoPath}, {"binary", source.ErrBinary}, {"too large", source.ErrTooLarge},
+	{"not indexed", source.ErrNotIndexed},
+}
+
+// skippedFailure is the code of a *source.SkippedError, whose reason is the text.
+const skippedFailure = "skipped"
+
 // otherFailure is the code of all other errors.
 const otherFailure = "failed"
 
 // setFailure sets the failure of a reply.
 func (r *reply) setFailure(err error) {
-	r.Reply, r.Code, r.Text = nil, otherFailure, err.Error()
+	r.Reply, r.Repository, r.Code, r.Text = nil, nil, otherFailure, err.Error()
+	if skipped, ok := errors.AsType[*source.SkippedError](err); ok {
+		r.Code, r.Text = skippedFailure, string(skipped.Reason)
+		return
+	}
+	for _, f := range sourceFailures {
+		if errors.Is(err, f.err) {
+			r.Code = f.code
+			return
+		}
+	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
 			r.Code = f.code
@@ -71,8 +98,16 @@ func (r *reply) setFailure(err error) {
 
 // failureError returns the error of a reply, or nil.
 func (r *reply) failureError() error {
-	if r.Code == "" {
+	switch r.Code {
+	case "":
 		return nil
+	case skippedFailure:
+		return &source.SkippedError{Reason: code.SkipReason(r.Text)}
+	}
+	for _, f := range sourceFailures {
+		if f.code == r.Code {
+			return &remoteError{r.Text, f.err}
+		}
 	}
 	for _, f := range failures {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,11 +35,14 @@ type Peer struct {
 }
 
 // NewSession returns a session with the view of a caller. Its first call connects.
-func (p *Peer) NewSession(caller []byte) search.Shard { return &session{peer: p, caller: caller} }
+func (p *Peer) NewSession(caller []byte) search.Shard {
+	return &session{peer: p, path: sessionPath, caller: caller}
+}
 
 // session is a connection to a shard.
 type session struct {
 	peer   *Peer
+	path   string
 	caller []byte
 	conn   net.Conn // nil until the first call
 	codec  *codec
@@ -60,6 +64,15 @@ func (s *session) Close() {
 
 // Call implements search.Shard.
 func (s *session) Call(ctx context.Context, c *search.ShardCall) (*search.ShardReply, error) {
+	in, err := s.exchange(ctx, &call{Call: c})
+	if err != nil {
+		return nil, err
+	}
+	return in.Reply, in.failureError()
+}
+
+// exchange sends a call, whose bound on the time it sets, and returns the reply.
+func (s *session) exchange(ctx context.Context, out *call) (*reply, error) {
 	if s.failed == nil && s.conn == nil {
 		s.failed = s.openConnection(ctx)
 	}
@@ -76,7 +89,6 @@ func (s *session) Call(ctx context.Context, c *search.ShardCall) (*search.ShardR
 			s.failed = cmp.Or(s.failed, ctx.Err())
 		}
 	}()
-	out := &call{Call: c}
 	if end, ok := ctx.Deadline(); ok {
 		out.Within = max(time.Until(end), 1)
 	}
@@ -90,7 +102,7 @@ func (s *session) Call(ctx context.Context, c *search.ShardCall) (*search.ShardR
 		_ = s.conn.Close() // the shard gives the call up
 		return nil, s.lossError(ctx, err)
 	}
-	return in.Reply, in.failureError()
+	return in, nil
 }
 
 // lossError returns the error of a session that failed: that of ctx if the caller ended it.
@@ -127,18 +139,12 @@ func (s *session) openConnection(ctx context.Context) (err error) {
 
 // upgradeConnection turns a new connection into a session.
 func (s *session) upgradeConnection(conn net.Conn, in *bufio.Reader) error {
-	r, err := http.NewRequest(http.MethodGet, "http://"+s.peer.Address+sessionPath, nil)
+	r, err := s.peer.newRequest(s.path, s.caller)
 	if err != nil {
 		return err
 	}
-	now := time.Now
-	if s.peer.Now != nil {
-		now = s.peer.Now
-	}
-	h := handshake{Version, now(), s.caller}
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", protocol)
-	r.Header.Set(headerHandshake, h.signHeader(s.peer.Secret))
 	if err := r.Write(conn); err != nil {
 		return err
 	}
@@ -147,12 +153,78 @@ func (s *session) upgradeConnection(conn net.Conn, in *bufio.Reader) error {
 		return err
 	}
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		const longest = 500
-		reason, err := io.ReadAll(io.LimitReader(response.Body, longest))
-		return errors.Join(fmt.Errorf("the session is refused: %.500q", strings.TrimSpace(string(reason))), err, response.Body.Close())
+		return errors.Join(readRefusal(response.Body), response.Body.Close())
 	}
-	if owned := response.Header.Get(headerPartitions); owned != formatPartitions(s.peer.Owned) {
-		return fmt.Errorf("the shard has partitions %.200q", owned)
+	return s.peer.checkPartitions(response)
+}
+
+// newRequest returns a signed request for a path.
+func (p *Peer) newRequest(path string, caller []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodGet, "http://"+p.Address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now
+	if p.Now != nil {
+		now = p.Now
+	}
+	h := handshake{Version, now(), caller}
+	r.Header.Set(headerHandshake, h.signHeader(path, p.Secret))
+	return r, nil
+}
+
+// checkPartitions returns an error unless the shard owns what it must own.
+func (p *Peer) checkPartitions(response *http.Response) error {
+	if owned := response.Header.Get(headerPartitions); owned != formatPartitions(p.Owned) {
+		return fmt.Errorf("the shard has partitions %.200q, and this front wants %.200q of it: make its shard.share and shard.peers agree", owned, formatPartitions(p.Owned))
 	}
 	return nil
+}
+
+// State describes a shard.
+type State struct {
+	// Program is the version of its program.
+	Program string
+	// Next is the next offset of each partition, in order, and Age that of
+	// projections.Coverage.
+	Next []int64
+	Age  time.Duration
+}
+
+// maxStateBytes bounds an encoded State.
+const maxStateBytes = 256 << 10
+
+// ReadState returns the state of the shard, or the reason why it opens no sessions.
+func (p *Peer) ReadState(ctx context.Context) (*State, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	r, err := p.newRequest(statePath, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLS}}
+	response, err := client.Do(r.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // it is read
+	body := io.LimitReader(response.Body, maxStateBytes)
+	if response.StatusCode != http.StatusOK {
+		return nil, readRefusal(body)
+	}
+	if err := p.checkPartitions(response); err != nil {
+		return nil, err
+	}
+	state := &State{}
+	if err := json.NewDecoder(body).Decode(state); err != nil {
+		return nil, fmt.Errorf("decode the state: %w", err)
+	}
+	return state, nil
+}
+
+// readRefusal returns the reason in the answer of a shard that refuses a request.
+func readRefusal(body io.Reader) error {
+	const longest = 500
+	reason, err := io.ReadAll(io.LimitReader(body, longest))
+	return errors.Join(fmt.Errorf("the session is refused: %.500q", strings.TrimSpace(string(reason))), err)
 }

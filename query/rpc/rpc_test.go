@@ -170,8 +170,8 @@ func TestRefusedSessions(t *testing.T) {
 		s.Close()
 	}
 	for version, want := range map[int]error{Version - 2: errVersion, Version - 1: nil, Version + 1: nil, Version + 2: errVersion} {
-		value := (&handshake{version, time.Unix(1000, 0), []byte("ann")}).signHeader(secret)
-		if _, err := readHandshake(value, secret, time.Unix(1000, 0)); !errors.Is(err, want) {
+		value := (&handshake{version, time.Unix(1000, 0), []byte("ann")}).signHeader(sessionPath, secret)
+		if _, err := readHandshake(sessionPath, value, secret, time.Unix(1000, 0)); !errors.Is(err, want) {
 			t.Errorf("version %d: %v, want %v", version, err, want)
 		}
 	}

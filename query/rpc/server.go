@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,7 +16,8 @@ import (
 // DefaultMaxSessions bounds the open sessions of a Server, each of which holds a view.
 const DefaultMaxSessions = 1024
 
-// ServerOptions configure a Server. Secret, Partitions and OpenSession are required.
+// ServerOptions configure a Server. Secret, Partitions and OpenSession are
+// required; without OpenRepository and State, the server has neither.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -24,6 +26,11 @@ type ServerOptions struct {
 	// OpenSession opens a session with the view of a caller, as Peer.NewSession describes
 	// it.
 	OpenSession func(ctx context.Context, caller []byte) (search.Shard, error)
+	// OpenRepository opens a session about a repository, as Peer.OpenRepository describes
+	// it.
+	OpenRepository func(ctx context.Context, caller []byte) (RepositorySession, error)
+	// State returns the state of the shard, or an error if it opens no sessions.
+	State func() (*State, error)
 	// MaxSessions bounds the open sessions. Default: DefaultMaxSessions.
 	MaxSessions int
 	// Now is the clock of handshakes. Default: time.Now.
@@ -66,16 +73,22 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// ServeHTTP serves a session until its connection ends.
+// ServeHTTP serves a session until its connection ends, or the state of the shard.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet || r.URL.Path != sessionPath || !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
+	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
+	known := isSession && (path == sessionPath || path == repositoryPath && s.o.OpenRepository != nil) || !isSession && path == statePath && s.o.State != nil
+	if r.Method != http.MethodGet || !known {
 		http.Error(w, "this listener serves sessions of shards only", http.StatusNotFound)
 		return
 	}
-	h, err := readHandshake(r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
+	h, err := readHandshake(path, r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
 	if err != nil {
 		s.o.Logger.Warn("refusing a session of a front", "peer", r.RemoteAddr, "error", err)
 		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if !isSession {
+		s.serveState(w)
 		return
 	}
 	select {
@@ -87,17 +100,47 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.open.Add(1)
 	defer s.open.Done()
-	session, err := s.o.OpenSession(s.ctx, h.caller)
+	var open openSession
+	if path == sessionPath {
+		open.search, err = s.o.OpenSession(s.ctx, h.caller)
+	} else {
+		open.repository, err = s.o.OpenRepository(s.ctx, h.caller)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer session.Close()
-	s.serveSession(w, session)
+	defer open.close()
+	s.serveSession(w, open)
+}
+
+// serveState answers with the state of the shard.
+func (s *Server) serveState(w http.ResponseWriter) {
+	state, err := s.o.State()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set(headerPartitions, formatPartitions(s.o.Partitions))
+	_ = json.NewEncoder(w).Encode(state) // the front may be gone
+}
+
+// openSession is a session of a search or about a repository; the other one is nil.
+type openSession struct {
+	search     search.Shard
+	repository RepositorySession
+}
+
+func (o openSession) close() {
+	if o.search != nil {
+		o.search.Close()
+		return
+	}
+	o.repository.Close()
 }
 
 // serveSession upgrades the connection and carries out calls.
-func (s *Server) serveSession(w http.ResponseWriter, session search.Shard) {
+func (s *Server) serveSession(w http.ResponseWriter, session openSession) {
 	conn, stream, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -123,7 +166,7 @@ func (s *Server) serveSession(w http.ResponseWriter, session search.Shard) {
 		defer cancel() // the front is gone
 		for {
 			c := &call{}
-			if codec.receiveMessage(c) != nil || c.Call == nil {
+			if codec.receiveMessage(c) != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
 				return
 			}
 			select {
@@ -136,7 +179,7 @@ func (s *Server) serveSession(w http.ResponseWriter, session search.Shard) {
 	for {
 		select {
 		case c := <-calls:
-			if err := codec.sendMessage(carryOut(ctx, session, c)); err != nil {
+			if err := codec.sendMessage(session.carryOut(ctx, c)); err != nil {
 				return
 			}
 		case <-ctx.Done():
@@ -146,7 +189,7 @@ func (s *Server) serveSession(w http.ResponseWriter, session search.Shard) {
 }
 
 // carryOut carries out a call of a session.
-func carryOut(ctx context.Context, session search.Shard, c *call) (r *reply) {
+func (o openSession) carryOut(ctx context.Context, c *call) (r *reply) {
 	r = &reply{}
 	if c.Within > 0 {
 		var cancel context.CancelFunc
@@ -154,7 +197,12 @@ func carryOut(ctx context.Context, session search.Shard, c *call) (r *reply) {
 		defer cancel()
 	}
 	var err error
-	if r.Reply, err = session.Call(ctx, c.Call); err != nil {
+	if o.search != nil {
+		r.Reply, err = o.search.Call(ctx, c.Call)
+	} else {
+		r.Repository, err = o.repository.Call(ctx, c.Repository)
+	}
+	if err != nil {
 		r.setFailure(err)
 	}
 	return r

@@ -80,6 +80,22 @@ type ShardReply struct {
 	Found  *ShardFoundFiles
 }
 
+// Step returns the name of the step, for metrics.
+func (c *ShardCall) Step() string {
+	for _, s := range []struct {
+		name string
+		set  bool
+	}{
+		{"open", c.Open}, {"begin", c.Begin != nil}, {"survey", c.Survey != nil}, {"rank", c.Rank != nil}, {"visit", c.Visit != nil},
+		{"score", c.Score != nil}, {"render", c.Render != nil}, {"end", c.End},
+	} {
+		if s.set {
+			return s.name
+		}
+	}
+	return "advice"
+}
+
 // isValid reports whether the values of the call are ones that a front may send. Those that
 // refer to the search are checked by their step.
 func (c *ShardCall) isValid() bool {
@@ -130,6 +146,8 @@ type ShardState struct {
 	Restricted bool
 	// AsOf is the moment of the past that the state shows; empty for the present.
 	AsOf string
+	// Missing is the number of documents that refs name and no segment holds.
+	Missing int
 }
 
 // ShardBegin is a Request, with the same meaning of its fields. The session knows which

@@ -29,6 +29,7 @@ type ShardSession struct {
 	public     func(*code.Repository) bool
 	done       chan struct{} // closed by Close
 	close      func()
+	missing    int         // ShardState.Missing
 	search     *partSearch // nil if none is running
 }
 
@@ -41,6 +42,10 @@ func (s *Searcher) NewShardSession(view View, partitions []int32, public func(*c
 	h.close = sync.OnceFunc(func() { close(h.done) })
 	return h
 }
+
+// SetMissing sets the number of documents that the view lacks. It is called before the first
+// call, by the owner of a view that counts them and is wrapped.
+func (h *ShardSession) SetMissing(documents int) { h.missing = documents }
 
 // Partitions implements Shard.
 func (h *ShardSession) Partitions() []int32 { return h.partitions }
@@ -96,7 +101,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 }
 
 func (h *ShardSession) describeState() *ShardState {
-	state := &ShardState{Restricted: Restricted(h.view)}
+	state := &ShardState{Restricted: Restricted(h.view), Missing: h.missing}
 	for _, r := range h.view.Repositories() {
 		if r != nil {
 			state.Repositories = append(state.Repositories, r)

@@ -25,7 +25,7 @@ type shardedView struct {
 	shards []*openShard
 	repos  []*Repository // of all shards, by ID
 	number map[code.RepositoryID]uint32
-	state  ShardState // Restricted and AsOf
+	state  ShardState // without the repositories
 }
 
 // openShard is a session of a view.
@@ -56,6 +56,7 @@ func NewShards(ctx context.Context, sessions []Shard) (View, error) {
 			v.repos = append(v.repos, r.Open.Repositories...)
 			v.state.Restricted = v.state.Restricted || r.Open.Restricted
 			v.state.AsOf = r.Open.AsOf
+			v.state.Missing += r.Open.Missing
 		})
 	}
 	if err != nil {
@@ -83,6 +84,9 @@ func (v *shardedView) Restricted() bool { return v.state.Restricted }
 
 // AsOf returns the moment in the past that the view shows; empty for the present.
 func (v *shardedView) AsOf() string { return v.state.AsOf }
+
+// MissingDocuments returns the number of documents that refs name and no segment holds.
+func (v *shardedView) MissingDocuments() int { return v.state.Missing }
 
 // Release implements View.
 func (v *shardedView) Release() {

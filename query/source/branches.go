@@ -27,7 +27,7 @@ type Branch struct {
 // indexed branches, then, if a mirror is available, the remaining ones. Within each
 // group, the branch with the newest commit comes first.
 func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, error) {
-	s, err := b.o.Index.Snapshot(ctx)
+	s, err := b.o.Index.Snapshot(ctx, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("branches of %s: %w", r.Name, err)
 	}
@@ -51,7 +51,7 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 // Tags returns the indexed tags of a repository, the one with the newest commit first.
 // Commit is the commit that the tag points to.
 func (b *Browser) Tags(ctx context.Context, r *code.Repository) ([]Branch, error) {
-	s, err := b.o.Index.Snapshot(ctx)
+	s, err := b.o.Index.Snapshot(ctx, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("tags of %s: %w", r.Name, err)
 	}

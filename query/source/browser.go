@@ -50,7 +50,7 @@ func (b *Browser) withRevision(ctx context.Context, r *code.Repository, name str
 			return err
 		}
 	}
-	s, err := b.o.Index.Snapshot(ctx)
+	s, err := b.o.Index.Snapshot(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 	err := b.withRevision(ctx, r, name, func(s Snapshot, at revision) (err error) {
 		rev, err = at, ErrNotIndexed
 		if rev.ref != "" {
-			file, err = s.File(r.ID, rev.ref, path)
+			file, err = s.File(ctx, r.ID, rev.ref, path)
 		}
 		if errors.Is(err, ErrNoPath) && isDirectory(ctx, s, rev, path) {
 			err = ErrDirectory

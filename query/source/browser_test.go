@@ -33,7 +33,7 @@ var (
 // and large.txt without its text.
 type fakeIndex struct{ open atomic.Int64 }
 
-func (x *fakeIndex) Snapshot(context.Context) (source.Snapshot, error) {
+func (x *fakeIndex) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
 	x.open.Add(1)
 	return x, nil
 }
@@ -61,7 +61,7 @@ func (*fakeIndex) Branches(code.RepositoryID) []source.Branch {
 	}
 }
 
-func (*fakeIndex) File(_ code.RepositoryID, _ code.Ref, path string) (source.File, error) {
+func (*fakeIndex) File(_ context.Context, _ code.RepositoryID, _ code.Ref, path string) (source.File, error) {
 	switch path {
 	case "a.txt", "dir/b.txt":
 		return source.File{Text: []byte("indexed")}, nil

@@ -8,8 +8,9 @@ import (
 
 // Index provides snapshots of the index.
 type Index interface {
-	// Snapshot returns a state of the index that does not change until it is released.
-	Snapshot(ctx context.Context) (Snapshot, error)
+	// Snapshot returns a state of the index that does not change until it is released. The
+	// caller reads only the given repository.
+	Snapshot(ctx context.Context, id code.RepositoryID) (Snapshot, error)
 }
 
 // Snapshot is a consistent state of the index.
@@ -26,7 +27,7 @@ type Snapshot interface {
 	Branches(id code.RepositoryID) []Branch
 	// File returns a file of an indexed ref. The error wraps ErrNoPath if it does not
 	// exist, ErrBinary if it is not text, and ErrNotIndexed if the caller must use git.
-	File(id code.RepositoryID, ref code.Ref, path string) (File, error)
+	File(ctx context.Context, id code.RepositoryID, ref code.Ref, path string) (File, error)
 	// List returns a directory of an indexed ref in any order, "" being the root: at most
 	// limit entries, or ErrTooLarge. The error wraps ErrNoPath if there is no such
 	// directory.

@@ -105,7 +105,7 @@ func (b *Browser) Content(ctx context.Context, r *code.Repository, name, path st
 // branches, then tags. Within each group, the ref with the newest commit comes first. It
 // does not need git.
 func (b *Browser) IndexedRefs(ctx context.Context, r *code.Repository) ([]Branch, error) {
-	s, err := b.o.Index.Snapshot(ctx)
+	s, err := b.o.Index.Snapshot(ctx, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("refs of %s: %w", r.Name, err)
 	}

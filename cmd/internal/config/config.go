@@ -22,6 +22,7 @@ type Config struct {
 	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyze and build segments."`
 	Query         Query        `yaml:"query" doc:"Search limits."`
+	Shard         Shard        `yaml:"shard" doc:"The share of the text that this process holds, or the processes that hold it for this front. Empty: this process holds everything."`
 	Scip          Scip         `yaml:"scip" doc:"Precise indexes uploaded by CI."`
 	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
 	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits per caller, which do not apply to the operator, and limits on connections."`
@@ -188,6 +189,16 @@ type Query struct {
 	// Contexts are the values of the filter context:.
 	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the context: filter. Can only be set in the file."`
 }
+
+// Shard makes a process with the role query a shard or a front.
+type Shard struct {
+	Share  string   `yaml:"share" doc:"Share of the partitions of the log whose text this process holds: NUMBER/SHARES, with numbers from 0, such as 0/4; ordinal/SHARES, with the number at the end of the host name, as in a StatefulSet; or a list of partitions, such as 0,4-6. Only with the role query alone. Another share needs another index: see docs/sharding.md."`
+	Listen string   `yaml:"listen" doc:"Listen address for fronts, which a process with a share needs. Only fronts may reach it: it is not encrypted."`
+	Peers  []string `yaml:"peers" doc:"Makes this process a front, which holds no text: the addresses (host:port) of the shards in the order of their shares, 0 first, or SHARE@HOST:PORT for each. Every partition must have one owner. Only with the role query alone."`
+}
+
+// IsZero reports whether the process holds everything.
+func (s *Shard) IsZero() bool { return s.Share == "" && s.Listen == "" && len(s.Peers) == 0 }
 
 // Context is a set of repositories that queries select with context:NAME.
 type Context struct {

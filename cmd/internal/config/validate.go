@@ -44,6 +44,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateAddresses(report)
 	c.validateLog(report)
 	c.validateStorage(report)
+	c.validateShard(report)
 	c.validateGit(report)
 	c.validatePipeline(report)
 	c.validateAccess(report)
@@ -236,6 +237,37 @@ func (c *Config) validateStorage(report reporter) {
 	}
 	if u, err := url.Parse(s3.Endpoint); s3.Endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		report("storage.s3.endpoint", "%q: want a URL such as https://s3.example.org", s3.Endpoint)
+	}
+}
+
+// validateShard checks the settings of shards and fronts, except the shares, which the log
+// decides.
+func (c *Config) validateShard(report reporter) {
+	s := &c.Shard
+	if s.IsZero() {
+		return
+	}
+	switch {
+	case s.Share != "" && len(s.Peers) > 0:
+		report("shard", "share makes the process a shard and peers make it a front: set one of them")
+	case len(s.Peers) == 0 && (s.Share == "" || s.Listen == ""):
+		report("shard", "share and listen are given together: a shard answers fronts")
+	case len(s.Peers) > 0 && s.Listen != "":
+		report("shard.listen", "has no effect: only a process with shard.share serves fronts")
+	}
+	if s.Listen != "" && !isHostPort(s.Listen) {
+		report("shard.listen", "%q is no host:port", s.Listen)
+	}
+	for _, p := range s.Peers {
+		if _, address, named := strings.Cut(p, "@"); !isHostPort(p) && (!named || !isHostPort(address)) {
+			report("shard.peers", "%q is no host:port or SHARE@HOST:PORT", p)
+		}
+	}
+	if len(c.Roles) != 1 || !c.Has(RoleQuery) {
+		report("roles", "a shard or a front has the role query alone: workers and webhooks need processes without shard.share and shard.peers")
+	}
+	if c.Access.Secret.IsZero() {
+		report("access.secret", "shards and fronts need the same one: their connections are signed with it")
 	}
 }
 

@@ -195,6 +195,7 @@ const (
 	ErrorErrorCodeNOTACCEPTABLE                 ErrorErrorCode = "NOT_ACCEPTABLE"
 	ErrorErrorCodeNOTAUTHENTICATED              ErrorErrorCode = "NOT_AUTHENTICATED"
 	ErrorErrorCodeNOTFOUND                      ErrorErrorCode = "NOT_FOUND"
+	ErrorErrorCodeNOTIMPLEMENTED                ErrorErrorCode = "NOT_IMPLEMENTED"
 	ErrorErrorCodeNOTREADY                      ErrorErrorCode = "NOT_READY"
 	ErrorErrorCodePOSITIONNOTREACHED            ErrorErrorCode = "POSITION_NOT_REACHED"
 	ErrorErrorCodeRATELIMITED                   ErrorErrorCode = "RATE_LIMITED"

@@ -19,7 +19,9 @@ import (
 // noIndex is an empty index, so that everything is read from the mirror.
 type noIndex struct{}
 
-func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return noSnapshot{}, nil }
+func (noIndex) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
+	return noSnapshot{}, nil
+}
 
 type noSnapshot struct{ source.Snapshot }
 

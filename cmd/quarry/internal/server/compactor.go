@@ -13,10 +13,11 @@ import (
 
 // openCompactor opens the compactor, unless merging is off. It belongs to the role query:
 // only the projections know which text is dead, and a compactor without them would hold
-// partitions and drop nothing.
+// partitions and drop nothing. One with a share would be assigned partitions that it does not
+// hold.
 func (s *Server) openCompactor(context.Context) error {
 	c := s.o.Config.Pipeline
-	if s.versions == nil || c.MergeInterval == 0 {
+	if s.versions == nil || c.MergeInterval == 0 || !s.share.IsAll() {
 		return nil
 	}
 	s.compactor = compactor.New(compactor.Options{

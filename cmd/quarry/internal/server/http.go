@@ -95,9 +95,12 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 	if s.receiver != nil {
 		mux.Handle("/webhooks/", s.receiver)
 	}
-	if s.api != nil {
+	switch {
+	case s.shardServer != nil:
+		mux.Handle("/", s.api) // pages are those of a front
+	case s.api != nil:
 		s.mountPages(mux)
-	} else {
+	default:
 		mux.HandleFunc("GET /healthz", serveAlive)
 		mux.HandleFunc("GET /readyz", s.serveReady)
 	}

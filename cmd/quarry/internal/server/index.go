@@ -77,6 +77,9 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return err
 	}
 	s.addCloser(s.versions)
+	if !s.share.IsAll() {
+		return nil // snapshots are of all partitions
+	}
 	s.snapshotter = snapshotter.New(snapshotter.Options{
 		Archive: o.Snapshots, Versions: s.versions, Log: s.log, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
@@ -95,7 +98,7 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	})
 	c := s.o.Config
 	o := versions.Options{
-		Home: home, Log: s.log, DataDir: c.Data, TempDir: c.TempDir(), AccountsDir: c.AccountsDir(),
+		Share: s.share, Home: home, Log: s.log, DataDir: c.Data, TempDir: c.TempDir(), AccountsDir: c.AccountsDir(),
 		BlocksBytes: int64(c.Cache.BlocksBytes), PurgeAfter: c.Pipeline.PurgeAfter.Std(), MemoryLimitBytes: int64(c.Runtime.MemoryLimitBytes),
 		Workers: worker.DefaultGroup, Objects: archive.Guard(), Snapshots: archive, Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine,
 		Mirror: func(id code.RepositoryID) erasure.Mirror {
@@ -156,34 +159,28 @@ const searchSlack = 15 * time.Second
 
 func (s *Server) openAPI() error {
 	c := s.o.Config
-	browser, err := s.newBrowser()
-	if err != nil {
-		return err
-	}
-	if s.precise, err = s.openPrecise(browser); err != nil {
-		return err
-	}
-	var verifier api.Verifier // nil without mirrors
-	if c.Has(config.RolePipeline) {
-		verifier = serverVerifier{s}
-	}
 	deadLetters, err := s.openDeadLetters()
 	if err != nil {
 		return err
+	}
+	searcher := search.New(search.Options{
+		MaxDuration:   c.Query.Timeout.Std(),
+		MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
+		MaxHeavy: c.Query.MaxHeavy, MaxHeavyWaiting: c.Query.MaxHeavyWaiting,
+		MaxScanBytes: int64(c.Query.MaxScanBytes), MaxMemoryBytes: int64(c.Query.MaxMemoryBytes),
+		TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
+		Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
+	})
+	var verifier api.Verifier // nil without mirrors
+	if c.Has(config.RolePipeline) {
+		verifier = serverVerifier{s}
 	}
 	if s.feed, err = s.newFeed(); err != nil {
 		return err
 	}
 	s.apiOptions = api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: auditreads.New(s.accounts, s.masterSecret),
-		Searcher: search.New(search.Options{
-			MaxDuration:   c.Query.Timeout.Std(),
-			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
-			MaxHeavy: c.Query.MaxHeavy, MaxHeavyWaiting: c.Query.MaxHeavyWaiting,
-			MaxScanBytes: int64(c.Query.MaxScanBytes), MaxMemoryBytes: int64(c.Query.MaxMemoryBytes),
-			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
-			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
-		}),
+		Searcher:       searcher,
 		Views:          views.New(s.versions.Acquire, s.numbering.HasNumber),
 		Catalog:        s.repositories,
 		Numbers:        s.accounts.Numbers,
@@ -193,9 +190,7 @@ func (s *Server) openAPI() error {
 		Deliveries:     outcomes.NewDeliveries(s.versions, s.registrar, s.follower),
 		DeadLetters:    deadLetters,
 		Events:         s.feed,
-		Source:         browser,
 		Outline:        analyze.Outline{},
-		Precise:        s.precise,
 		MaxScipBytes:   int64(c.Scip.MaxUploadBytes),
 		Verifier:       verifier,
 		Connections:    codehosts.Kinds(c),
@@ -207,7 +202,6 @@ func (s *Server) openAPI() error {
 		Replays:        s.versions.Replays(),
 		Erasures:       erasurerequests.New(erasurerequests.Options{Versions: s.versions, Registrar: s.registrar, Rewrites: func() bool { return s.compactor != nil }, Mirrors: func() *mirror.Mirrors { return s.mirrors() }}),
 		Backups:        s.backups,
-		Snapshots:      s.snapshotter,
 		AsOf:           s.versions.AsOf,
 		Coverage:       func() api.Coverage { c := s.versions.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} },
 		MaxLag:         c.Query.MaxLag.Std(),
@@ -229,6 +223,25 @@ func (s *Server) openAPI() error {
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
 	}
+	if s.snapshotter != nil {
+		s.apiOptions.Snapshots = s.snapshotter // not a typed nil
+	}
+	switch {
+	case len(c.Shard.Peers) > 0:
+		err = s.openFront(&s.apiOptions)
+	case !s.share.IsAll():
+		err = s.openShard(&s.apiOptions, searcher)
+	}
+	if err != nil {
+		return err
+	}
+	if s.apiOptions.Source, err = s.newBrowser(); err != nil {
+		return err
+	}
+	if s.precise, err = s.openPrecise(s.apiOptions.Source); err != nil {
+		return err
+	}
+	s.apiOptions.Precise = s.precise
 	server, err := api.New(s.apiOptions)
 	if err != nil {
 		return err
@@ -240,7 +253,11 @@ func (s *Server) openAPI() error {
 // newBrowser returns the browser of files and history. In a process without mirrors it
 // reads only the index.
 func (s *Server) newBrowser() (*source.Browser, error) {
-	o := source.Options{Index: views.NewSnapshots(s.versions), ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
+	var index source.Index = views.NewSnapshots(s.versions)
+	if s.front != nil {
+		index = s.front
+	}
+	o := source.Options{Index: index, ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
 	if s.o.Config.Has(config.RolePipeline) {
 		s.mirrorRequester = repair.NewMirrorRequester(s.log, boot.Now, s.o.Logger, s.damage)
 		o.Git = gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors }, s)
@@ -299,7 +316,10 @@ func (s *Server) checkReady(context.Context) error {
 	if err := s.versions.CheckCaughtUp(); err != nil {
 		return err
 	}
-	return s.checkCallersReady()
+	if err := s.checkCallersReady(); err != nil || s.front == nil {
+		return err
+	}
+	return s.front.CheckReady()
 }
 
 // checkSegments returns an error while the directory of the segment store is not the store

@@ -13,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
@@ -77,6 +78,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	certFile, keyFile, _ := writeTestCertificate(t)
 	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
+	shards.NewMetrics(l, nil)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

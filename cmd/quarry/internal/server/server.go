@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +24,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/ingest/webhook"
@@ -48,6 +50,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/precise"
+	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/web"
 )
 
@@ -99,10 +102,14 @@ type Server struct {
 	// storeIdentity is nil if no other process uses the segment store, or this one does
 	// not.
 	storeIdentity *storeidentity.Keeper
-	slots         *segment.Slots // shared by imports and merges
-	damage        *repair.Metrics
-	policy        mirror.Policy
-	codeHosts     *codehosts.Hosts
+	// share is the share of the partitions whose text this process holds, and partitions
+	// the number of them if it is not all.
+	share      projections.Share
+	partitions int32
+	slots      *segment.Slots // shared by imports and merges
+	damage     *repair.Metrics
+	policy     mirror.Policy
+	codeHosts  *codehosts.Hosts
 	// connections are the connections at the start.
 	connections codehosts.Connections
 	registrar   *registry.Registrar
@@ -122,11 +129,16 @@ type Server struct {
 	replayer     *deadletters.Replayer
 	feed         *live.Feed
 	backups      *backuplease.Leases
-	snapshotter  *snapshotter.Snapshotter
+	snapshotter  *snapshotter.Snapshotter // nil with a share
 	repositories *registry.Catalog
 	precise      *precise.Store
 	api          *api.Server
 	apiOptions   api.Options // options of api
+	// front is nil unless shard.peers are set, shardServer and shardListener unless
+	// shard.share is.
+	front         *shards.Front
+	shardServer   *rpc.Server
+	shardListener net.Listener
 	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader
@@ -239,6 +251,9 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	s.addCloser(s.log)
 	if s.o.wrapLog != nil {
 		s.log = s.o.wrapLog(s.log)
+	}
+	if err := s.readShare(ctx); err != nil {
+		return err
 	}
 	s.registrar = registry.NewRegistrar(s.log, s.policy)
 	s.damage = repair.NewMetrics(s.o.Registerer)
@@ -357,7 +372,9 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("dead letters", s.follower.Run)
 		group.Add("superseded dead letters", s.replayer.Run)
 		group.Add("backups", s.backups.Run)
-		group.Add("snapshots", s.snapshotter.Run)
+		if s.snapshotter != nil {
+			group.Add("snapshots", s.snapshotter.Run)
+		}
 		group.Add("events", s.feed.Run)
 		group.Add("precise indexes", s.precise.Run)
 	}
@@ -376,6 +393,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("missing mirrors", s.mirrorRequester.Run)
 	}
 	group.Add("scrub", repair.NewScrubber(s.scrubOptions()).Run)
+	s.addShardActors(group)
 	main, operators, err := s.newHandlers()
 	if err != nil {
 		return errors.Join(err, s.Close())

@@ -20,7 +20,7 @@ var _ source.Index = Snapshots{}
 func NewSnapshots(v *versions.Versions) Snapshots { return Snapshots{v} }
 
 // Snapshot implements source.Index.
-func (s Snapshots) Snapshot(context.Context) (source.Snapshot, error) {
+func (s Snapshots) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
 	i := s.versions.Acquire()
 	return snapshot{i.Places.Acquire(), i}, nil
 }
@@ -89,7 +89,7 @@ func (s snapshot) RefAt(id code.RepositoryID, commit code.CommitID) code.Ref {
 }
 
 // File implements source.Snapshot.
-func (s snapshot) File(id code.RepositoryID, ref code.Ref, path string) (source.File, error) {
+func (s snapshot) File(_ context.Context, id code.RepositoryID, ref code.Ref, path string) (source.File, error) {
 	place, err := s.Lookup(id, ref, path)
 	if errors.Is(err, code.ErrNotFound) {
 		err = source.ErrNoPath

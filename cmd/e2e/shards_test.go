@@ -1,0 +1,289 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+)
+
+// shardCluster is a deployment with a query node that holds everything, two shards and a
+// front.
+type shardCluster struct {
+	*replicas
+	whole, front *server
+	shards       [2]*server
+	peers        [2]string
+	repositories []string
+}
+
+// startShard starts the shard with a number, with more settings.
+func (c *shardCluster) startShard(number int, settings ...string) *server {
+	return c.startWith(fmt.Sprintf("shard-%d", number), append([]string{fmt.Sprintf("shard.share=%d/2", number), "shard.listen=" + c.peers[number]}, settings...)...)
+}
+
+// startWith starts a query node with more settings.
+func (c *shardCluster) startWith(name string, settings ...string) *server {
+	before := c.settings
+	defer func() { c.settings = before }()
+	c.settings = slices.Concat(before, settings)
+	return c.startNode(name, "query")
+}
+
+// send sends a request and returns the status and the body, decoded and without what differs
+// between two answers to the same request: times and work.
+func send(t *testing.T, s *server, method, path string, body any) (int, map[string]any) {
+	t.Helper()
+	encoded, err := json.Marshal(body)
+	must(t, err)
+	r, err := http.NewRequest(method, s.url+path, bytes.NewReader(encoded))
+	must(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := clientOf(strings.TrimPrefix(s.url, "http://")).Do(r)
+	must(t, err)
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	must(t, err)
+	out := map[string]any{}
+	if err := json.Unmarshal(text, &out); err != nil {
+		out["body"] = string(text)
+	}
+	if stats, ok := out["stats"].(map[string]any); ok {
+		maps.DeleteFunc(stats, func(name string, _ any) bool {
+			return !slices.Contains([]string{"actualMatchCount", "totalMatchCount", "fileCount", "matchCount", "textMatchCount"}, name)
+		})
+	}
+	delete(out, "position")
+	return response.StatusCode, out
+}
+
+// shardsAndFront compares the answers of a front with those of a process with everything,
+// kills and freezes a shard, and starts processes with settings that do not agree.
+func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
+	c := &shardCluster{replicas: startReplicas(t, broker, "query.maxLag=10s")}
+	c.whole, c.server = c.queries[0], c.queries[0]
+	c.repositories = []string{"demo"}
+	for i := range 12 { // all in one shard once in 4,096 times
+		c.addRepository(fmt.Sprintf("other%d", i))
+	}
+	for i := range c.peers {
+		var err error
+		c.peers[i], err = freeAddress()
+		must(t, err)
+		c.shards[i] = c.startShard(i)
+	}
+	c.front = c.startWith("front", "shard.peers="+strings.Join(c.peers[:], ","))
+	if !pollUntil(func() bool {
+		_, answer, err := c.front.search(map[string]any{"query": "here", "matches": 100}, nil)
+		return err == nil && answer.Exhaustive
+	}) {
+		t.Fatalf("the front does not become complete:\n%s", c.front.output.String())
+	}
+	t.Run("same answers", c.compareAnswers)
+	t.Run("refused operations", c.checkRefusals)
+	t.Run("read your writes", c.checkPosition)
+	t.Run("frozen shard", func(t *testing.T) {
+		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP))
+		c.checkLoss(t)
+		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
+		c.checkReturn(t)
+	})
+	t.Run("killed shard", func(t *testing.T) {
+		c.shards[1].killProcess()
+		c.checkLoss(t)
+		c.shards[1] = c.startShard(1)
+		c.checkReturn(t)
+	})
+	t.Run("settings that do not agree", c.checkSettings)
+}
+
+// addRepository indexes a repository with two files.
+func (c *shardCluster) addRepository(name string) {
+	other := &crashing{t: c.t, dir: c.dir, tree: filepath.Join(c.dir, name), server: c.server}
+	must(c.t, runGit("", "init", "-q", "-b", "main", other.tree))
+	writeTextFile(c.t, filepath.Join(other.tree, "main.go"), "package main\n\n// Strum"+name+" plays here.\nfunc Strum"+name+"() { Strum"+name+"() }\n")
+	other.commitFile("first", "here is a "+name)
+	if out, err := exec.Command("quarry", "index", "--server", c.server.url, "--data", c.server.data, "--name", name, other.tree).CombinedOutput(); err != nil {
+		c.t.Fatalf("quarry index: %v\n%s", err, out)
+	}
+	c.repositories = append(c.repositories, name)
+}
+
+// compareAnswers compares the answers of the front with those of the whole process.
+func (c *shardCluster) compareAnswers(t *testing.T) {
+	type request struct {
+		method, path string
+		body         any
+	}
+	var requests []request
+	for _, query := range []string{"here", "here or plays", "Strumother1", "lang:go func", "file:main.go", "repo:other3 here", "nothingatall", "Strumothr2", "sym:Strumother4"} {
+		requests = append(requests, request{http.MethodPost, "/api/search", map[string]any{"query": query, "matches": 100, "facets": true}})
+	}
+	for _, name := range c.repositories {
+		q := url.QueryEscape(name)
+		requests = append(requests,
+			request{http.MethodGet, "/api/find_files?query=main&repo=" + q, nil},
+			request{http.MethodGet, "/api/symbols?repo=" + q, nil},
+			request{http.MethodGet, "/api/source?path=first.txt&repo=" + q, nil},
+			request{http.MethodGet, "/api/source?path=no/such&repo=" + q, nil},
+			request{http.MethodGet, "/api/folder_contents?path=&repo=" + q, nil},
+			request{http.MethodPost, "/api/files", map[string]any{"repoName": name, "revisionName": "HEAD"}},
+			request{http.MethodPost, "/api/tree", map[string]any{"repoName": name, "revisionName": "main", "paths": []string{""}}},
+			request{http.MethodPost, "/api/find_definitions", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "HEAD"}},
+			request{http.MethodPost, "/api/find_references", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "HEAD"}},
+		)
+	}
+	for i := range c.repositories {
+		requests = append(requests, request{http.MethodGet, fmt.Sprintf("/api/repos/%d/status", i+1), nil})
+	}
+	answered := 0
+	for _, r := range requests {
+		wantStatus, want := send(t, c.whole, r.method, r.path, r.body)
+		status, got := send(t, c.front, r.method, r.path, r.body)
+		a, b := mustJSON(t, got), mustJSON(t, want)
+		a, b = strings.ReplaceAll(a, c.front.url, "URL"), strings.ReplaceAll(b, c.whole.url, "URL")
+		if status != wantStatus || a != b {
+			t.Errorf("%s %s %v:\n%d %s\nwant\n%d %s", r.method, r.path, r.body, status, a, wantStatus, b)
+		}
+		if status == http.StatusOK {
+			answered++
+		}
+	}
+	if answered < len(requests)*3/4 {
+		t.Errorf("only %d of %d requests are answered with 200", answered, len(requests))
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	must(t, err)
+	return string(b)
+}
+
+// checkRefusals checks that operations without a way are refused with their name, and that a
+// shard answers no part.
+func (c *shardCluster) checkRefusals(t *testing.T) {
+	for _, r := range []struct {
+		s            *server
+		method, path string
+		want         string
+	}{
+		{c.front, http.MethodGet, "/api/snapshots", "GET /api/snapshots: not possible in this process: it is a front"},
+		{c.shards[0], http.MethodPost, "/api/search", "send the request to a front"},
+		{c.shards[0], http.MethodGet, "/api/source?repo=demo&path=first.txt", "send the request to a front"},
+	} {
+		status, got := send(t, r.s, r.method, r.path, map[string]any{"query": "here", "matches": 10})
+		if message, _ := got["message"].(string); status != http.StatusNotImplemented || !strings.Contains(message, r.want) {
+			t.Errorf("%s %s: %d %v, want 501 and %q", r.method, r.path, status, got, r.want)
+		}
+	}
+}
+
+// checkPosition pushes and searches the front from the position of the push on.
+func (c *shardCluster) checkPosition(t *testing.T) {
+	for i := range 3 {
+		word := fmt.Sprintf("pandora%d", i)
+		var accepted struct {
+			Positions []struct {
+				Topic             string
+				Partition, Offset int64
+			}
+		}
+		must(t, json.Unmarshal([]byte(c.pushWord(word)), &accepted))
+		at := accepted.Positions[0]
+		status, answer, err := c.front.search(map[string]any{"query": word, "matches": 10, "minPosition": fmt.Sprintf("%s/%d/%d", at.Topic, at.Partition, at.Offset)}, nil)
+		if err != nil || status != http.StatusOK || answer.Stats.Files != 1 {
+			t.Errorf("%s: %d %+v, %v", word, status, answer, err)
+		}
+	}
+}
+
+// checkLoss checks that a search without shard 1 is not exhaustive and names the reason, that
+// a file of shard 0 is served and one of shard 1 is not, and that the front stays ready.
+func (c *shardCluster) checkLoss(t *testing.T) {
+	t.Helper()
+	status, answer, err := c.front.search(map[string]any{"query": "here", "matches": 100}, nil)
+	if err != nil || status != http.StatusOK || answer.Exhaustive || answer.Reason != "lost partitions" || answer.Stats.Files == 0 {
+		t.Errorf("search without a shard: %d %+v, %v", status, answer, err)
+	}
+	statuses := map[int]int{}
+	for _, name := range c.repositories {
+		status, _ := send(t, c.front, http.MethodGet, "/api/source?path=first.txt&repo="+name, nil)
+		statuses[status]++
+	}
+	if statuses[http.StatusOK] == 0 || statuses[http.StatusServiceUnavailable] == 0 || len(statuses) != 2 {
+		t.Errorf("files without a shard, by status: %v", statuses)
+	}
+	if status := c.front.getStatus("/readyz"); status != http.StatusOK {
+		t.Errorf("readiness without a shard: %d", status)
+	}
+}
+
+// checkReturn waits until the front answers as before.
+func (c *shardCluster) checkReturn(t *testing.T) {
+	t.Helper()
+	if !pollUntil(func() bool {
+		_, answer, err := c.front.search(map[string]any{"query": "here", "matches": 100}, nil)
+		return err == nil && answer.Exhaustive
+	}) {
+		t.Fatalf("the front does not become complete again:\n%s", c.front.output.String())
+	}
+}
+
+// checkSettings starts processes with settings that do not agree with others, or with their
+// own index.
+func (c *shardCluster) checkSettings(t *testing.T) {
+	start := func(name string, settings ...string) string {
+		address, err := freeAddress()
+		must(t, err)
+		args := []string{"--config", c.config, "--data", filepath.Join(c.dir, name), "--role", "query"}
+		for _, setting := range slices.Concat(c.settings, settings) {
+			args = append(args, "--set", setting)
+		}
+		s, err := launchServer(address, c.dir, c.environ(), args...)
+		must(t, err)
+		var reason string
+		pollUntil(func() bool {
+			if !s.hasExited() && s.getStatus("/healthz") == http.StatusOK {
+				status, got := send(t, s, http.MethodPost, "/api/search", map[string]any{"query": "here", "matches": 10})
+				reason = mustJSON(t, got)
+				return status == http.StatusServiceUnavailable && strings.Contains(reason, "no shard answers") && !strings.Contains(reason, "has not been reached yet")
+			}
+			return s.hasExited()
+		})
+		s.killProcess()
+		return reason + s.output.String()
+	}
+	must(t, c.shards[0].stop())
+	must(t, c.front.stop())
+	for _, x := range []struct {
+		name     string
+		settings []string
+		want     string
+	}{
+		{"shard-0", []string{"shard.share=1/2", "shard.listen=" + c.peers[0]}, "hold the share 0/2, and the settings want the share 1/2"},
+		{"front", nil, "hold no partition, as those of a front, and the settings want all partitions"},
+		{"new", []string{"shard.share=9/12", "shard.listen=" + c.peers[0]}, "has no partition"},
+		{"new", []string{"shard.share=0/2"}, "share and listen are given together"},
+		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0/2@" + c.peers[1]}, "has 2 owners"},
+		{"front", []string{"shard.peers=0/4@" + c.peers[0] + ",1/4@" + c.peers[1]}, "has no owner"},
+		{"front", []string{"shard.peers=" + c.peers[1]}, "make its shard.share and shard.peers agree"},
+		{"other", []string{"access.secret=" + strings.Repeat("x", 32), "shard.peers=" + c.peers[1] + "," + c.peers[0]}, "the peer has another secret"},
+	} {
+		if got := start(x.name, x.settings...); !strings.Contains(got, x.want) {
+			t.Errorf("%s with %v: %s\nwant %q", x.name, x.settings, got, x.want)
+		}
+	}
+}

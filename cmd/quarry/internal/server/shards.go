@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// readShare reads the share of the partitions that this process holds.
+func (s *Server) readShare(ctx context.Context) (err error) {
+	c := s.o.Config.Shard
+	if c.IsZero() {
+		return nil
+	}
+	if s.partitions, err = s.log.Partitions(ctx, event.TopicEvents); err != nil {
+		return err
+	}
+	if len(c.Peers) > 0 {
+		s.share, err = projections.ParseShare(projections.NoShare, "")
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	if s.share, err = projections.ParseShare(c.Share, host); err == nil {
+		_, err = s.share.Partitions(s.partitions)
+	}
+	if err != nil {
+		return fmt.Errorf("shard.share: %w", err)
+	}
+	return nil
+}
+
+// openFront makes the API of a front answer from the shards.
+func (s *Server) openFront(o *api.Options) error {
+	peers, err := shards.ParsePeers(s.o.Config.Shard.Peers)
+	if err != nil {
+		return fmt.Errorf("shard.peers: %w", err)
+	}
+	s.front, err = shards.NewFront(shards.FrontOptions{
+		Peers: peers, Secret: s.shardSecret(), Partitions: s.partitions,
+		Accounts: s.accounts.AccountsRunner().Checkpoints, HasNumber: s.numbering.HasNumber,
+		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
+		Coverage:    s.versions.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	if err != nil {
+		return fmt.Errorf("shard.peers: %w", err)
+	}
+	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
+	o.Coverage = func() api.Coverage { c := s.front.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} }
+	return nil
+}
+
+// shardSecret returns the secret that shards and fronts share.
+func (s *Server) shardSecret() []byte { return s.masterSecret.DeriveKey("sessions of shards") }
+
+// openShard serves the sessions of fronts, with the searcher and the views of the API.
+func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
+	partitions, err := s.share.Partitions(s.partitions)
+	if err != nil {
+		return err
+	}
+	o.Part, o.Screen = api.PartShard, search.NewScreen(search.ScreenOptions{Registerer: s.o.Registerer})
+	shard := shards.NewShard(shards.ShardOptions{
+		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
+		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions), Status: o.Status,
+		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: s.versions.Coverage, Missing: s.versions.ReportMissing,
+		Version: s.o.Version,
+	})
+	s.shardServer, err = rpc.NewServer(rpc.ServerOptions{
+		Secret: s.shardSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
+		Logger: s.o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	s.addCloser(s.shardServer)
+	listener, err := net.Listen("tcp", s.o.Config.Shard.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with shard.listen", err)
+	}
+	s.addCloser(closerFunc(func() { _ = listener.Close() })) // Run may have closed it
+	uncounted := prometheus.NewRegistry()                    // the metrics are those of the main listener
+	s.shardListener = boot.NewConnections(boot.ConnectionLimits{All: 2 * rpc.DefaultMaxSessions}, uncounted).WrapListener(listener)
+	return nil
+}
+
+// addShardActors adds what a shard or a front runs.
+func (s *Server) addShardActors(group *boot.Group) {
+	if s.front != nil {
+		group.Add("shards", s.front.Run)
+	}
+	if s.shardServer != nil {
+		server := boot.NewHTTP(s.shardListener, s.shardServer, s.o.Logger)
+		server.OnShutdown(func() { _ = s.shardServer.Close() }) // never fails
+		group.Add("sessions of fronts", server.Run)
+	}
+}

@@ -1,0 +1,155 @@
+package shards
+
+import (
+	"context"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
+)
+
+// repositoryTime bounds a call about a repository.
+const repositoryTime = 15 * time.Second
+
+// openRepository opens a session about a repository at the owner of its partition.
+func (f *Front) openRepository(ctx context.Context, id code.RepositoryID) (*remoteRepository, error) {
+	p, err := f.ownerOf(id)
+	if err != nil {
+		return nil, err
+	}
+	who, err := f.encodeCaller(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &remoteRepository{session: p.OpenRepository(who), metrics: f.metrics, address: p.Address}, nil
+}
+
+// remoteRepository is a session about a repository, and its refs if it is a snapshot.
+type remoteRepository struct {
+	session rpc.RepositorySession
+	metrics *metrics
+	address string
+	refs    *rpc.RepositoryReply
+}
+
+func (r *remoteRepository) call(ctx context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, repositoryTime, search.ErrShardLost)
+	defer cancel()
+	began := time.Now()
+	out, err := r.session.Call(ctx, c)
+	r.metrics.observeCall(r.address, "repository", began, err)
+	return out, unavailableIfLost(err)
+}
+
+var _ source.Index = (*Front)(nil)
+
+// Snapshot implements source.Index: the state of a repository at the owner of its partition.
+func (f *Front) Snapshot(ctx context.Context, id code.RepositoryID) (source.Snapshot, error) {
+	r, err := f.openRepository(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.refs, err = r.call(ctx, &rpc.RepositoryCall{Refs: true}); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return r, nil
+}
+
+var _ source.Snapshot = (*remoteRepository)(nil)
+
+// Release implements source.Snapshot.
+func (r *remoteRepository) Release() { r.session.Close() }
+
+// Default implements source.Snapshot.
+func (r *remoteRepository) Default(code.RepositoryID) code.Ref { return r.refs.Default }
+
+// Commit implements source.Snapshot.
+func (r *remoteRepository) Commit(_ code.RepositoryID, ref code.Ref) code.CommitID {
+	for _, b := range r.refs.Branches {
+		if b.Ref == ref {
+			return b.Commit
+		}
+	}
+	return ""
+}
+
+// RefAt implements source.Snapshot.
+func (r *remoteRepository) RefAt(_ code.RepositoryID, commit code.CommitID) (pin code.Ref) {
+	for _, b := range r.refs.Branches {
+		switch {
+		case b.Commit != commit:
+		case b.Ref.IsPin():
+			pin = b.Ref
+		default:
+			return b.Ref
+		}
+	}
+	return pin
+}
+
+// Branches implements source.Snapshot.
+func (r *remoteRepository) Branches(code.RepositoryID) []source.Branch {
+	return append([]source.Branch(nil), r.refs.Branches...)
+}
+
+// File implements source.Snapshot.
+func (r *remoteRepository) File(ctx context.Context, _ code.RepositoryID, ref code.Ref, path string) (source.File, error) {
+	out, err := r.call(ctx, &rpc.RepositoryCall{File: &rpc.RefPath{Ref: ref, Path: path}})
+	if err != nil {
+		return source.File{}, err
+	}
+	return *out.File, nil
+}
+
+// List implements source.Snapshot.
+func (r *remoteRepository) List(ctx context.Context, _ code.RepositoryID, ref code.Ref, path string, limit int) ([]source.Entry, error) {
+	out, err := r.call(ctx, &rpc.RepositoryCall{List: &rpc.RefPath{Ref: ref, Path: path, Limit: limit}})
+	if err != nil {
+		return nil, err
+	}
+	return out.Entries, nil
+}
+
+// Files implements source.Snapshot.
+func (r *remoteRepository) Files(ctx context.Context, _ code.RepositoryID, ref code.Ref, limit int) ([]string, error) {
+	out, err := r.call(ctx, &rpc.RepositoryCall{Files: &rpc.RefPath{Ref: ref, Limit: limit}})
+	if err != nil {
+		return nil, err
+	}
+	return out.Files, nil
+}
+
+var _ api.Status = (*Front)(nil)
+
+// Status implements api.Status.
+func (f *Front) Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error) {
+	r, err := f.openRepository(ctx, id)
+	if err != nil {
+		return indexing.Status{}, err
+	}
+	defer r.Release()
+	out, err := r.call(ctx, &rpc.RepositoryCall{Status: true})
+	if err != nil {
+		return indexing.Status{}, err
+	}
+	return *out.Status, nil
+}
+
+// Skipped implements api.Status.
+func (f *Front) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]indexing.SkippedFile, int, error) {
+	r, err := f.openRepository(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Release()
+	out, err := r.call(ctx, &rpc.RepositoryCall{Skipped: &rpc.SkippedFiles{Ref: ref, Reason: reason, Offset: offset, Limit: limit}})
+	if err != nil {
+		return nil, 0, err
+	}
+	return out.Skipped, out.Total, nil
+}

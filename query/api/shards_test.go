@@ -1,0 +1,46 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// TestEveryRouteHasAWay checks that each route has a way in an installation with shards, that
+// none is left over, and which parts answer it.
+func TestEveryRouteHasAWay(t *testing.T) {
+	ways := api.ShardWays()
+	for _, part := range []api.Part{api.PartAll, api.PartFront, api.PartShard} {
+		o := newWorld().serverOptions()
+		o.Part = part
+		s := newServer(t, o)
+		for _, r := range s.Access() {
+			name := r.Method + " " + r.Path
+			way, known := ways[name]
+			if !known {
+				t.Errorf("%s has no way: decide in shards.go and docs/sharding.md", name)
+			}
+			wanted := part == api.PartAll || way == "local" || part == api.PartFront && way != "none"
+			err := part.CheckPart(name)
+			if (err == nil) != wanted || err != nil && !strings.HasPrefix(err.Error(), name+": not possible in this process: it is a ") {
+				t.Errorf("part %d, way %q: %v", part, way, err)
+			}
+			if part == api.PartShard {
+				delete(ways, name)
+			}
+		}
+		for path, status := range map[string]int{"/api/version": http.StatusOK, "/api/snapshots": http.StatusNotImplemented} {
+			rec := httptest.NewRecorder()
+			s.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+			if got := rec.Code; part != api.PartAll && got != status {
+				t.Errorf("part %d: GET %s: status %d, want %d", part, path, got, status)
+			}
+		}
+	}
+	for name := range ways {
+		t.Errorf("there is no route %s", name)
+	}
+}
