@@ -3,6 +3,7 @@ package navigate_test
 import (
 	"context"
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,17 @@ func newCorpus(t *testing.T) *corpus {
 	return c
 }
 
+// newShards returns the corpus as a front sees it.
+func (c *corpus) newShards(t *testing.T) search.View {
+	t.Helper()
+	shard := search.New(search.Options{MaxDuration: 10 * time.Hour}).NewShardSession(c, []int32{0}, nil)
+	v, err := search.NewShards(t.Context(), []search.Shard{shard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // symbolsOf finds the names in the text, one after the other.
 func symbolsOf(s source) []code.Symbol {
 	var out []code.Symbol
@@ -128,21 +140,26 @@ func TestEngine(t *testing.T) {
 		{navigate.Request{Symbol: "b.il"}, "", ""},
 		{navigate.Request{Symbol: "boil", Revision: "mainline"}, "old.c:1", "old.c:1"},
 		{navigate.Request{Symbol: "boil", Revision: "main", Language: "C"}, "boil.c:1 boil.c:3 boil.hpp:1", "boil.c:1 boil.c:3 boil.hpp:1"},
+		{navigate.Request{Symbol: "boil", Revision: "refs/heads/mainline"}, "old.c:1", "old.c:1"},
 		{navigate.Request{Symbol: "boil", Revision: "line"}, "", ""},
+		{navigate.Request{Symbol: "boil", Revision: "*"}, "", ""},
 	} {
-		definitions, err := n.Definitions(t.Context(), c, tc.request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		references, err := n.References(t.Context(), c, tc.request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := describePlaces(definitions); got != tc.definitions {
-			t.Errorf("%+v: definitions %q, want %q", tc.request, got, tc.definitions)
-		}
-		if got := describePlaces(references); got != tc.references {
-			t.Errorf("%+v: references %q, want %q", tc.request, got, tc.references)
+		for _, v := range []search.View{c, c.newShards(t)} {
+			definitions, err := n.Definitions(t.Context(), v, tc.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			references, err := n.References(t.Context(), v, tc.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describePlaces(definitions); got != tc.definitions {
+				t.Errorf("%T: %+v: definitions %q, want %q", v, tc.request, got, tc.definitions)
+			}
+			if got := describePlaces(references); got != tc.references {
+				t.Errorf("%T: %+v: references %q, want %q", v, tc.request, got, tc.references)
+			}
+			v.Release()
 		}
 	}
 }
@@ -170,18 +187,52 @@ func TestEngineNotices(t *testing.T) {
 		{navigate.Request{Symbol: "boil", Language: "typescript"}, "lang:TypeScript selects none of the 4 languages in 2 repositories. There are C, C++, Go, Python."},
 	} {
 		for _, find := range []func(context.Context, search.View, navigate.Request) (*navigate.Result, error){n.Definitions, n.References} {
-			r, err := find(t.Context(), c, tc.request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, notice := range r.Notices {
-				got = append(got, notice.Message)
-			}
-			if strings.Join(got, "\n") != tc.want {
-				t.Errorf("%+v: %q, want %q", tc.request, got, tc.want)
+			for _, v := range []search.View{c, c.newShards(t)} {
+				r, err := find(t.Context(), v, tc.request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, notice := range r.Notices {
+					got = append(got, notice.Message)
+				}
+				if strings.Join(got, "\n") != tc.want {
+					t.Errorf("%T: %+v: %q, want %q", v, tc.request, got, tc.want)
+				}
+				v.Release()
 			}
 		}
+	}
+}
+
+// lostShard is a session with a shard that is lost.
+type lostShard struct{ search.Shard }
+
+func (lostShard) Partitions() []int32 { return []int32{1} }
+func (lostShard) Close()              {}
+func (lostShard) Call(context.Context, *search.ShardCall) (*search.ShardReply, error) {
+	return nil, search.ErrShardLost
+}
+
+// TestPositionAtLostShard checks that a position which a lost shard may hold is unavailable, and
+// that those of other shards are not.
+func TestPositionAtLostShard(t *testing.T) {
+	c := newCorpus(t)
+	s := search.New(search.Options{MaxDuration: 10 * time.Hour})
+	v, err := search.NewShards(t.Context(), []search.Shard{s.NewShardSession(c, []int32{0}, nil), lostShard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Release()
+	n := navigate.New(s, analyze.Outline{Timeout: -1})
+	at := func(repository string) navigate.Request {
+		return navigate.Request{Symbol: "boil", Position: &navigate.Position{Repository: repository, Path: "boil.c", Line: 1}}
+	}
+	if r, err := n.Definitions(t.Context(), v, at("host/kettle")); err != nil || describePlaces(r) == "" || r.Exhaustive {
+		t.Errorf("a position at a shard: %+v, %v, want definitions of a part", r, err)
+	}
+	if r, err := n.Definitions(t.Context(), v, at("host/elsewhere")); !errors.Is(err, search.ErrUnavailable) {
+		t.Errorf("a position that is nowhere: %+v, %v, want ErrUnavailable", r, err)
 	}
 }
 

@@ -65,9 +65,6 @@ func (n *Navigator) findImplementations(ctx context.Context, v search.View, r Re
 	if err != nil {
 		return nil, err
 	}
-	if r.hasRevision() {
-		v = exactRevision{v, r.Revision}
-	}
 	byMethods, err := n.goImplementations(ctx, v, r)
 	if err != nil {
 		return nil, fmt.Errorf("find implementations of %q: %w", r.Symbol, err)

@@ -17,7 +17,7 @@ import (
 type resolver struct {
 	navigator *Navigator
 	view      search.View
-	revision  string // of the position, if it is not the default branch
+	revision  string // of the position
 	request   *Request
 	deadline  time.Time
 
@@ -101,7 +101,7 @@ func (r *resolver) lookup(ctx context.Context, name, repository, paths string, l
 	if repository == r.home.repo.Name {
 		in.Revision = r.revision
 	}
-	found, err := r.navigator.searcher.Search(ctx, r.viewOf(repository), search.Request{
+	found, err := r.navigator.searcher.Search(ctx, r.view, search.Request{
 		Query: in.buildQuery(&syntax.And{Children: children}), Matches: maxLookup, WithoutAdvice: true,
 	})
 	if err != nil {
@@ -122,15 +122,6 @@ func (r *resolver) lookup(ctx context.Context, name, repository, paths string, l
 	}
 	r.lookups[key] = out
 	return out
-}
-
-// viewOf returns the view for a search in a repository: the revision of the position for
-// the repository of the position.
-func (r *resolver) viewOf(repository string) search.View {
-	if exact, ok := r.view.(exactRevision); ok && (r.home == nil || repository != r.home.repo.Name) {
-		return exact.View
-	}
-	return r.view
 }
 
 // open reads the file of a candidate; nil if it cannot be read.
@@ -154,7 +145,7 @@ func (r *resolver) open(ctx context.Context, c *candidate) *source {
 		&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(c.symbol.Name) + "$", Case: syntax.CaseYes},
 		&syntax.File{Pattern: "^" + regexp.QuoteMeta(c.path) + "$", Case: syntax.CaseYes},
 	}})
-	found, err := r.navigator.searcher.Search(ctx, r.viewOf(c.repo.Name), search.Request{Query: query, Matches: 1, Whole: true, WithoutAdvice: true})
+	found, err := r.navigator.searcher.Search(ctx, r.view, search.Request{Query: query, Matches: 1, Whole: true, WithoutAdvice: true})
 	if err != nil {
 		return nil
 	}

@@ -247,9 +247,6 @@ func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*
 
 // findText returns the occurrences in text that c keeps.
 func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *classifier) (*Result, error) {
-	if r.hasRevision() {
-		v = exactRevision{v, r.Revision}
-	}
 	leaf := &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}
 	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true, WithoutAdvice: r.isSpelled()})
 	if err != nil {
@@ -267,9 +264,6 @@ func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *c
 func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
-	}
-	if r.hasRevision() {
-		v = exactRevision{v, r.Revision}
 	}
 	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, WithoutAdvice: r.isSpelled()})
 	if err != nil {
@@ -369,7 +363,7 @@ func (r *Request) buildQuery(leaf syntax.Query) *syntax.Parsed {
 		children = append(children, languageFilter(r.Language))
 	}
 	if r.hasRevision() {
-		children = append(children, &syntax.Revision{Pattern: r.Revision})
+		children = append(children, &syntax.Revision{Pattern: r.Revision, Exact: true})
 	}
 	root := leaf
 	if len(children) > 1 {
@@ -400,25 +394,4 @@ func languageFilter(language string) syntax.Query {
 		return or.Children[0]
 	}
 	return or
-}
-
-// exactRevision narrows the matches of a Revision, which is a substring of ref names, to
-// the one requested name.
-type exactRevision struct {
-	search.View
-	name string
-}
-
-// Restricted reports whether the wrapped view is restricted: see search.Restricted.
-func (v exactRevision) Restricted() bool { return search.Restricted(v.View) }
-
-// Revisions implements search.View.
-func (v exactRevision) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
-	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool { return match(r, ref) && v.Admits(ref) })
-}
-
-// Admits reports whether a ref has the requested name. Search uses it to report that no
-// ref has the name.
-func (v exactRevision) Admits(ref code.Ref) bool {
-	return string(ref) == v.name || ref.Short() == v.name
 }

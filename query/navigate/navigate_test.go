@@ -16,31 +16,14 @@ import (
 
 // recorder is a Searcher that records its requests and returns a configured answer.
 type recorder struct {
-	view    search.View
 	request search.Request
 	result  search.Result
 	err     error
 }
 
-func (s *recorder) Search(_ context.Context, v search.View, r search.Request) (*search.Result, error) {
-	s.view, s.request = v, r
+func (s *recorder) Search(_ context.Context, _ search.View, r search.Request) (*search.Result, error) {
+	s.request = r
 	return &s.result, s.err
-}
-
-// refs is a View that implements only Revisions.
-type refs struct {
-	search.View
-	names []code.Ref
-}
-
-func (v refs) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
-	var out []code.Ref
-	for _, ref := range v.names {
-		if match(nil, ref) {
-			out = append(out, ref)
-		}
-	}
-	return nil, out, nil
 }
 
 // TestQualifiedNames checks the further searches for a qualified name that is not the name
@@ -88,7 +71,7 @@ func TestQueries(t *testing.T) {
 	} {
 		var s recorder
 		n := navigate.New(&s, analyze.Outline{Timeout: -1})
-		if _, err := n.Definitions(t.Context(), refs{}, tc.request); err != nil {
+		if _, err := n.Definitions(t.Context(), nil, tc.request); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.request.Query.Root.String(); got != tc.definitions {
@@ -97,7 +80,7 @@ func TestQueries(t *testing.T) {
 		if s.request.Matches != navigate.MaxMatches || s.request.ContextLines != 0 {
 			t.Errorf("%+v: %+v", tc.request, s.request)
 		}
-		if _, err := n.References(t.Context(), refs{}, tc.request); err != nil {
+		if _, err := n.References(t.Context(), nil, tc.request); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.request.Query.Root.String(); tc.references != "" && got != tc.references {
@@ -127,7 +110,7 @@ func TestNotices(t *testing.T) {
 	} {
 		tc.request.Symbol = "Foo"
 		s := recorder{result: search.Result{Notices: tc.found}}
-		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, tc.request)
+		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), nil, tc.request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,33 +124,6 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// The request selects refs by a substring, but the response is exact.
-func TestRevisionIsExact(t *testing.T) {
-	names := []code.Ref{"refs/heads/main", "refs/heads/mainline", "refs/heads/x/main", "refs/tags/main"}
-	all := func(*search.Repository, code.Ref) bool { return true }
-	for _, tc := range []struct{ revision, want string }{
-		{"main", "refs/heads/main refs/tags/main"},
-		{"refs/heads/main", "refs/heads/main"},
-		{"mai", ""},
-	} {
-		var s recorder
-		if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).References(t.Context(), refs{names: names}, navigate.Request{Symbol: "x", Revision: tc.revision}); err != nil {
-			t.Fatal(err)
-		}
-		_, got, _ := s.view.Revisions(t.Context(), all)
-		var words []string
-		for _, ref := range got {
-			words = append(words, string(ref))
-		}
-		if strings.Join(words, " ") != tc.want {
-			t.Errorf("%s: %v, want %s", tc.revision, words, tc.want)
-		}
-		if _, none, _ := s.view.Revisions(t.Context(), func(*search.Repository, code.Ref) bool { return false }); len(none) > 0 {
-			t.Errorf("%s: the query's own filter is lost: %v", tc.revision, none)
-		}
-	}
-}
-
 func TestRefuses(t *testing.T) {
 	for _, r := range []navigate.Request{
 		{}, {Symbol: strings.Repeat("x", code.MaxSymbolBytes+1)}, {Symbol: "a\nb"}, {Symbol: "\xff"},
@@ -176,13 +132,13 @@ func TestRefuses(t *testing.T) {
 		{Symbol: "x", Repository: strings.Repeat("x", code.MaxNameBytes+1)},
 	} {
 		var s recorder
-		if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
+		if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), nil, r); !errors.Is(err, navigate.ErrInvalid) {
 			t.Errorf("%+v: %v, want %v", r, err, navigate.ErrInvalid)
 		}
 	}
 	broken := errors.New("disk")
 	s := recorder{err: broken}
-	if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), refs{}, navigate.Request{Symbol: "x"}); !errors.Is(err, broken) {
+	if _, err := navigate.New(&s, analyze.Outline{Timeout: -1}).Definitions(t.Context(), nil, navigate.Request{Symbol: "x"}); !errors.Is(err, broken) {
 		t.Errorf("the search's error is lost: %v", err)
 	}
 }
@@ -216,7 +172,7 @@ func TestMatches(t *testing.T) {
 			{Path: "p", Chunks: []search.Chunk{chunkOf(tc.content, tc.pattern, 100)}},
 			{Path: "name only"},
 		}}}
-		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).References(t.Context(), refs{}, navigate.Request{Symbol: tc.name})
+		r, err := navigate.New(&s, analyze.Outline{Timeout: -1}).References(t.Context(), nil, navigate.Request{Symbol: tc.name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
@@ -55,20 +56,16 @@ const (
 // not at the position.
 func (n *Navigator) openPosition(ctx context.Context, v search.View, r *Request) (*resolver, error) {
 	out := &resolver{
-		navigator: n, view: v, request: r, deadline: time.Now().Add(maxResolveTime),
+		navigator: n, view: v, request: r, revision: r.Position.Revision, deadline: time.Now().Add(maxResolveTime),
 		files: map[fileKey]*source{}, sources: map[*names.File]*source{}, lookups: map[lookupKey][]candidate{},
 	}
 	p := r.Position
 	in := Request{Repository: p.Repository, Revision: p.Revision}
-	if in.hasRevision() {
-		out.view = exactRevision{v, p.Revision}
-		out.revision = p.Revision
-	}
 	query := in.buildQuery(&syntax.And{Children: []syntax.Query{
 		&syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes},
 		&syntax.File{Pattern: "^" + regexp.QuoteMeta(p.Path) + "$", Case: syntax.CaseYes},
 	}})
-	found, err := n.searcher.Search(ctx, out.view, search.Request{Query: query, Matches: 1, Whole: true, WithoutAdvice: true})
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: query, Matches: 1, Whole: true, WithoutAdvice: true})
 	if err != nil {
 		return nil, fmt.Errorf("find the position of %q: %w", r.Symbol, err)
 	}
@@ -84,6 +81,10 @@ func (n *Navigator) openPosition(ctx context.Context, v search.View, r *Request)
 		}
 		out.home = home
 		break
+	}
+	isNamed := func(x *search.Repository) bool { return x != nil && x.Name == p.Repository }
+	if out.home == nil && len(search.LostPartitions(v)) > 0 && !slices.ContainsFunc(v.Repositories(), isNamed) {
+		return nil, fmt.Errorf("%w: a shard is lost, and it may hold %s", search.ErrUnavailable, p.Repository)
 	}
 	return out, nil
 }

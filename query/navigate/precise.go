@@ -57,7 +57,7 @@ func (n *Navigator) meaningAt(ctx context.Context, r *resolver) *meaning {
 			m.scope.Among = append(m.scope.Among, repo.ID)
 		}
 	}
-	m.scope.Owners = &owners{navigator: n, view: r.viewOf(""), repos: m.repos, found: map[scip.Package]code.RepositoryID{}}
+	m.scope.Owners = &owners{navigator: n, view: r.view, repos: m.repos, found: map[scip.Package]code.RepositoryID{}}
 	return m
 }
 
@@ -128,7 +128,7 @@ func (n *Navigator) readBatch(ctx context.Context, m *meaning, b batch, names []
 		&syntax.Text{Pattern: text, Regexp: true, Case: syntax.CaseYes},
 		&syntax.File{Pattern: "^(?:" + strings.Join(patterns, "|") + ")$", Case: syntax.CaseYes},
 	}})
-	found, err := n.searcher.Search(ctx, m.resolver.viewOf(b.repo.Name), search.Request{Query: query, Matches: matches, Whole: true, WithoutAdvice: true})
+	found, err := n.searcher.Search(ctx, m.resolver.view, search.Request{Query: query, Matches: matches, Whole: true, WithoutAdvice: true})
 	if err != nil {
 		out.Exhaustive = false // what was found before is still an answer
 		return

@@ -81,9 +81,6 @@ func (n *Navigator) Symbols(ctx context.Context, v search.View, r SymbolsRequest
 	if r.Repository == "" {
 		return nil, fmt.Errorf("%w: repo: want the full name of a repository", ErrInvalid)
 	}
-	if in.hasRevision() {
-		v = exactRevision{v, r.Revision}
-	}
 	symbol := &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo, Parent: r.Parent}
 	if r.Prefix != "" {
 		symbol.Pattern = "^" + regexp.QuoteMeta(r.Prefix)

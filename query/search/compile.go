@@ -171,7 +171,7 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		names, full := languageNames(q.Name)
 		return c.addPredicate(q, &predicate{language: names, languageName: full}), nil
 	case *syntax.Revision:
-		return c.addPredicate(q, &predicate{ref: refMatcher(q.Pattern)}), nil
+		return c.addPredicate(q, &predicate{ref: refMatcher(q)}), nil
 	case *syntax.Is:
 		return c.addPredicate(q, &predicate{place: traitOf(q.Trait)}), nil
 	}
@@ -320,11 +320,14 @@ func languageNames(name string) (names map[string]bool, full string) {
 }
 
 // refMatcher returns a function that selects refs by the pattern of a Revision.
-func refMatcher(pattern string) func(*Repository, code.Ref) bool {
-	switch pattern {
-	case syntax.AllRevisions:
+func refMatcher(q *syntax.Revision) func(*Repository, code.Ref) bool {
+	pattern := q.Pattern
+	switch {
+	case q.Exact:
+		return func(_ *Repository, ref code.Ref) bool { return string(ref) == pattern || ref.Short() == pattern }
+	case pattern == syntax.AllRevisions:
 		return func(_ *Repository, ref code.Ref) bool { return !ref.IsPin() }
-	case syntax.DefaultRevision:
+	case pattern == syntax.DefaultRevision:
 		return func(r *Repository, ref code.Ref) bool { return ref == r.DefaultRef() }
 	}
 	return func(_ *Repository, ref code.Ref) bool {
@@ -359,7 +362,7 @@ func (c *compiledQuery) nameRefs(q syntax.Query, negated bool) {
 	syntax.Walk(q, func(q syntax.Query) bool {
 		switch q := q.(type) {
 		case *syntax.Revision:
-			c.refs = append(c.refs, refMatcher(q.Pattern))
+			c.refs = append(c.refs, refMatcher(q))
 			c.everyRef = c.everyRef || negated
 		case *syntax.Not:
 			c.nameRefs(q.Child, true)

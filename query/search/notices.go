@@ -372,7 +372,6 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 			ofID[r.ID] = true
 		}
 	}
-	exact, _ := in.view.(interface{ Admits(ref code.Ref) bool })
 	type branch struct {
 		repository code.RepositoryID
 		ref        code.Ref
@@ -383,7 +382,7 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 			return false
 		}
 		for i, p := range filters {
-			found[i] = found[i] || p.ref(r, ref) && (exact == nil || exact.Admits(ref))
+			found[i] = found[i] || p.ref(r, ref)
 		}
 		if ref.IsPin() {
 			return false

@@ -95,10 +95,14 @@ func (v *shardedView) Release() {
 	}
 }
 
-// Revisions implements View. It calls match for all refs and returns no segments.
+// Revisions implements View. It calls match for all refs and returns no segments. It fails if
+// a shard is lost, because callers conclude from what is not there.
 func (v *shardedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
 	refs := make([][]ShardRef, len(v.shards))
 	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Refs: true} }, func(i int, r *ShardReply) { refs[i] = r.Refs })
+	if lost := v.lostPartitions(); err == nil && lost != nil {
+		err = fmt.Errorf("%w: the refs of the partitions %v are not known", ErrShardLost, lost)
+	}
 	for _, ref := range slices.Concat(refs...) {
 		if n, ok := v.number[ref.Repository]; ok {
 			match(v.repos[n], ref.Ref)
@@ -174,6 +178,15 @@ func (v *shardedView) lostPartitions() (lost []int32) {
 	}
 	slices.Sort(lost)
 	return lost
+}
+
+// LostPartitions returns the partitions, ascending, whose shards are lost to a view up to now.
+// There are none in a view of this process.
+func LostPartitions(v View) []int32 {
+	if shards, ok := v.(*shardedView); ok {
+		return shards.lostPartitions()
+	}
+	return nil
 }
 
 // nearNames returns the names near a word. There are fewer on an error.

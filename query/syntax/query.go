@@ -123,7 +123,9 @@ type Language struct {
 // repository: see HasRevision.
 type Revision struct {
 	Pattern string
-	At      Span
+	// Exact means that the pattern is the name of a ref, full or short. No query text has it.
+	Exact bool
+	At    Span
 }
 
 // Revision patterns with a special meaning.

@@ -118,7 +118,7 @@ func equalFilter(a, b Query) bool {
 		return ok && a.Name == b.Name
 	case *Revision:
 		b, ok := b.(*Revision)
-		return ok && a.Pattern == b.Pattern
+		return ok && a.Pattern == b.Pattern && a.Exact == b.Exact
 	case *Archived:
 		b, ok := b.(*Archived)
 		return ok && a.Want == b.Want
