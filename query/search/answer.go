@@ -154,7 +154,9 @@ func (a *resultBuilder) takeHits(to int) []hit {
 				break
 			}
 			a.matchesTaken += h.count
-			a.near = max(a.near, a.run.nearnessOf(&h))
+			if h.near > a.near {
+				a.near = max(a.near, a.run.nearnessOf(&h))
+			}
 			if stats.Matches <= a.run.request.Matches {
 				stats.Matches += h.count
 				stats.Files++

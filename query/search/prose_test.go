@@ -211,6 +211,19 @@ func TestRankedFiles(t *testing.T) {
 	}
 }
 
+// TestTestWord checks which queries ask for test code: not those that name it in a filter.
+func TestTestWord(t *testing.T) {
+	for text, want := range map[string]bool{
+		"fix failing tests for alpha": true, "Test that alpha is kept": true, "alpha in unit-tests": true, "test: alpha": true, "spec": true, "alpha or tests or beta": true,
+		"where is the (test) of alpha?": true, "the last alpha": false, "testify alpha": false, "alpha -tests beta gamma": false, "alpha beta -file:test/": false,
+		`alpha beta repo:^example\.com/test-tools$`: false, "alpha beta file:spec lang:Go": false,
+	} {
+		if testWord.MatchString(text) != want {
+			t.Errorf("%q asks for tests: %t", text, !want)
+		}
+	}
+}
+
 // TestRankedAnswerHasManyFiles checks that a ranked answer shows a few matches of each file
 // before it shows more of one.
 func TestRankedAnswerHasManyFiles(t *testing.T) {

@@ -328,8 +328,9 @@ const (
 	maxRankedMatches = 256
 )
 
-// testWord matches a word that asks for test code.
-var testWord = regexp.MustCompile(`(?i)\b(?:tests?|testing|tested|test-?cases?|specs?)\b`)
+// testWord matches a word that asks for test code. A filter such as -file:test/ and a
+// negated word do not ask for it.
+var testWord = regexp.MustCompile(`(?i)(?:^|[\s("'])(?:[\pL\pN]+-)?(?:tests?|testing|tested|test-?cases?|specs?)(?:[\s)"'.,:;!?-]|$)`)
 
 // setRankedPoints sets the points of a hit of a ranked search.
 func (v *documentMatcher) setRankedPoints(h *hit) {
