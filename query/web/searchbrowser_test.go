@@ -36,6 +36,11 @@ func TestSearchInABrowser(t *testing.T) {
 		f.result.Facets = []search.Facet{
 			{Name: search.FacetLanguage, Complete: true, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go", Matches: 120, Files: 30}, {Value: "C++", Filter: "lang:C++", Matches: 1, Files: 1}}},
 			{Name: search.FacetDirectory, Complete: true, Values: []search.FacetValue{{Value: "<img src=x onerror=alert(1)>/", Filter: "file:^x/", Matches: 1, Files: 1}}},
+			{Name: search.FacetKind, Complete: true},
+		}
+		for i := range 9 {
+			kind := fmt.Sprintf("kind%d", i)
+			f.result.Facets[2].Values = append(f.result.Facets[2].Values, search.FacetValue{Value: kind, Filter: "kind:" + kind, Matches: 1, Files: 1})
 		}
 		f.result.Notices = []syntax.Notice{{Code: syntax.AmbiguousQuery, Message: "It may mean another thing.", Suggestions: []string{"kettle or boil"}}}
 	})

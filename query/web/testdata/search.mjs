@@ -60,6 +60,9 @@ try {
         await page.goto(path);
         await check(page, `${name} ${title}`);
         await page.shot(title);
+        if (title !== 'results') continue;
+        if (phone) await page.locator('.facet-fold > summary').click();
+        assert.equal(await page.locator('.facets li.beyond').first().isVisible(), phone, `${name}: values beyond the first ones`);
       }
       await page.context().close();
     }
