@@ -158,9 +158,9 @@ func (s *Server) addRefs(r *http.Request, p *codePage, d *codeData) error {
 			d.Kept = append(d.Kept, choice{Label: name, Value: kept.Get(name)})
 		}
 	}
-	kind, path := p.Kind, p.Path
+	kind, path, base := p.Kind, p.Path, p.Revision
 	if kind == source.PageRaw || kind == source.PageCommit || kind == source.PageCompare {
-		kind, path = source.PageTree, ""
+		kind, path, base = source.PageTree, "", d.Commit
 	}
 	named := p.namedRef(refs)
 	switch {
@@ -191,7 +191,7 @@ func (s *Server) addRefs(r *http.Request, p *codePage, d *codeData) error {
 		}
 		link.URL = source.Address{Repository: p.Repository, Revision: name, Kind: kind, Path: path}.String() + suffix
 		if !link.Current {
-			link.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: p.Revision + "..." + name}.String()
+			link.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: base + "..." + name}.String()
 		}
 		d.Refs = append(d.Refs, link)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -21,11 +20,10 @@ import (
 
 // Bounds of the part of a file on one page: a larger file has several pages.
 const (
-	maxPartBytes    = source.DefaultMaxFileBytes
 	maxPartLines    = 150_000
 	maxWrappedLines = 20_000 // each line is an element if lines wrap
 	maxPageTokens   = 1_000_000
-	maxPageColors   = 30_000 // tokens with colors; a script asks for others when they are near the window
+	maxPageColors   = 20_000 // tokens with colors; a script asks for others when they are near the window
 	maxShownLine    = 5_000  // bytes of a line; a link shows the rest
 )
 
@@ -78,7 +76,7 @@ func readFileRequest(r *http.Request) fileRequest {
 	}
 	q.part, _ = strconv.Atoi(query.Get("part")) // 0 if it is not a number
 	q.colors, _ = strconv.Atoi(query.Get("colors"))
-	q.long = query.Get("long") == "1" || max(q.mark.From.Column, q.mark.To.Column) > maxShownLine
+	q.long = query.Get("long") == "1"
 	switch query.Get("wrap") {
 	case "1":
 		q.wrap = true
@@ -168,14 +166,13 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 	if !within {
 		d.Notes = append(d.Notes, s.texts.mustFormat("codeBeyondEnd", "line", q.mark.To.Line, "lines", text.Lines()))
 	}
-	s.limitText(r, d, body, text, q)
+	s.limitText(r, body, text, q)
 	if q.colors > 0 && q.colors <= text.Lines() {
 		last := min(q.colors+codehtml.ChunkLines-1, text.Lines())
 		text.ColorAround(q.colors+codehtml.ChunkLines/2, maxPageColors)
 		body.Text, p.view.part = markup(text.AppendLines(nil, q.colors, last, codehtml.Range{})), "lines"
 		return nil
 	}
-	text.ColorAround(max(mark.From.Line, 1), maxPageColors)
 	body.Mark = mark.String()
 	d.Links.Host = p.hostURL(mark.From.Line, mark.To.Line)
 	d.Links.Editor = s.editorURL(r, p, mark.From.Line)
@@ -184,6 +181,7 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 	s.describePart(p, d, body, text, parts, shown)
 	s.addOutline(p, body, file)
 	part := parts[shown]
+	text.ColorAround(min(max(mark.From.Line, part.first), part.last), maxPageColors)
 	if q.wrap && part.last-part.first >= maxWrappedLines {
 		q.wrap = false
 		d.Notes = append(d.Notes, s.texts.mustFormat("codeNotWrapped", "n", maxWrappedLines))
@@ -203,20 +201,23 @@ func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *
 
 // limitText shows the beginning of long lines, unless the reader has asked for all of them: a
 // minified file of megabytes in one line would be hundreds of thousands of elements.
-func (s *Server) limitText(r *http.Request, d *codeData, body *fileBody, text *codehtml.Text, q fileRequest) {
+func (s *Server) limitText(r *http.Request, body *fileBody, text *codehtml.Text, q fileRequest) {
 	if text.LimitLines(maxShownLine, nil); q.long {
 		return
 	}
 	kept := keptQuery(source.PageBlob, r.URL.Query())
 	kept.Set("long", "1")
+	if q.part > 0 {
+		kept.Set("part", strconv.Itoa(q.part))
+	}
+	whole := "?" + kept.Encode()
+	kept.Del("L")
+	kept.Del("highlightRange")
+	cut := html.EscapeString("?" + kept.Encode() + "&L=")
 	text.LimitLines(maxShownLine, func(out []byte, line, hidden int) []byte {
-		body.Whole = d.Links.Blob + "?" + kept.Encode()
-		address := url.Values{}
-		maps.Copy(address, kept)
-		address.Set("L", strconv.Itoa(line))
+		body.Whole = whole
 		label := html.EscapeString(s.texts.mustFormat("codeLineRest", "size", formatBytes(int64(hidden))))
-		return fmt.Appendf(out, `<a class=line-rest href="%s" aria-label="%s" data-rest="%[2]s"></a>`,
-			html.EscapeString(s.public.Resolve(d.Links.Blob+"?"+address.Encode())), label)
+		return fmt.Appendf(out, `<a class=line-rest href="%s%d" aria-label="%s" data-rest="%[3]s"></a>`, cut, line, label)
 	})
 }
 
@@ -243,18 +244,12 @@ func (s *Server) readFragment(language code.Language, text []byte) []code.Token 
 // part is a range of lines of a file.
 type part struct{ first, last int }
 
-// cutParts splits a text into parts of whole lines. A line larger than maxPartBytes is a
-// separate part.
-func cutParts(t *codehtml.Text) []part {
-	var parts []part
-	first := 1
-	for n := 1; n <= t.Lines(); n++ {
-		if n > first && (n-first >= maxPartLines || t.Size(first, n) > maxPartBytes) {
-			parts = append(parts, part{first, n - 1})
-			first = n
-		}
+// cutParts splits a text into parts of at most maxPartLines.
+func cutParts(t *codehtml.Text) (parts []part) {
+	for first := 1; first <= t.Lines(); first += maxPartLines {
+		parts = append(parts, part{first, min(first+maxPartLines-1, t.Lines())})
 	}
-	return append(parts, part{first, t.Lines()})
+	return parts
 }
 
 // choosePart returns the index of the part with the given number, or of the part with the

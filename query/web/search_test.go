@@ -431,6 +431,19 @@ func TestLongLinesShowTheirMatch(t *testing.T) {
 	}
 }
 
+// TestFarMatchesLeadToWholeLines: the page of a file shows the beginning of a long line.
+func TestFarMatchesLeadToWholeLines(t *testing.T) {
+	for at, want := range map[int]string{100: "?L=1#L1", 5001: "?long=1&amp;L=1#L1"} {
+		w := searchOf(t, 0, func(f *fakeSearches) {
+			f.files = []search.FileMatch{{Repo: known[0], Path: "a.js", Chunks: []search.Chunk{{Content: []byte(strings.Repeat("x", at) + "kettle"), Start: search.Location{LineNumber: 1, Column: 1},
+				Ranges: []search.Range{{Start: search.Location{ByteOffset: at}, End: search.Location{ByteOffset: at + 6}}}}}}}
+		})
+		if page := w.browser.get("/search?q=kettle").page; !strings.Contains(page, `/-/blob/a.js`+want+`"`) {
+			t.Errorf("a match at %d: no link with %s", at, want)
+		}
+	}
+}
+
 // TestChunksHaveNoBlankEdges omits blank lines before the first and after the last match.
 func TestChunksHaveNoBlankEdges(t *testing.T) {
 	for content, want := range map[string]string{

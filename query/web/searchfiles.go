@@ -281,7 +281,11 @@ func (w *fileWriter) writeLine(text *codehtml.Cursor, start int, line []byte, ma
 	} else {
 		w.raw(`<div class="line">`)
 	}
-	link := href + "?L=" + strconv.Itoa(number) + "#L" + strconv.Itoa(number)
+	link := href + "?"
+	if len(marks) > 0 && marks[0].to > maxShownLine {
+		link += "long=1&" // the page would show the line without the match
+	}
+	link += "L=" + strconv.Itoa(number) + "#L" + strconv.Itoa(number)
 	w.raw(`<a class="n"`)
 	w.attribute("href", link)
 	w.raw(` aria-label="`)

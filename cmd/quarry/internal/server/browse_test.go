@@ -446,6 +446,12 @@ func TestPagesOfOddKinds(t *testing.T) {
 	if _, _, page := askedAs(t, "GET", s.URL()+"/browse/large/-/blob/marked.txt?highlightRange=2:6,2:9", ""); !strings.Contains(page, `<span class=at id=at tabindex=-1 autofocus>zwei <mark>wör</mark>ter`+"\n</span>") {
 		t.Errorf("the range is not marked:\n%s", page)
 	}
+	for _, address := range []string{odd("commit", "", "main"), odd("compare", "", "main...release/1.0")} {
+		_, _, page := askedAs(t, "GET", s.URL()+address, "")
+		if links := regexp.MustCompile(`class="compare" href="[^"]*/compare/([^"]*)\.\.\.`).FindAllStringSubmatch(page, -1); len(links) == 0 || len(links[0][1]) != 40 {
+			t.Errorf("%s: the branch menu does not compare with the commit of the page: %q", address, links)
+		}
+	}
 	// Addresses as earlier releases wrote them redirect and keep their parameters.
 	for former, address := range map[string]string{
 		"src%2Fa%2Fb%2Fdeep.go?L=3":  odd("blob", "", "src/a/b/deep.go") + "?L=3",

@@ -29,14 +29,14 @@ var classNames = [...]string{
 }
 
 // appendLine appends a line with its line ending. Of a line above the limit it appends the
-// beginning, or all of it without colors.
+// beginning, or all of it without colors, also if more than the beginning is marked.
 func (k *Cursor) appendLine(out []byte, number int, mark Range) []byte {
 	start, end := k.starts[number-1], k.starts[number]
 	from, to := mark.columnsOf(number, k.line(number))
 	if k.limit > 0 && end-start > k.limit {
-		text := bytes.TrimRight(k.line(number), "\r\n")
+		text := bytes.TrimSuffix(bytes.TrimSuffix(k.line(number), []byte("\n")), []byte("\r"))
 		shown := text
-		if k.more != nil {
+		if k.more != nil && to <= k.limit {
 			shown = text[:min(k.limit, len(text))]
 			for len(shown) < len(text) && len(shown) > k.limit-utf8.UTFMax && !utf8.RuneStart(text[len(shown)]) {
 				shown = shown[:len(shown)-1]

@@ -2,6 +2,7 @@ package codehtml
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -25,7 +26,8 @@ type Text struct {
 	more func(out []byte, line, hidden int) []byte
 }
 
-// New returns a Text. The tokens must be in order, and may cover only the beginning.
+// New returns a Text, which owns the tokens. They must be in order, and may cover only the
+// beginning.
 func New(text []byte, tokens []code.Token) *Text {
 	t := &Text{text: text, tokens: tokens, starts: make([]int, 0, bytes.Count(text, []byte("\n"))+2)}
 	for at := 0; at < len(text); {
@@ -41,9 +43,13 @@ func New(text []byte, tokens []code.Token) *Text {
 	return t
 }
 
-// ColorAround limits the colors to the nearest tokens of a line: each of them is an element
-// of the page, and a browser takes minutes for millions.
+// ColorAround limits the colors to the nearest tokens of a line: each token with a color is
+// an element of the page, and a browser takes minutes for millions.
 func (t *Text) ColorAround(line, most int) {
+	if len(t.tokens) <= most {
+		return
+	}
+	t.tokens = slices.DeleteFunc(t.tokens, func(x code.Token) bool { return classNames[x.Class] == "" })
 	if len(t.tokens) <= most {
 		return
 	}
@@ -64,7 +70,7 @@ func (t *Text) lineAt(offset uint32) int { return sort.SearchInts(t.starts, int(
 
 // LimitLines limits the colors to lines of at most limit bytes. Of a longer one only the
 // first bytes are shown, followed by what more appends for its number and its other bytes;
-// if more is nil, it is shown whole.
+// if more is nil, or the mark reaches beyond the limit, it is shown whole.
 func (t *Text) LimitLines(limit int, more func(out []byte, line, hidden int) []byte) {
 	t.limit, t.more = limit, more
 }

@@ -189,12 +189,42 @@ func TestLongTextsAreSmallPages(t *testing.T) {
 	if got, want := string(page.AppendLines(nil, 1, 3, Range{})), colored+"\nööööööö[86 of 2]&#13;\n"+colored; got != want {
 		t.Errorf("cut: %q, want %q", got, want)
 	}
-	if got := string(page.AppendLines(nil, 2, 2, ParseRange("2:3,2:60"))); !strings.Contains(got, "öö<mark>ööööö</mark>[86 of 2]") {
-		t.Errorf("marked: %q", got)
+	for mark, want := range map[string]string{
+		"2:3,2:6": "öö<mark>ööö</mark>öö[86 of 2]", "2:8,2:10": strings.Repeat("ö", 7) + "<mark>öö</mark>" + strings.Repeat("ö", 41), "2:49,2:60": "<mark>öö</mark>&#13;",
+	} {
+		if got := string(page.AppendLines(nil, 2, 2, ParseRange(mark))); !strings.Contains(got, want) {
+			t.Errorf("marked %s: %q, want %q", mark, got, want)
+		}
 	}
 	page.LimitLines(15, nil)
 	if got, want := string(page.AppendLines(nil, 1, 3, Range{})), colored+"\n"+strings.Repeat("ö", 50)+"&#13;\n"+colored; got != want {
 		t.Errorf("whole: %q, want %q", got, want)
+	}
+
+	page = New([]byte(strings.Repeat("\r", 1000)+"\n"), nil)
+	page.LimitLines(15, func(out []byte, line, hidden int) []byte { return fmt.Appendf(out, "[%d]", hidden) })
+	if got := string(page.AppendLines(nil, 1, 1, Range{})); strings.Count(got, "<span") > 15 || !strings.Contains(got, "[984]") {
+		t.Errorf("a line of carriage returns: %d elements", strings.Count(got, "<span"))
+	}
+}
+
+// TestColorsAroundALine counts only tokens with a color: others are no elements.
+func TestColorsAroundALine(t *testing.T) {
+	var tokens []code.Token
+	for i := range uint32(1000) {
+		tokens = append(tokens, code.Token{Class: code.TokenIdentifier, Start: i * 5, End: i*5 + 1}, code.Token{Class: code.TokenOperator, Start: i*5 + 1, End: i*5 + 2},
+			code.Token{Class: code.TokenNumber, Start: i*5 + 2, End: i*5 + 3})
+	}
+	page := New([]byte(strings.Repeat("x=1;\n", 1000)), tokens)
+	page.ColorAround(500, 400)
+	if out := string(page.AppendChunks(nil, 1, 1000, Range{})); strings.Count(out, "<span") != 400 || !strings.HasSuffix(out[:strings.Index(out, "<span")], "\nx=") {
+		t.Errorf("%d colors", strings.Count(out, "<span"))
+	}
+	page.ColorAround(500, 400)
+	for line, want := range map[int]string{299: "x=1;\n", 300: "x=<span class=n>1</span>;\n", 699: "x=<span class=n>1</span>;\n", 700: "x=1;\n"} {
+		if got := string(page.AppendLines(nil, line, line, Range{})); got != want {
+			t.Errorf("line %d: %q, want %q", line, got, want)
+		}
 	}
 }
 

@@ -19,14 +19,13 @@ export function installColors(code) {
     busy = true;
     near.delete(next);
     observer.unobserve(next.chunk);
-    const address = new URL(location.href);
-    for (const name of ['L', 'highlightRange', 'part']) address.searchParams.delete(name);
+    const address = new URL(document.getElementById('permalink').href); // the branch may have moved
     address.searchParams.set('colors', next.first);
-    const response = await fetch(address).catch(() => null);
+    const lines = await fetch(address).then((r) => (r.ok ? r.text() : '')).catch(() => '');
     const text = next.chunk.querySelector('pre.t code');
-    if (response?.ok && !isSelected(next.chunk)) {
+    if (lines && !isSelected(next.chunk)) {
       const copy = text.cloneNode();
-      copy.append(parsePart(await response.text()));
+      copy.append(parsePart(lines));
       text.replaceWith(copy);
       colored.push([next, text]);
     }

@@ -22,7 +22,7 @@ function newLine(like, number, text) {
   const line = document.createElement('div');
   line.className = 'line added';
   const n = like.querySelector('a.n').cloneNode();
-  n.href = n.href.replace(/\?L=\d+#L\d+$/, `?L=${number}#L${number}`);
+  n.href = n.href.replace(/\bL=\d+#L\d+$/, `L=${number}#L${number}`);
   n.textContent = number;
   n.setAttribute('aria-label', n.getAttribute('aria-label').replace(/\d[\d,]*/, number));
   n.tabIndex = -1;

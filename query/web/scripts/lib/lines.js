@@ -66,10 +66,11 @@ class CodeElement extends HTMLElement {
   }
 
   // readLines returns the text of lines. If the page has only the beginning of some, it asks for
-  // the raw file.
+  // the raw file; if that fails, it returns what the page has.
   async readLines(first, last) {
     const raw = this.querySelector('.line-rest') && document.querySelector('.file-links a[href*="/-/raw/"]');
-    if (raw) return (await (await fetch(raw.href)).text()).split(/\r?\n/).slice(first - 1, last).join('\n');
+    const whole = raw && (await fetch(raw.href).then((r) => (r.ok ? r.text() : '')).catch(() => ''));
+    if (whole) return whole.split(/\r?\n/).slice(first - 1, last).join('\n');
     const lines = [];
     for (const { chunk, first: from } of this.chunks) {
       const own = chunk.querySelector('pre.t').textContent.split('\n');

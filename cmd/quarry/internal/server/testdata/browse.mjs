@@ -139,7 +139,9 @@ try {
     if (o.scripts && name === 'wide') {
       await page.goto(`${walk}/-/blob/long.go`);
       assert.equal(await page.locator('.chunk').last().locator('span').count(), 0, 'all of a long file has colors from the start');
+      const asked = page.waitForRequest((r) => r.url().includes('colors='));
       await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      assert.match((await asked).url(), /walk@[0-9a-f]{40}\/-\/blob\/long\.go\?/, 'the colors are not of the commit of the page');
       await page.locator('.chunk').last().locator('span.s').first().waitFor();
       assert.match(await page.locator('.chunk').last().innerText(), /line100000 := "text" \/\/ 100000/);
     }
