@@ -56,6 +56,15 @@ func sharedSegmentsHeal(t *testing.T, broker *kafkatest.Broker) {
 		}
 	}
 	startServers()
+	// A partition that moves after the import leaves its new owner without the mirror, until a
+	// push or a reader needs it.
+	if !pollUntil(func() bool {
+		_, first := metricOf(servers[0], "quarry_worker_window_records", "")
+		_, second := metricOf(servers[1], "quarry_worker_window_records", "")
+		return first && second
+	}) {
+		t.Fatalf("the servers do not share the partitions\n%s\n%s", servers[0].output, servers[1].output)
+	}
 	c.server = servers[0]
 	c.indexTree()
 	awaitAnswers("before")
