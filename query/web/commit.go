@@ -194,6 +194,10 @@ func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []sour
 	if len(files) > maxDiffFiles {
 		body.MoreFiles, files = len(files)-maxDiffFiles, files[:maxDiffFiles]
 	}
+	shown := p.Address // by commits, because a script puts lines of that page into this one
+	if shown.Path = string(head); p.Kind == source.PageCompare {
+		shown.Path = string(base) + ".." + string(head)
+	}
 	room := maxDiffLines
 	for i := range files {
 		f := p.newDiffFile(&files[i], base, head)
@@ -204,7 +208,7 @@ func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []sour
 		case lines == 0:
 			f.Folded = i >= maxOpenFiles
 		case (lines > room || i >= maxOpenFiles) && body.OnlyPath == "":
-			f.Later, f.Folded = withPath(p.Address.String(), f.Name()), true
+			f.Later, f.Folded = withPath(shown.String(), f.Name()), true
 		default:
 			room -= lines
 			f.Folded = f.Added+f.Removed > maxFoldedLines && body.OnlyPath == ""
