@@ -47,6 +47,19 @@ func TestNearChunksAreOne(t *testing.T) {
 	}
 }
 
+// TestJoinedChunksAreBounded separates the matches of a file with a match in every third line.
+func TestJoinedChunksAreBounded(t *testing.T) {
+	m := &model{}
+	m.script(t, `main file.go Go `+strings.Repeat(`needle\n1\n2\n`, 4*maxJoinedMatches))
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "needle"), Matches: 99, JoinLines: 3})
+	if err != nil || len(r.Files) != 1 {
+		t.Fatal(r, err)
+	}
+	if n := len(r.Files[0].Chunks); n != 4 || countChunkRanges(r.Files[0].Chunks) != 4*maxJoinedMatches {
+		t.Errorf("%d chunks with %d matches", n, countChunkRanges(r.Files[0].Chunks))
+	}
+}
+
 func countChunkRanges(chunks []Chunk) (n int) {
 	for _, c := range chunks {
 		n += len(c.Ranges)

@@ -178,6 +178,10 @@ func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 	return chunks, nil
 }
 
+// maxJoinedMatches is the number of matches of a chunk from which Request.JoinLines adds no
+// others: a file with a match in every fifth line would be one chunk.
+const maxJoinedMatches = 10
+
 // chunkExtent returns the whole lines of the first match, together with those of the
 // following matches that its context reaches, and the number of these matches. It reads
 // each line once, however many matches the line has.
@@ -192,7 +196,11 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 			last++
 		}
 		if last == n {
-			before, err := r.lineStart(lo, lo+int(matches[n].start), r.run.request.ContextLines+r.run.request.JoinLines)
+			lines := r.run.request.ContextLines
+			if n < maxJoinedMatches {
+				lines += r.run.request.JoinLines
+			}
+			before, err := r.lineStart(lo, lo+int(matches[n].start), lines)
 			if err != nil || before >= to {
 				return from, to, n, err
 			}

@@ -20,7 +20,7 @@ type Request struct {
 	// ContextLines is the number of lines to show before and after each match.
 	ContextLines int
 	// JoinLines is the number of lines between two matches with their context from which
-	// they are in separate chunks. Chunks never overlap.
+	// they are in separate chunks, up to maxJoinedMatches. Chunks never overlap.
 	JoinLines int
 	// Whole requests the text of each file.
 	Whole bool
