@@ -357,6 +357,27 @@ func TestShardsThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// TestShardsHoldNoSlots runs two searches that reach two shards in opposite order, each of
+// which has one slot: neither search waits for the other.
+func TestShardsHoldNoSlots(t *testing.T) {
+	w := newShardWorld(t, rand.New(rand.NewPCG(1, 46)), 1, 60)
+	shards := []*Searcher{newSearcher(Options{MaxConcurrent: 1, MaxWait: 1}), newSearcher(Options{MaxConcurrent: 1, MaxWait: 1})}
+	sessions := [2][2]*ShardSession{} // by search and shard
+	for i := range sessions {
+		for k, shard := range shards {
+			sessions[i][k] = shard.NewShardSession(w, []int32{0}, isEven)
+			defer sessions[i][k].Close()
+		}
+	}
+	for _, c := range []*ShardCall{{Begin: &ShardBegin{Query: parse(t, "return kmalloc"), Matches: 10}}, {Survey: &ShardSurvey{}}, {Visit: &ShardVisit{}}} {
+		for _, at := range [][2]int{{0, 0}, {1, 1}, {0, 1}, {1, 0}} {
+			if _, err := sessions[at[0]][at[1]].Call(t.Context(), c); err != nil {
+				t.Fatalf("search %d at shard %d: %s: %v", at[0], at[1], c.Step(), err)
+			}
+		}
+	}
+}
+
 // TestShardsFindFilesAsOne compares the files found by letters.
 func TestShardsFindFilesAsOne(t *testing.T) {
 	s := newSearcher(Options{})

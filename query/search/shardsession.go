@@ -121,14 +121,16 @@ func (h *ShardSession) listRefs(ctx context.Context) (refs []ShardRef, err error
 	return refs, err
 }
 
-// partSearch is the part of a search in one shard.
+// partSearch is the part of a search in one shard. It has a slot only during a call. A search
+// that kept its slot between calls could wait at another shard for a search that waits for this
+// slot, and a front that hangs would keep it.
 type partSearch struct {
 	s        *Searcher
-	ticket   *admission.Ticket
 	run      *searchRun
-	builder  *resultBuilder
+	ticket   *admission.Ticket // of the last phase
+	builder  *resultBuilder    // nil before Visit
+	done     <-chan struct{}   // closed when the session ends
 	deadline time.Time
-	visited  bool
 }
 
 // beginSearch plans a search.
@@ -138,22 +140,17 @@ func (h *ShardSession) beginSearch(ctx context.Context, b *ShardBegin) (*ShardPl
 	if err != nil {
 		return nil, err
 	}
+	defer ticket.Leave()
 	r := b.toRequest()
 	r.Public = h.public
 	plan, err := h.s.planSearch(ctx, h.view, r)
 	if err != nil {
-		ticket.Leave()
 		return nil, err
 	}
 	plan.orderTasks(h.s.maxDisplay())
 	run := newSearchRun(plan, h.s.memory.NewBudget(h.s.options.MaxMemoryBytes))
 	run.maxScanBytes = h.s.options.MaxScanBytes
-	turn := ticket.Worker(h.done)
-	turn.Pause()
-	h.search = &partSearch{
-		s: h.s, ticket: ticket, run: run, builder: newResultBuilder(run, turn, h.s.options.MaxResultBytes),
-		deadline: time.Now().Add(r.maxDuration(h.s.options.MaxDuration)),
-	}
+	h.search = &partSearch{s: h.s, run: run, done: h.done, deadline: time.Now().Add(r.maxDuration(h.s.options.MaxDuration))}
 	p := &ShardPlan{}
 	for i := range plan.segments {
 		seg := ShardSegment{Partition: plan.segments[i].Partition, Blocks: plan.segments[i].Reader.Blocks()}
@@ -170,11 +167,12 @@ func (h *ShardSession) endSearch() {
 	if h.search == nil {
 		return
 	}
-	h.search.builder.worker.End()
-	h.search.ticket.Leave()
 	h.search.run.memory.ReleaseAll()
-	if err := h.search.builder.close(); err != nil {
-		h.search.run.skipDamaged(err)
+	if b := h.search.builder; b != nil {
+		b.worker.End()
+		if err := b.close(); err != nil {
+			h.search.run.skipDamaged(err)
+		}
 	}
 	h.search = nil
 }
@@ -207,8 +205,12 @@ func documentsOf(all []ShardDocument) (documents []documentID) {
 	return documents
 }
 
-// runPhase runs one phase of the search on its pool of workers.
-func (p *partSearch) runPhase(ctx context.Context, phase func(pool *workerPool, first *worker)) error {
+// runPhase runs one phase of the search on its pool of workers, once there is a slot for it.
+func (p *partSearch) runPhase(ctx context.Context, phase func(pool *workerPool, first *worker)) (err error) {
+	if p.ticket, err = p.s.admission.Enter(ctx); err != nil {
+		return err
+	}
+	defer p.ticket.Leave()
 	return p.run.runPool(ctx, time.Until(p.deadline), p.ticket, p.s.helpers, func(pool *workerPool) {
 		first := pool.newWorker(nil)
 		defer first.endWorker()
@@ -252,10 +254,9 @@ func (p *partSearch) rankDocuments(ctx context.Context, weights []float64) (rank
 // visitSegments searches the segments.
 func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHits, error) {
 	n := p.run
-	if p.visited {
+	if p.builder != nil {
 		return nil, errShardOrder
 	}
-	p.visited = true
 	if n.ranked != nil {
 		n.visitDocumentsFirst(documentsOf(c.Documents))
 	} else if n.needsSurvey {
@@ -263,10 +264,12 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 	}
 	n.setTasks()
 	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.runParallel(first, n.schedule.taskCount(), n.visitTask) })
-	p.ticket.Leave() // a front that reads slowly must not hold a slot
 	if err != nil {
 		return nil, err
 	}
+	turn := p.ticket.Worker(p.done)
+	turn.Pause()
+	p.builder = newResultBuilder(n, turn, p.s.options.MaxResultBytes)
 	found := &ShardHits{Halted: n.halted.Load(), Exceeded: n.exceeded.Load(), ScanExceeded: n.scanExceeded.Load(), Damaged: n.damaged.Load(), Stats: n.mu.stats}
 	n.countSegments(&found.Stats)
 	a := n.schedule
@@ -317,7 +320,7 @@ func (n *searchRun) wantedTraits() []func(seg Segment, place int) bool {
 
 // hitOf returns a copy of a hit, whose matches may be changed.
 func (p *partSearch) hitOf(id ShardHitID) (*hit, error) {
-	if !p.visited || id.Task < 0 || id.Task >= len(p.run.mu.done) || id.Hit < 0 || id.Hit >= len(p.run.mu.done[id.Task].hits) {
+	if id.Task < 0 || id.Task >= len(p.run.mu.done) || id.Hit < 0 || id.Hit >= len(p.run.mu.done[id.Task].hits) {
 		return nil, fmt.Errorf("%w: there is no hit %d in task %d", errShardOrder, id.Hit, id.Task)
 	}
 	h := p.run.mu.done[id.Task].hits[id.Hit]
@@ -327,6 +330,9 @@ func (p *partSearch) hitOf(id ShardHitID) (*hit, error) {
 
 // scoreFiles returns the files of hits without text.
 func (p *partSearch) scoreFiles(ctx context.Context, ids []ShardHitID) (*ShardFiles, error) {
+	if p.builder == nil {
+		return nil, errShardOrder
+	}
 	hits := make([]*hit, len(ids))
 	for i, id := range ids {
 		var err error
@@ -354,6 +360,9 @@ func (p *partSearch) scoreFiles(ctx context.Context, ids []ShardHitID) (*ShardFi
 // renderFiles returns the files of hits with their matches.
 func (p *partSearch) renderFiles(ctx context.Context, quotas []ShardQuota) (*ShardFiles, error) {
 	a := p.builder
+	if a == nil {
+		return nil, errShardOrder
+	}
 	a.worker.Resume()
 	defer a.worker.Pause()
 	order := make([]int, len(quotas))
