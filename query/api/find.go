@@ -72,7 +72,7 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	result.Exhaustive = result.Exhaustive && s.findGap(coverage) == ""
+	result.Exhaustive = result.Exhaustive && s.showsAll(view, coverage)
 	return okReply(s.newFindResponse(result)), nil
 }
 

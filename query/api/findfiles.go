@@ -26,7 +26,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", letters, "repo", repository)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, _, err := s.openView(ctx)
+	view, coverage, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find files: %w", err)
 	}
@@ -35,7 +35,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	out := &wire.FoundFiles{TotalCount: found.Total, Files: make([]wire.FoundFile, len(found.Files))}
+	out := &wire.FoundFiles{TotalCount: found.Total, IsExhaustive: s.showsAll(view, coverage), Files: make([]wire.FoundFile, len(found.Files))}
 	for i, f := range found.Files {
 		out.Files[i] = wire.FoundFile{
 			Repository: f.Repo.Name, RepositoryID: s.numberOf(f.Repo.ID), Path: f.Path, Score: f.Score, Positions: f.Positions,

@@ -111,5 +111,10 @@ func (s *Server) openView(ctx context.Context) (search.View, Coverage, error) {
 	return v, covered, nil
 }
 
+// showsAll reports whether an answer from a view may be complete.
+func (s *Server) showsAll(v search.View, c Coverage) bool {
+	return s.findGap(c) == "" && len(search.LostPartitions(v)) == 0
+}
+
 // isPublic implements visibility:public: internal repositories are not public.
 func (s *Server) isPublic(r *code.Repository) bool { return s.o.Gate.Visibility(r) == account.Public }

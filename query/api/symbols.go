@@ -44,7 +44,7 @@ func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	found.Exhaustive = found.Exhaustive && s.findGap(coverage) == ""
+	found.Exhaustive = found.Exhaustive && s.showsAll(view, coverage)
 	first := min((page-1)*perPage, len(found.Symbols))
 	return okReply(s.newListedSymbols(found, found.Symbols[first:min(first+perPage, len(found.Symbols))])), nil
 }

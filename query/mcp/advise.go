@@ -45,6 +45,7 @@ var advices = []advice{
 	{source.ErrBusy, false, "The server is busy. Call again in a few seconds."},
 	{source.ErrTimeout, false, "It took too long. Narrow it with path, or a later since."},
 	{source.ErrNoObject, true, "Calling again does not help. Other files and revisions can still be read."},
+	{search.ErrUnavailable, false, "The index cannot be reached now. Call again in a few seconds."},
 	{source.ErrUnavailable, false, "Only what is indexed can be read now: the default branch, without history. Leave ref out, or call again later."},
 	{context.DeadlineExceeded, false, fmt.Sprintf("It took more than %s. Narrow it with repo, path or include, or use a pattern with longer words in it.", CallTimeout)},
 	{context.Canceled, false, "The call was given up."},

@@ -93,6 +93,8 @@ func countLine(r *search.Result, one, many string) string {
 		return "Found " + formatCount(r.Stats.Matches, one, many) + files + "."
 	case r.Stopped == search.StopMatchLimit:
 		return fmt.Sprintf("Found more than %d %s. Narrow the search to count them all.", r.Stats.Matches-1, many)
+	case r.Stopped == search.StopShardLost:
+		return fmt.Sprintf("Found %s%s in the repositories that can be reached.", formatCount(r.Stats.Matches, one, many), files)
 	}
 	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", formatCount(r.Stats.Matches, one, many), files, r.Stopped)
 }

@@ -133,13 +133,17 @@ func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, sh
 	return nil
 }
 
-// openView returns a view for a search. If the server is behind the log, the answer says
-// so.
+// openView returns a view for a search. If the server is behind the log, or a part of the
+// index cannot be reached, the answer says so.
 func (c *call) openView(ctx context.Context) (search.View, error) {
 	if c.o.Behind() {
 		c.addLinef("This server is behind: what was pushed recently may be missing. Try again in some seconds.")
 	}
-	return c.o.Index.View(ctx)
+	view, err := c.o.Index.View(ctx)
+	if err == nil && len(search.LostPartitions(view)) > 0 {
+		c.addLinef("Some repositories cannot be reached now: this answer lacks them. Try again in some seconds.")
+	}
+	return view, err
 }
 
 // Bounds of suggestions.

@@ -36,6 +36,7 @@ type world struct {
 	block    bool
 	panics   bool
 	err      error
+	shards   []search.Shard // nil if this process has the index
 	mu       sync.Mutex
 	notes    []audit.Record
 	noteErr  error
@@ -65,7 +66,27 @@ type view struct{ search.View }
 
 func (view) Release() {}
 
-func (w *world) View(context.Context) (search.View, error) { return view{}, nil }
+func (w *world) View(ctx context.Context) (search.View, error) {
+	if w.shards != nil {
+		return search.NewShards(ctx, w.shards)
+	}
+	return view{}, nil
+}
+
+// emptyShard is a session with a shard that has nothing, or that is lost.
+type emptyShard struct {
+	partition int32
+	lost      bool
+}
+
+func (s emptyShard) Partitions() []int32 { return []int32{s.partition} }
+func (emptyShard) Close()                {}
+func (s emptyShard) Call(context.Context, *search.ShardCall) (*search.ShardReply, error) {
+	if s.lost {
+		return nil, fmt.Errorf("%w: connection refused by 10.0.0.1", search.ErrShardLost)
+	}
+	return &search.ShardReply{Open: &search.ShardState{}}, nil
+}
 
 func (w *world) Repository(_ context.Context, name string) (*code.Repository, error) {
 	if name == kettle.Name {
@@ -390,6 +411,26 @@ func TestOwnErrorsStayHere(t *testing.T) {
 	w.panics, w.err = false, search.ErrBusy
 	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); text != "ERROR The server is busy. Call again in a few seconds.\n" {
 		t.Errorf("a search on a busy server: %q, want the advice to call again", text)
+	}
+}
+
+// TestLostShards checks that answers without a part of the index say so, and that a server
+// which reaches no part asks for another call.
+func TestLostShards(t *testing.T) {
+	w := &world{shards: []search.Shard{emptyShard{0, false}, emptyShard{1, true}}, found: search.Result{Stopped: search.StopShardLost, LostPartitions: []int32{1}}}
+	s := newServer(t, w)
+	for name, arguments := range map[string]string{
+		"grep": `{"pattern":"x"}`, "search": `{"query":"x"}`, "find_symbol_definitions": `{"symbol":"x"}`,
+		"list_symbols": fmt.Sprintf(`{"repo":%q}`, kettle.Name),
+	} {
+		text := callTool(t, s, reader, name, arguments)
+		if !strings.Contains(text, "Some repositories cannot be reached now") || strings.Contains(text, "Narrow") {
+			t.Errorf("%s without a shard: %q", name, text)
+		}
+	}
+	w.shards = w.shards[1:]
+	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); text != "ERROR The index cannot be reached now. Call again in a few seconds.\n" {
+		t.Errorf("grep without any shard: %q", text)
 	}
 }
 

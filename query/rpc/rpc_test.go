@@ -144,6 +144,10 @@ func TestLostShard(t *testing.T) {
 	if err != nil || r.Exhaustive || r.Stopped != search.StopShardLost || len(r.LostPartitions) != 1 || r.LostPartitions[0] != 1 {
 		t.Fatalf("%+v, %v, want an answer without partition 1", r, err)
 	}
+	r, err = search.New(search.Options{MaxDuration: time.Hour}).Search(t.Context(), view, search.Request{Query: parse(t, "type:repo"), Matches: 10})
+	if err != nil || r.Exhaustive || r.Stopped != search.StopShardLost || len(r.LostPartitions) != 1 {
+		t.Errorf("repositories: %+v, %v, want an answer without partition 1", r, err)
+	}
 }
 
 // TestRefusedSessions checks that a session that must not exist is refused with the reason.

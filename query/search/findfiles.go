@@ -39,8 +39,6 @@ type FileRequest struct {
 type FoundFiles struct {
 	Files []FoundFile
 	Total int
-	// LostPartitions is as in Result.
-	LostPartitions []int32
 }
 
 // FoundFile is a file on the default branch of its repository.
@@ -54,8 +52,8 @@ type FoundFile struct {
 
 // FindFiles finds files by letters of their paths, best first. Letters score higher at
 // the beginning of a word, in the file name, and next to each other. FindFiles checks
-// every path that the view shows, so Total is exact. It fails with ErrBusy or the error
-// of ctx.
+// every path that the view shows, so Total is exact, without LostPartitions of the view. It
+// fails with ErrBusy or the error of ctx.
 func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*FoundFiles, error) {
 	letters := strings.ToLower(strings.Join(strings.Fields(r.Letters), ""))
 	if letters == "" || len(letters) > MaxFileLetters || r.Limit < 1 || r.Limit > MaxFoundFiles {
@@ -66,11 +64,7 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 		if err := shards.findFiles(ctx, f); err != nil {
 			return nil, err
 		}
-		found := f.bestFiles(r.Limit)
-		found.LostPartitions = shards.lostPartitions()
-		return found, nil
-	}
-	if err := s.findKeptFiles(ctx, view, f); err != nil {
+	} else if err := s.findKeptFiles(ctx, view, f); err != nil {
 		return nil, err
 	}
 	return f.bestFiles(r.Limit), nil

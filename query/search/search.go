@@ -159,6 +159,9 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	}
 	if plan.listsRegistered() {
 		result := searchRepositories(plan.scope, r)
+		if result.LostPartitions = LostPartitions(view); result.Exhaustive && result.LostPartitions != nil {
+			result.Exhaustive, result.Stopped = false, StopShardLost
+		}
 		result.Notices = s.findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
 		return result, nil
 	}
@@ -363,6 +366,8 @@ func (n *searchRun) setStopReason(r *Result) {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
 		r.Stopped = StopMatchLimit
+	case len(r.LostPartitions) > 0:
+		r.Stopped = StopShardLost
 	case n.request.ranked != nil:
 		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
@@ -371,8 +376,6 @@ func (n *searchRun) setStopReason(r *Result) {
 		r.Stopped = StopScanLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
-	case len(r.LostPartitions) > 0:
-		r.Stopped = StopShardLost
 	case n.damaged.Load():
 		r.Stopped = StopDamaged
 	}

@@ -389,7 +389,7 @@ func TestShardsFindFilesAsOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintln(found.Total, found.LostPartitions)
+		text := fmt.Sprintln(found.Total, LostPartitions(v))
 		for _, f := range found.Files {
 			text += fmt.Sprintln(f.Repo.Name, f.Path, f.Score, f.Positions)
 		}

@@ -145,10 +145,17 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 		if rev.ref != "" {
 			file, err = s.File(ctx, r.ID, rev.ref, path)
 		}
-		if errors.Is(err, ErrNoPath) && isDirectory(ctx, s, rev, path) {
-			err = ErrDirectory
+		if !errors.Is(err, ErrNoPath) {
+			return err
 		}
-		return err
+		switch _, listed := s.List(ctx, rev.id, rev.ref, path, 1); {
+		case listed == nil || errors.Is(listed, ErrTooLarge):
+			return ErrDirectory
+		case errors.Is(listed, ErrNoPath) || errors.Is(listed, ErrNotIndexed):
+			return err
+		default:
+			return listed
+		}
 	})
 	if err == nil {
 		b.metrics.indexed.Inc()
@@ -167,12 +174,6 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 		return File{}, fmt.Errorf("file %.200q of %s: %w", path, r.Name, err)
 	}
 	return file, nil
-}
-
-// isDirectory reports whether an indexed ref has a directory at the path.
-func isDirectory(ctx context.Context, s Snapshot, rev revision, path string) bool {
-	_, err := s.List(ctx, rev.id, rev.ref, path, 1)
-	return err == nil || errors.Is(err, ErrTooLarge)
 }
 
 // Files returns the paths of all files at a revision, in order.

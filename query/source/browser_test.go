@@ -79,6 +79,8 @@ func (*fakeIndex) List(_ context.Context, _ code.RepositoryID, _ code.Ref, path 
 		return []source.Entry{{Name: "a.txt", Kind: source.KindBlob}, {Name: "dir", Kind: source.KindTree}}, nil
 	case "dir":
 		return []source.Entry{{Name: "b.txt", Kind: source.KindBlob}}, nil
+	case "unreachable":
+		return nil, errUnreachable
 	}
 	return nil, source.ErrNoPath
 }
@@ -86,6 +88,8 @@ func (*fakeIndex) List(_ context.Context, _ code.RepositoryID, _ code.Ref, path 
 func (*fakeIndex) Files(context.Context, code.RepositoryID, code.Ref, int) ([]string, error) {
 	return []string{"a.txt", "dir/b.txt", "large.txt"}, nil
 }
+
+var errUnreachable = errors.New("the index cannot be reached")
 
 // fakeGit records its calls.
 type fakeGit struct {
@@ -245,6 +249,7 @@ func TestErrors(t *testing.T) {
 		{"--all", "a.txt", source.ErrInvalidRevision},
 		{"trunk", "nothing", source.ErrNoPath},
 		{"trunk", "dir", source.ErrDirectory},
+		{"trunk", "unreachable", errUnreachable}, // it may be a directory
 		{"trunk", "sub", source.ErrSubmodule},
 		{"trunk", "../a.txt", source.ErrInvalidPath},
 		{"trunk", "a\x00b", source.ErrInvalidPath},

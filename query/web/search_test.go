@@ -149,6 +149,7 @@ func TestSearchStates(t *testing.T) {
 		{"byte limit", 2, func(f *fakeSearches) { f.reason = "byte limit" }, "/search?q=kettle", 200, []string{"64 MiB of results are shown; the count is exact"}, nil},
 		{"missing", 2, func(f *fakeSearches) { f.reason = "missing documents" }, "/search?q=kettle", 200, []string{"being restored"}, nil},
 		{"behind", 2, func(f *fakeSearches) { f.reason = "behind the log" }, "/search?q=kettle", 200, []string{"incomplete", "pushed recently may be missing"}, []string{"all of them"}},
+		{"lost shards", 2, func(f *fakeSearches) { f.reason = "lost partitions" }, "/search?q=kettle", 200, []string{"incomplete", "cannot be reached now"}, []string{"all of them"}},
 		{"notice", 0, func(f *fakeSearches) {
 			f.result.Notices = []syntax.Notice{{Code: syntax.TermFindsNothing, Message: "kettel has no match.", Suggestions: []string{"kettle"}, Queries: []string{"kettle lang:go"}}}
 		}, "/search?q=kettel", 200, []string{"kettel has no match.", `href="/search?q=kettle&#43;lang%3Ago"`}, nil},

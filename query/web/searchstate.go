@@ -154,6 +154,8 @@ func (d *resultState) describeCount(t *texts, r *search.Result, reason string) {
 		d.Extent, d.Advice = t.mustFormat("resultsStopped", "time", formatTook(st.Duration)), t.mustFormat("adviceCheaper")
 	case "missing documents", "damaged index":
 		d.Extent, d.Advice = t.mustFormat("resultsIncomplete"), t.mustFormat("adviceMissing")
+	case string(search.StopShardLost):
+		d.Extent, d.Advice = t.mustFormat("resultsIncomplete"), t.mustFormat("adviceLost")
 	case "behind the log":
 		d.Extent, d.Advice = t.mustFormat("resultsIncomplete"), t.mustFormat("adviceBehind")
 	default:

@@ -1601,8 +1601,11 @@ type FoundFile struct {
 // FoundFiles defines model for FoundFiles.
 type FoundFiles struct {
 	// TotalCount Number of files that match.
-	TotalCount int         `json:"totalCount"`
-	Files      []FoundFile `json:"files"`
+	TotalCount int `json:"totalCount"`
+
+	// IsExhaustive Whether every indexed path was compared.
+	IsExhaustive bool        `json:"isExhaustive"`
+	Files        []FoundFile `json:"files"`
 }
 
 // Freshness How far searches lag behind the pushes. The ref, commit and times are those of the last indexed push.
