@@ -31,6 +31,8 @@
 //  2. Every failure of the connection is search.ErrShardLost, with the reason. A failed
 //     session stays failed.
 //  3. A message has at most maxMessageBytes, and a call at most maxQueryNodes.
+//  4. A session ends when its front sends no call, or does not read a reply, for
+//     ServerOptions.MaxIdle.
 //
 // # Concurrency
 //

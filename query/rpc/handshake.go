@@ -57,8 +57,8 @@ func computeMAC(secret []byte, path, text string) []byte {
 	return m.Sum(nil)
 }
 
-// readHandshake reads and checks the value of a header of a request for a path. The version is read from a handshake
-// of any version, to name it.
+// readHandshake reads and checks the value of a header of a request for a path. The version is
+// read from a handshake of any version, to name it.
 func readHandshake(path, value string, secret []byte, now time.Time) (*handshake, error) {
 	text, mac, found := strings.Cut(value, " mac=")
 	fields := strings.Split(text, " ")

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,10 +21,8 @@ const dialTimeout = 2 * time.Second
 
 // Peer is a shard as a front knows it. Its fields are set before use.
 type Peer struct {
-	// Address is host:port of its Server, and TLS the settings of the connection; nil for
-	// none.
+	// Address is host:port of its Server.
 	Address string
-	TLS     *tls.Config
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
 	// Owned are the partitions that it must own, ascending.
@@ -117,13 +114,7 @@ func (s *session) lossError(ctx context.Context, err error) error {
 func (s *session) openConnection(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	var d interface {
-		DialContext(ctx context.Context, network, address string) (net.Conn, error)
-	} = &net.Dialer{}
-	if s.peer.TLS != nil {
-		d = &tls.Dialer{Config: s.peer.TLS}
-	}
-	conn, err := d.DialContext(ctx, "tcp", s.peer.Address)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.peer.Address)
 	if err != nil {
 		return err
 	}
@@ -202,7 +193,7 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLS}}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(r.WithContext(ctx))
 	if err != nil {
 		return nil, err

@@ -68,12 +68,11 @@ type shardHost struct {
 	wrap     func(search.Shard) search.Shard
 }
 
-func startShard(t *testing.T, partition int32) *shardHost {
+func startShard(t *testing.T, partition int32, change ...func(*ServerOptions)) *shardHost {
 	t.Helper()
 	h := &shardHost{wrap: func(s search.Shard) search.Shard { return s }}
 	searcher := search.New(search.Options{MaxDuration: time.Hour})
-	var err error
-	h.server, err = NewServer(ServerOptions{
+	o := ServerOptions{
 		Secret: secret, Partitions: []int32{partition},
 		OpenSession: func(_ context.Context, caller []byte) (search.Shard, error) {
 			if string(caller) == "nobody" {
@@ -83,8 +82,12 @@ func startShard(t *testing.T, partition int32) *shardHost {
 			repo := &search.Repository{Repository: code.Repository{ID: id, Name: fmt.Sprintf("host/%s-%d", caller, id)}}
 			return h.wrap(searcher.NewShardSession(namesView{[]*search.Repository{repo}, &h.released}, []int32{partition}, nil)), nil
 		},
-	})
-	if err != nil {
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	if h.server, err = NewServer(o); err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(h.server)
@@ -217,6 +220,46 @@ func TestCallEnds(t *testing.T) {
 		s.Close()
 		clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
 	}
+}
+
+// TestIdleSessionEnds checks that a session whose front sends no call, or reads no reply, ends
+// and releases its view.
+func TestIdleSessionEnds(t *testing.T) {
+	h := startShard(t, 0, func(o *ServerOptions) { o.MaxIdle = time.Second })
+	idle := h.NewSession([]byte("ann"))
+	defer idle.Close()
+	if _, err := idle.Call(t.Context(), &search.ShardCall{Open: true}); err != nil {
+		t.Fatal(err)
+	}
+	clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
+	if _, err := idle.Call(t.Context(), &search.ShardCall{Open: true}); !errors.Is(err, search.ErrShardLost) {
+		t.Errorf("a call of an idle session: %v, want ErrShardLost", err)
+	}
+
+	large := make([]search.ShardRef, 1<<18)
+	for i := range large {
+		large[i].Ref = code.Ref(strings.Repeat("x", 64))
+	}
+	h.wrap = func(s search.Shard) search.Shard { return &talkingShard{s, &search.ShardReply{Refs: large}} }
+	full := h.NewSession([]byte("ann")).(*session)
+	defer full.Close()
+	if err := full.openConnection(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := full.codec.sendMessage(&call{Call: &search.ShardCall{Refs: true}}); err != nil {
+		t.Fatal(err)
+	}
+	clocktest.WaitUntil(t, "the view of a front that does not read is released", func() bool { return h.released.Load() == 2 })
+}
+
+// talkingShard answers each call with a reply.
+type talkingShard struct {
+	search.Shard
+	reply *search.ShardReply
+}
+
+func (s *talkingShard) Call(context.Context, *search.ShardCall) (*search.ShardReply, error) {
+	return s.reply, nil
 }
 
 // TestQueryNodes checks that a query with more nodes than any that is parsed is refused before

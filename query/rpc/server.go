@@ -13,8 +13,15 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// DefaultMaxSessions bounds the open sessions of a Server, each of which holds a view.
-const DefaultMaxSessions = 1024
+// Bounds of the sessions of a Server, each of which holds a view and the hits of a search.
+const (
+	// DefaultMaxSessions bounds those that are open.
+	DefaultMaxSessions = 1024
+	// DefaultMaxIdle bounds the time between two calls, and that in which a front reads a
+	// reply: a front that hangs keeps its connections. It is longer than any step of a search
+	// at another shard.
+	DefaultMaxIdle = 5 * time.Minute
+)
 
 // ServerOptions configure a Server. Secret, Partitions and OpenSession are
 // required; without OpenRepository and State, the server has neither.
@@ -33,6 +40,8 @@ type ServerOptions struct {
 	State func() (*State, error)
 	// MaxSessions bounds the open sessions. Default: DefaultMaxSessions.
 	MaxSessions int
+	// MaxIdle bounds the time for which a session is idle. Default: DefaultMaxIdle.
+	MaxIdle time.Duration
 	// Now is the clock of handshakes. Default: time.Now.
 	Now    func() time.Time
 	Logger *slog.Logger // optional
@@ -55,6 +64,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if o.MaxSessions <= 0 {
 		o.MaxSessions = DefaultMaxSessions
 	}
+	if o.MaxIdle <= 0 {
+		o.MaxIdle = DefaultMaxIdle
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -75,6 +87,7 @@ func (s *Server) Close() error {
 
 // ServeHTTP serves a session until its connection ends, or the state of the shard.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Connection", "close") // fronts open one for each request
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
 	known := isSession && (path == sessionPath || path == repositoryPath && s.o.OpenRepository != nil) || !isSession && path == statePath && s.o.State != nil
 	if r.Method != http.MethodGet || !known {
@@ -166,7 +179,7 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) {
 		defer cancel() // the front is gone
 		for {
 			c := &call{}
-			if codec.receiveMessage(c) != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
+			if conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)) != nil || codec.receiveMessage(c) != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
 				return
 			}
 			select {
@@ -179,7 +192,8 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) {
 	for {
 		select {
 		case c := <-calls:
-			if err := codec.sendMessage(session.carryOut(ctx, c)); err != nil {
+			r := session.carryOut(ctx, c)
+			if conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)) != nil || codec.sendMessage(r) != nil {
 				return
 			}
 		case <-ctx.Done():
