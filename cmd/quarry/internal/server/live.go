@@ -38,12 +38,15 @@ func (l liveLog) Tail(ctx context.Context, topic event.Topic, partition int32, f
 	return reader, err
 }
 
-// awaitApplied returns once the live version has applied a record, and the repository of
-// the record has its number or is not registered. A version of the past applies nothing;
-// in that case awaitApplied waits for the version that follows the log.
+// awaitApplied returns once the live version has applied a record, and at a front its shard, and
+// the repository of the record has its number or is not registered. A version of the past
+// applies nothing; in that case awaitApplied waits for the version that follows the log.
 func (s *Server) awaitApplied(ctx context.Context, at event.Position, id code.RepositoryID) error {
 	for {
 		err := s.awaitVersion(ctx, s.versions.Live(), at)
+		if err == nil && s.front != nil {
+			err = s.front.AwaitApplied(ctx, at)
+		}
 		if err == nil {
 			return s.awaitNumber(ctx, id)
 		}

@@ -27,7 +27,8 @@ const (
 	probeEvery = time.Second
 	// numberWait bounds the wait for the numbers of repositories that a shard knows already.
 	numberWait = time.Second
-	// pollEvery is the interval of short waits.
+	// pollEvery is the interval of short waits, and of the probes of a shard for which requests
+	// wait.
 	pollEvery = 20 * time.Millisecond
 )
 
@@ -88,12 +89,15 @@ type Front struct {
 // peer is a shard as the last probe found it.
 type peer struct {
 	rpc.Peer
-	mu sync.Mutex
+	// awaited has a value while a request waits for a position of the shard.
+	awaited chan struct{}
+	mu      sync.Mutex
 	// state is nil if the shard is lost, for the reason in failure, and at is the time just
-	// before the probe.
+	// before the probe. probed is closed, and replaced, after a probe.
 	state   *rpc.State
 	failure error
 	at      time.Time
+	probed  chan struct{}
 }
 
 var errNotProbed = errors.New("it has not been reached yet")
@@ -106,7 +110,10 @@ func NewFront(o FrontOptions) (*Front, error) {
 	var shares []projections.Share
 	for _, p := range o.Peers {
 		owned, _ := p.Share.Partitions(o.Partitions) // CheckShares returns the error
-		f.peers = append(f.peers, &peer{Peer: rpc.Peer{Address: p.Address, Secret: o.Secret, Owned: owned}, failure: errNotProbed})
+		f.peers = append(f.peers, &peer{
+			Peer:    rpc.Peer{Address: p.Address, Secret: o.Secret, Owned: owned},
+			awaited: make(chan struct{}, 1), failure: errNotProbed, probed: make(chan struct{}),
+		})
 		names, shares = append(names, p.Address), append(shares, p.Share)
 	}
 	return f, projections.CheckShares(o.Partitions, names, shares)
@@ -114,72 +121,77 @@ func NewFront(o FrontOptions) (*Front, error) {
 
 // Run probes the peers until ctx ends.
 func (f *Front) Run(ctx context.Context) error {
-	for {
-		f.probeAll(ctx)
-		if clock.Sleep(ctx, probeEvery) != nil {
-			return nil
-		}
-	}
-}
-
-// probeAll reads the state of all peers.
-func (f *Front) probeAll(ctx context.Context) {
 	var g sync.WaitGroup
 	for _, p := range f.peers {
 		g.Go(func() {
-			at := time.Now()
-			state, err := p.ReadState(ctx)
-			if ctx.Err() != nil {
-				return
+			for f.probePeer(ctx, p); ctx.Err() == nil; f.probePeer(ctx, p) {
+				p.pauseProbes(ctx)
 			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if up := f.metrics.up.WithLabelValues(p.Address); err == nil {
-				up.Set(1)
-			} else {
-				up.Set(0)
-			}
-			switch {
-			case err == nil && p.state == nil:
-				f.o.Logger.Info("shard is reached", "peer", p.Address, "partitions", p.Owned, "version", state.Program)
-			case err != nil && (p.failure == nil || p.failure.Error() != err.Error()):
-				f.o.Logger.Warn("shard is lost; trying again every second", "peer", p.Address, "partitions", p.Owned, "error", err)
-			}
-			p.state, p.failure, p.at = state, err, at
 		})
 	}
 	g.Wait()
+	return nil
 }
 
-// readState returns the state of a peer at the last probe, or why it is lost.
+// probePeer reads the state of a peer.
+func (f *Front) probePeer(ctx context.Context, p *peer) {
+	at := time.Now()
+	state, err := p.ReadState(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	up := 0.0
+	if err == nil {
+		up = 1
+	}
+	f.metrics.up.WithLabelValues(p.Address).Set(up)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil && p.state == nil:
+		f.o.Logger.Info("shard is reached", "peer", p.Address, "partitions", p.Owned, "version", state.Program)
+	case err != nil && (p.failure == nil || p.failure.Error() != err.Error()):
+		f.o.Logger.Warn("shard is lost; trying again every second", "peer", p.Address, "partitions", p.Owned, "error", err)
+	}
+	p.state, p.failure, p.at = state, err, at
+	close(p.probed)
+	p.probed = make(chan struct{})
+}
+
+// pauseProbes waits until the next probe, which is sooner if a request waits for it.
+func (p *peer) pauseProbes(ctx context.Context) {
+	timer := time.NewTimer(probeEvery)
+	defer timer.Stop()
+	select {
+	case <-p.awaited:
+		_ = clock.Sleep(ctx, pollEvery) // the caller looks at ctx
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// readState returns the state of a peer at the last probe, or an error that is
+// search.ErrShardLost.
 func (p *peer) readState() (state *rpc.State, at time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state, p.at, p.failure
-}
-
-// lossError returns the error of a peer that is lost for a reason.
-func (p *peer) lossError(reason error) error {
-	return fmt.Errorf("%w: %s with the partitions %v: %w", search.ErrShardLost, p.Address, p.Owned, reason)
-}
-
-// Lost returns the partitions whose shards are lost, ascending, and the reasons.
-func (f *Front) Lost() (partitions []int32, reasons []error) {
-	for _, p := range f.peers {
-		if _, _, err := p.readState(); err != nil {
-			partitions, reasons = append(partitions, p.Owned...), append(reasons, p.lossError(err))
-		}
+	if p.failure != nil {
+		err = fmt.Errorf("%w: %s with the partitions %v: %w", search.ErrShardLost, p.Address, p.Owned, p.failure)
 	}
-	slices.Sort(partitions)
-	return partitions, reasons
+	return p.state, p.at, err
 }
 
 // CheckReady returns an error if no shard is reached.
 func (f *Front) CheckReady() error {
-	if _, reasons := f.Lost(); len(reasons) == len(f.peers) {
-		return fmt.Errorf("no shard is reached: %w", errors.Join(reasons...))
+	var reasons []error
+	for _, p := range f.peers {
+		_, _, err := p.readState()
+		if err == nil {
+			return nil
+		}
+		reasons = append(reasons, err)
 	}
-	return nil
+	return fmt.Errorf("no shard is reached: %w", errors.Join(reasons...))
 }
 
 // Coverage returns what a search of the shards that are reached sees at least.
@@ -211,33 +223,55 @@ func (f *Front) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*
 	if err := f.o.Positions.WaitFor(ctx, wanted, sees); err != nil {
 		return err
 	}
-	next := f.o.Coverage().Next
-	for {
-		f.probeAll(ctx)
-		if f.hasReached(next) {
-			return nil
-		}
-		if err := clock.Sleep(ctx, pollEvery); err != nil {
-			return fmt.Errorf("wait for a position of the shards: %w", err)
-		}
-	}
+	return f.awaitShards(ctx, f.o.Coverage().Next)
 }
 
-// hasReached reports whether the shards that are reached have applied the records below the
-// offsets.
-func (f *Front) hasReached(next []event.Offset) bool {
+// AwaitApplied waits until the shard of a position has applied the record there, or is lost.
+func (f *Front) AwaitApplied(ctx context.Context, at event.Position) error {
+	next := make([]event.Offset, f.o.Partitions)
+	if at.Partition < f.o.Partitions {
+		next[at.Partition] = at.Offset + 1
+	}
+	return f.awaitShards(ctx, next)
+}
+
+// awaitShards waits until the shards have applied the records below the offsets. It does not
+// wait for those that are lost: answers name their partitions.
+func (f *Front) awaitShards(ctx context.Context, next []event.Offset) error {
 	for _, p := range f.peers {
-		state, _, err := p.readState()
-		if err != nil {
-			continue
-		}
-		for _, partition := range p.Owned {
-			if int(partition) < len(next) && (int(partition) >= len(state.Next) || event.Offset(state.Next[partition]) < next[partition]) {
-				return false
+		for {
+			reached, probed := p.hasReached(next)
+			if reached {
+				break
+			}
+			select {
+			case p.awaited <- struct{}{}:
+			default: // the next probe is due already
+			}
+			select {
+			case <-probed:
+			case <-ctx.Done():
+				return fmt.Errorf("wait for a position of the shards: %w", ctx.Err())
 			}
 		}
 	}
-	return true
+	return nil
+}
+
+// hasReached reports whether a shard had applied the records below the offsets, or was lost, at
+// the last probe. probed is closed by the next one.
+func (p *peer) hasReached(next []event.Offset) (reached bool, probed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure != nil {
+		return true, p.probed
+	}
+	for _, partition := range p.Owned {
+		if int(partition) < len(next) && (int(partition) >= len(p.state.Next) || event.Offset(p.state.Next[partition]) < next[partition]) {
+			return false, p.probed
+		}
+	}
+	return true, p.probed
 }
 
 // encodeCaller describes the principal of a context for a session.
@@ -262,7 +296,7 @@ func (f *Front) View(ctx context.Context) (search.View, error) {
 	sessions := make([]search.Shard, len(f.peers))
 	for i, p := range f.peers {
 		if _, _, err := p.readState(); err != nil {
-			sessions[i] = lostShard{p, p.lossError(err)}
+			sessions[i] = lostShard{p, err}
 			continue
 		}
 		sessions[i] = &measuredShard{p.NewSession(who), f.metrics, p.Address}
@@ -319,10 +353,7 @@ func (f *Front) ownerOf(id code.RepositoryID) (*peer, error) {
 			continue
 		}
 		_, _, err := p.readState()
-		if err != nil {
-			err = fmt.Errorf("%w: %w", search.ErrUnavailable, p.lossError(err))
-		}
-		return p, err
+		return p, unavailableIfLost(err)
 	}
 	return nil, fmt.Errorf("%w: partition %d has no owner", search.ErrUnavailable, partition)
 }
