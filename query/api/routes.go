@@ -172,7 +172,13 @@ func (rt *route) checkDefinition() error {
 
 // handleRoute returns the handler of a route, wrapped by the front.
 func (s *Server) handleRoute(rt *route) http.Handler {
-	rt.Check = func(r *http.Request) (*http.Request, error) { return s.checkRoute(rt, r) }
+	refused := s.o.Part.checkPart(rt.Method + " " + rt.Path)
+	rt.Check = func(r *http.Request) (*http.Request, error) {
+		if refused != nil {
+			return r, refused
+		}
+		return s.checkParameters(rt, r)
+	}
 	if rt.stream != nil {
 		return s.front.StreamRoute(&rt.Route, rt.stream)
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // Part is what a process holds of the text.
@@ -88,12 +87,4 @@ func (p Part) checkPart(operation string) error {
 		return fmt.Errorf("%s: %w: it is a front, and this operation has no way to the shards yet; a process without shard.share and shard.peers answers it", operation, ErrNotSharded)
 	}
 	return nil
-}
-
-// checkRoute checks a request, unless the process does not answer the route.
-func (s *Server) checkRoute(rt *route, r *http.Request) (*http.Request, error) {
-	if err := s.o.Part.checkPart(rt.Method + " " + rt.Path); err != nil {
-		return r, err
-	}
-	return s.checkParameters(rt, r)
 }
