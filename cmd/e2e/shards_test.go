@@ -41,16 +41,27 @@ func (c *shardCluster) startWith(name string, settings ...string) *server {
 	return c.startNode(name, "query")
 }
 
-// send sends a request and returns the status and the body, decoded and without what differs
-// between two answers to the same request: times and work.
+// send sends a request as the operator and returns the status and the body, decoded and without
+// what differs between two answers to the same request: times and work.
 func send(t *testing.T, s *server, method, path string, body any) (int, map[string]any) {
+	t.Helper()
+	return sendAs(t, s, "", method, path, body)
+}
+
+// sendAs is send with a key, unless it is empty.
+func sendAs(t *testing.T, s *server, key, method, path string, body any) (int, map[string]any) {
 	t.Helper()
 	encoded, err := json.Marshal(body)
 	must(t, err)
 	r, err := http.NewRequest(method, s.url+path, bytes.NewReader(encoded))
 	must(t, err)
 	r.Header.Set("Content-Type", "application/json")
-	response, err := clientOf(strings.TrimPrefix(s.url, "http://")).Do(r)
+	client := clientOf(strings.TrimPrefix(s.url, "http://"))
+	if key != "" {
+		client = http.DefaultClient
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := client.Do(r)
 	must(t, err)
 	text, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
@@ -59,6 +70,7 @@ func send(t *testing.T, s *server, method, path string, body any) (int, map[stri
 	if err := json.Unmarshal(text, &out); err != nil {
 		out["body"] = string(text)
 	}
+	delete(out, "requestId")
 	if stats, ok := out["stats"].(map[string]any); ok {
 		maps.DeleteFunc(stats, func(name string, _ any) bool {
 			return !slices.Contains([]string{"actualMatchCount", "totalMatchCount", "fileCount", "matchCount", "textMatchCount"}, name)
@@ -93,6 +105,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("same answers", c.compareAnswers)
 	t.Run("refused operations", c.checkRefusals)
 	t.Run("read your writes", c.checkPosition)
+	t.Run("private repositories", c.checkPrivate)
 	t.Run("frozen shard", func(t *testing.T) {
 		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP))
 		c.checkLoss(t)
@@ -120,12 +133,14 @@ func (c *shardCluster) addRepository(name string) {
 	c.repositories = append(c.repositories, name)
 }
 
+// request is a request of the API.
+type request struct {
+	method, path string
+	body         any
+}
+
 // compareAnswers compares the answers of the front with those of the whole process.
 func (c *shardCluster) compareAnswers(t *testing.T) {
-	type request struct {
-		method, path string
-		body         any
-	}
 	var requests []request
 	for _, query := range []string{"here", "here or plays", "Strumother1", "lang:go func", "file:main.go", "repo:other3 here", "nothingatall", "Strumothr2", "sym:Strumother4"} {
 		requests = append(requests, request{http.MethodPost, "/api/search", map[string]any{"query": query, "matches": 100, "facets": true}})
@@ -137,11 +152,15 @@ func (c *shardCluster) compareAnswers(t *testing.T) {
 			request{http.MethodGet, "/api/symbols?repo=" + q, nil},
 			request{http.MethodGet, "/api/source?path=first.txt&repo=" + q, nil},
 			request{http.MethodGet, "/api/source?path=no/such&repo=" + q, nil},
-			request{http.MethodGet, "/api/folder_contents?path=&repo=" + q, nil},
+			request{http.MethodGet, "/api/folder_contents?path=&revisionName=HEAD&repoName=" + q, nil},
 			request{http.MethodPost, "/api/files", map[string]any{"repoName": name, "revisionName": "HEAD"}},
 			request{http.MethodPost, "/api/tree", map[string]any{"repoName": name, "revisionName": "main", "paths": []string{""}}},
 			request{http.MethodPost, "/api/find_definitions", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "HEAD"}},
 			request{http.MethodPost, "/api/find_references", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "HEAD"}},
+			request{http.MethodPost, "/api/find_references", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "main"}},
+			request{http.MethodPost, "/api/hover", map[string]any{"symbolName": "Strum" + name, "position": map[string]any{
+				"repoName": name, "revisionName": "main", "path": "main.go", "lineNumber": 4,
+			}}},
 		)
 	}
 	for i := range c.repositories {
@@ -149,20 +168,27 @@ func (c *shardCluster) compareAnswers(t *testing.T) {
 	}
 	answered := 0
 	for _, r := range requests {
-		wantStatus, want := send(t, c.whole, r.method, r.path, r.body)
-		status, got := send(t, c.front, r.method, r.path, r.body)
-		a, b := mustJSON(t, got), mustJSON(t, want)
-		a, b = strings.ReplaceAll(a, c.front.url, "URL"), strings.ReplaceAll(b, c.whole.url, "URL")
-		if status != wantStatus || a != b {
-			t.Errorf("%s %s %v:\n%d %s\nwant\n%d %s", r.method, r.path, r.body, status, a, wantStatus, b)
-		}
-		if status == http.StatusOK {
+		if status, _ := c.compareAnswer(t, "", r); status == http.StatusOK {
 			answered++
 		}
 	}
-	if answered < len(requests)*3/4 {
+	if answered < len(requests)*9/10 {
 		t.Errorf("only %d of %d requests are answered with 200", answered, len(requests))
 	}
+}
+
+// compareAnswer compares the answer of the front to a request with that of the whole process,
+// and returns it.
+func (c *shardCluster) compareAnswer(t *testing.T, key string, r request) (int, string) {
+	t.Helper()
+	wantStatus, want := sendAs(t, c.whole, key, r.method, r.path, r.body)
+	status, got := sendAs(t, c.front, key, r.method, r.path, r.body)
+	a, b := mustJSON(t, got), mustJSON(t, want)
+	a, b = strings.ReplaceAll(a, c.front.url, "URL"), strings.ReplaceAll(b, c.whole.url, "URL")
+	if status != wantStatus || a != b {
+		t.Errorf("%s %s %v:\n%d %s\nwant\n%d %s", r.method, r.path, r.body, status, a, wantStatus, b)
+	}
+	return status, a
 }
 
 func mustJSON(t *testing.T, v any) string {
@@ -210,6 +236,92 @@ func (c *shardCluster) checkPosition(t *testing.T) {
 	}
 }
 
+// checkPrivate makes two repositories private: from the answer to that on, no answer of the
+// front shows them to a member, and all are those of the whole process. An owner sees them.
+func (c *shardCluster) checkPrivate(t *testing.T) {
+	createKey := func(user string) string {
+		status, out := send(t, c.front, http.MethodPost, "/api/keys", map[string]any{"userId": user, "name": user, "scopes": []string{"search", "git"}})
+		value, _ := out["key"].(string)
+		if status != http.StatusCreated || value == "" {
+			t.Fatalf("create a key of %s: %d %v", user, status, out)
+		}
+		return value
+	}
+	owner := createKey(c.front.createOwner(t))
+	status, invitation := send(t, c.front, http.MethodPost, "/api/invitations", map[string]any{})
+	if status != http.StatusCreated {
+		t.Fatalf("invite: %d %v", status, invitation)
+	}
+	status, accepted := send(t, c.front, http.MethodPost, "/api/invitations/accept", map[string]any{
+		"value": invitation["value"], "email": "bob@example.com", "password": "a long enough password",
+	})
+	user, _ := accepted["user"].(map[string]any)
+	id, _ := user["id"].(string)
+	if status/100 != 2 || id == "" {
+		t.Fatalf("accept: %d %v", status, accepted)
+	}
+	member := createKey(id)
+	names := []string{"other5", "other6"}
+	for _, name := range names {
+		path := fmt.Sprintf("/api/repos/%d", slices.Index(c.repositories, name)+1)
+		if status, got := send(t, c.front, http.MethodPut, path+"/access", map[string]any{"visibility": "private"}); status != http.StatusOK {
+			t.Fatalf("make %s private: %d %v", name, status, got)
+		}
+		// The front has the change, so that its shards have it, too.
+		_, got := sendAs(t, c.front, member, http.MethodPost, "/api/search", map[string]any{"query": "Strum" + name, "matches": 10})
+		if text := mustJSON(t, got); strings.Contains(text, `"`+name+`"`) {
+			t.Errorf("a member finds the private %s: %s", name, text)
+		}
+		if !pollUntil(func() bool {
+			status, _ := sendAs(t, c.whole, member, http.MethodGet, path+"/status", nil)
+			return status == http.StatusNotFound
+		}) {
+			t.Fatalf("%s does not become private at the whole process", name)
+		}
+	}
+	for _, query := range []string{"here", "func", "file:main.go", "type:repo other", "lang:go Strum", "sym:Strum", "Strumothr"} {
+		status, text := c.compareAnswer(t, member, request{http.MethodPost, "/api/search", map[string]any{"query": query, "matches": 100, "facets": true}})
+		if status != http.StatusOK || strings.Contains(text, names[0]) || strings.Contains(text, names[1]) {
+			t.Errorf("%s shows a private repository to a member: %d %s", query, status, text)
+		}
+	}
+	_, text := c.compareAnswer(t, member, request{http.MethodGet, "/api/find_files?query=main&limit=100", nil})
+	if strings.Contains(text, names[0]) || strings.Contains(text, names[1]) {
+		t.Errorf("the finder shows a private repository to a member: %s", text)
+	}
+	for _, name := range names {
+		number := slices.Index(c.repositories, name) + 1
+		for _, r := range []request{
+			{http.MethodGet, "/api/source?path=first.txt&repo=" + name, nil},
+			{http.MethodGet, "/api/folder_contents?path=&revisionName=HEAD&repoName=" + name, nil},
+			{http.MethodPost, "/api/tree", map[string]any{"repoName": name, "revisionName": "main", "paths": []string{""}}},
+			{http.MethodPost, "/api/files", map[string]any{"repoName": name, "revisionName": "HEAD"}},
+			{http.MethodGet, "/api/symbols?repo=" + name, nil},
+			{http.MethodGet, fmt.Sprintf("/api/repos/%d/status", number), nil},
+			{http.MethodGet, fmt.Sprintf("/api/repos/%d/skipped", number), nil},
+		} {
+			if status, text := c.compareAnswer(t, member, r); status != http.StatusNotFound {
+				t.Errorf("member: %s %s: %d %s, want 404", r.method, r.path, status, text)
+			}
+			if status, text := c.compareAnswer(t, owner, r); status != http.StatusOK {
+				t.Errorf("owner: %s %s: %d %s, want 200", r.method, r.path, status, text)
+			}
+		}
+		for _, r := range []request{
+			{http.MethodPost, "/api/search", map[string]any{"query": "Strum" + name, "matches": 10, "facets": true}},
+			{http.MethodPost, "/api/find_definitions", map[string]any{"symbolName": "Strum" + name, "language": "Go", "revisionName": "HEAD"}},
+			{http.MethodGet, "/api/find_files?query=main&repo=" + name, nil},
+		} {
+			if _, text := c.compareAnswer(t, member, r); strings.Contains(text, `"`+name+`"`) {
+				t.Errorf("member: %s %s %v: %s", r.method, r.path, r.body, text)
+			}
+			if _, text := c.compareAnswer(t, owner, r); !strings.Contains(text, `"`+name+`"`) {
+				t.Errorf("owner: %s %s %v: %s", r.method, r.path, r.body, text)
+			}
+		}
+	}
+}
+
 // checkLoss checks that a search without shard 1 is not exhaustive and names the reason, that
 // a file of shard 0 is served and one of shard 1 is not, and that the front stays ready.
 func (c *shardCluster) checkLoss(t *testing.T) {
@@ -217,6 +329,12 @@ func (c *shardCluster) checkLoss(t *testing.T) {
 	status, answer, err := c.front.search(map[string]any{"query": "here", "matches": 100}, nil)
 	if err != nil || status != http.StatusOK || answer.Exhaustive || answer.Reason != "lost partitions" || answer.Stats.Files == 0 {
 		t.Errorf("search without a shard: %d %+v, %v", status, answer, err)
+	}
+	if _, answer, err := c.front.search(map[string]any{"query": "type:repo other", "matches": 100}, nil); err != nil || answer.Exhaustive {
+		t.Errorf("repositories without a shard: %+v, %v", answer, err)
+	}
+	if status, found := send(t, c.front, http.MethodGet, "/api/find_files?query=main", nil); status != http.StatusOK || found["isExhaustive"] != false {
+		t.Errorf("finder without a shard: %d %v", status, found)
 	}
 	statuses := map[int]int{}
 	for _, name := range c.repositories {
