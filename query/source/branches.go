@@ -23,6 +23,21 @@ type Branch struct {
 	Indexed, Default bool
 }
 
+// RefAt returns the ref of a branch at a commit, or empty if there is none. It prefers
+// branches and tags to pins.
+func RefAt(branches []Branch, commit code.CommitID) (pin code.Ref) {
+	for _, b := range branches {
+		switch {
+		case b.Commit != commit:
+		case b.Ref.IsPin():
+			pin = b.Ref
+		default:
+			return b.Ref
+		}
+	}
+	return pin
+}
+
 // Branches returns the branches of a repository: the default branch, then the other
 // indexed branches, then, if a mirror is available, the remaining ones. Within each
 // group, the branch with the newest commit comes first.

@@ -79,17 +79,8 @@ func (r *remoteRepository) Commit(_ code.RepositoryID, ref code.Ref) code.Commit
 }
 
 // RefAt implements source.Snapshot.
-func (r *remoteRepository) RefAt(_ code.RepositoryID, commit code.CommitID) (pin code.Ref) {
-	for _, b := range r.refs.Branches {
-		switch {
-		case b.Commit != commit:
-		case b.Ref.IsPin():
-			pin = b.Ref
-		default:
-			return b.Ref
-		}
-	}
-	return pin
+func (r *remoteRepository) RefAt(_ code.RepositoryID, commit code.CommitID) code.Ref {
+	return source.RefAt(r.refs.Branches, commit)
 }
 
 // Branches implements source.Snapshot.

@@ -71,21 +71,7 @@ func (s snapshot) Branches(id code.RepositoryID) []source.Branch {
 
 // RefAt implements source.Snapshot.
 func (s snapshot) RefAt(id code.RepositoryID, commit code.CommitID) code.Ref {
-	r := s.Repository(id)
-	if r == nil {
-		return ""
-	}
-	var pin code.Ref
-	for _, ref := range r.Refs {
-		switch {
-		case ref.Commit != commit:
-		case ref.Ref.IsPin():
-			pin = ref.Ref
-		default:
-			return ref.Ref
-		}
-	}
-	return pin
+	return source.RefAt(s.Branches(id), commit)
 }
 
 // File implements source.Snapshot.
