@@ -55,7 +55,7 @@ func (p *partition) appendDeadLetter(ctx context.Context, letter event.Record) e
 		return nil
 	}
 	for wait := minWait; ; wait = min(2*wait, maxWait) {
-		_, err := p.r.o.DeadLetters.Append(ctx, event.TopicDeadLetters, anyPartition, letter)
+		_, err := p.r.o.DeadLetters.Append(ctx, event.TopicDeadLetters, event.AnyPartition, letter)
 		if err == nil {
 			return nil
 		}

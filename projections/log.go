@@ -24,9 +24,6 @@ type Appender interface {
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 }
 
-// anyPartition lets the log choose the partition by key.
-const anyPartition int32 = -1
-
 // Checkpoint is the position up to which a partition is applied.
 type Checkpoint struct {
 	Partition int32 `json:"partition"`

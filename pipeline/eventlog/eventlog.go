@@ -30,8 +30,8 @@ var (
 // below the broker's default of 1 MiB.
 const MaxRecordBytes = 1000 << 10
 
-// AnyPartition, passed to an append, lets the driver choose the partition by key.
-const AnyPartition int32 = -1
+// AnyPartition is event.AnyPartition.
+const AnyPartition = event.AnyPartition
 
 // Log is an ordered, durable, partitioned log of records. All methods are safe
 // for concurrent use.

@@ -11,9 +11,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// anyPartition lets the log choose the partition by key.
-const anyPartition int32 = -1
-
 // successor is the event that replaces a dead letter.
 type successor struct {
 	ev        event.Event
@@ -39,7 +36,7 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	}
 	switch e := ev.(type) {
 	case *event.Push:
-		return successor{r.repeatPush(e, given.Position), anyPartition}, nil
+		return successor{r.repeatPush(e, given.Position), event.AnyPartition}, nil
 	case *event.RepositoryRegistered:
 		return r.replaceRegistration(ctx, given, e, e.Repository)
 	case *event.RepositoryChanged:
@@ -47,11 +44,11 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	case *event.RepositoryRemoved:
 		return r.replaceRemoval(ctx, given, e)
 	case *event.RevisionIndexed:
-		return successor{r.newRefresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
+		return successor{r.newRefresh(e.Repository, e.Ref, given.Position), event.AnyPartition}, nil
 	case *event.ScipUploaded:
 		return r.replaceScipUpload(ctx, given, e)
 	case *event.ErasureRequested, *event.ScipDeleted:
-		return successor{ev, anyPartition}, nil
+		return successor{ev, event.AnyPartition}, nil
 	case *event.SubmodulesListed, *event.PinsChanged:
 		return r.replaceIfLatest(ctx, given, ev)
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
@@ -87,7 +84,7 @@ func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, 
 		return successor{}, err
 	}
 	known, registered := r.o.Catalog.Registered(ev.Key())
-	refresh := successor{r.newRefresh(ev.Key(), "", given.Position), anyPartition}
+	refresh := successor{r.newRefresh(ev.Key(), "", given.Position), event.AnyPartition}
 	switch {
 	case later == event.TypeRepositoryRemoved:
 		return successor{}, fmt.Errorf("%w: repository %s was removed after it; drop the dead letter", ErrOvertaken, ev.Key())
@@ -98,7 +95,7 @@ func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, 
 	case !registered && ev.EventType() == event.TypeRepositoryChanged:
 		return successor{}, fmt.Errorf("%w: repository %s is not registered; drop the dead letter", ErrOvertaken, ev.Key())
 	}
-	return successor{ev, anyPartition}, nil
+	return successor{ev, event.AnyPartition}, nil
 }
 
 // catalogShows reports whether the catalog shows the state in an event. If that is
@@ -118,7 +115,7 @@ func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *e
 	if later != "" && later != event.TypeRepositoryRemoved {
 		return successor{}, fmt.Errorf("%w: repository %s was registered or changed after it; drop the dead letter, or remove the repository", ErrOvertaken, ev.Repository)
 	}
-	return successor{ev, anyPartition}, nil
+	return successor{ev, event.AnyPartition}, nil
 }
 
 // replaceIfLatest refuses an event that a later one of its type, or the removal of its
@@ -132,7 +129,7 @@ func (r *Replayer) replaceIfLatest(ctx context.Context, given event.Record, ev e
 			return successor{}, fmt.Errorf("%w: a later event has replaced it; drop the dead letter", ErrOvertaken)
 		}
 	}
-	return successor{ev, anyPartition}, nil
+	return successor{ev, event.AnyPartition}, nil
 }
 
 // replaceScipUpload refuses an upload that was deleted or erased after the record.
@@ -154,7 +151,7 @@ func (r *Replayer) replaceScipUpload(ctx context.Context, given event.Record, ev
 			return successor{}, fmt.Errorf("%w: the precise index was deleted or erased after it; drop the dead letter", ErrOvertaken)
 		}
 	}
-	return successor{ev, anyPartition}, nil
+	return successor{ev, event.AnyPartition}, nil
 }
 
 // laterEventType returns the type of the last registration, change or removal of the

@@ -9,6 +9,3 @@ type Log interface {
 	projections.Tailer
 	projections.Appender
 }
-
-// anyPartition lets the log choose the partition by key.
-const anyPartition int32 = -1

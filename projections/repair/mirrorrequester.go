@@ -107,7 +107,7 @@ func (r *MirrorRequester) appendRequest(ctx context.Context, id code.RepositoryI
 	if err != nil {
 		return err
 	}
-	positions, err := r.log.Append(ctx, event.TopicEvents, anyPartition, rec)
+	positions, err := r.log.Append(ctx, event.TopicEvents, event.AnyPartition, rec)
 	if err != nil {
 		return err
 	}

@@ -290,7 +290,7 @@ func (r *Reindexer) appendRequests(ctx context.Context, refs []lackingRef) error
 			return err
 		}
 	}
-	positions, err := r.Log.Append(ctx, event.TopicEvents, anyPartition, records...)
+	positions, err := r.Log.Append(ctx, event.TopicEvents, event.AnyPartition, records...)
 	if err != nil {
 		return err
 	}

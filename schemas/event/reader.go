@@ -15,6 +15,9 @@ type Reader interface {
 	Close() error
 }
 
+// AnyPartition, passed to an append, lets the driver of the log choose the partition by key.
+const AnyPartition int32 = -1
+
 // ErrOffsetOutOfRange means that a read starts before the oldest record that is kept, or
 // after the high-water mark.
 var ErrOffsetOutOfRange = errors.New("offset is out of range")
