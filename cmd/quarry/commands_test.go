@@ -45,19 +45,70 @@ func pathWords(n *kong.Node) []string { return strings.Fields(n.Path()) }
 var (
 	everyCommand = regexp.MustCompile(`(?m)^  -h, --help +Show help\.\n +--version +Print the version and exit\.\n`)
 	childList    = regexp.MustCompile(`(?m)^\n[A-Z][a-z]+:\n(?:  [a-z]+ [a-z-]+ .*\n(?:     +.*\n)*)+`)
-	flagGroup    = regexp.MustCompile(`(?m)^([A-Z][a-z ]+):\n((?: +-.*\n(?:    +[^- ].*\n)*)+)`)
-	flagName     = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+	// entryGroup matches the arguments of a command, or a group of its flags; entryLines
+	// one of them, with its name and the lines of its text.
+	entryGroup = regexp.MustCompile(`(?m)^[A-Z][a-z ]+:\n(?: +[-<\[].*\n(?: {7,}\S.*\n)*)+\n?`)
+	entryLines = regexp.MustCompile(`(?m)^ +([-<\[].*?)  +(.*\n(?: {7,}\S.*\n)*)`)
 )
 
-// minCommon is how many commands have a group of flags that the page lists only once.
-const minCommon = 5
+// minCommon is how many commands have a flag or an argument that the page explains only
+// once.
+const minCommon = 3
+
+// commonEntries returns the texts of flags and arguments that many commands have, by their
+// names, and the names in the order in which the commands have them.
+func commonEntries(helps []string) (map[string]string, []string) {
+	counts, common, names := map[[2]string]int{}, map[string]string{}, []string(nil)
+	for _, help := range helps {
+		for _, group := range entryGroup.FindAllString(help, -1) {
+			for _, m := range entryLines.FindAllStringSubmatch(group, -1) {
+				entry := [2]string{m[1], strings.Join(strings.Fields(m[2]), " ")}
+				counts[entry]++
+				best, known := common[entry[0]]
+				if counts[entry] >= minCommon && !known {
+					names = append(names, entry[0])
+				}
+				if counts[entry] >= minCommon && counts[entry] > counts[[2]string{entry[0], best}] {
+					common[entry[0]] = entry[1]
+				}
+			}
+		}
+	}
+	return common, names
+}
+
+// shortenHelp leaves the texts of common entries out of a help text, and names the entries
+// at its end.
+func shortenHelp(help string, common map[string]string) string {
+	var named []string
+	help = entryGroup.ReplaceAllStringFunc(help, func(group string) string {
+		title, entries, _ := strings.Cut(group, "\n")
+		rest := entryLines.ReplaceAllStringFunc(entries, func(lines string) string {
+			m := entryLines.FindStringSubmatch(lines)
+			if common[m[1]] != strings.Join(strings.Fields(m[2]), " ") {
+				return lines
+			}
+			name, _, _ := strings.Cut(m[1], "=")
+			named = append(named, name)
+			return ""
+		})
+		if strings.TrimSpace(rest) == "" {
+			return ""
+		}
+		return title + "\n" + rest
+	})
+	if named == nil {
+		return help
+	}
+	return strings.TrimRight(help, "\n") + "\n\nCommon: " + strings.Join(named, " ") + "\n"
+}
 
 // TestCommandsPageIsCurrent compares docs/cli.md with the help of every command. The page
-// lists flags that many commands have once, above the commands.
+// explains what many commands have once, above the commands.
 func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var titles, helps []string
-	groups, common := map[string]int{}, strings.Builder{}
+	details := map[string]bool{}
 	for _, n := range listCommands(t) {
 		code, help, stderr := runQuarry(t.Context(), append(pathWords(n), "--help")...)
 		if code != exitOK || stderr != "" {
@@ -68,31 +119,24 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 			help = strings.ReplaceAll(help, "Flags:\n\n ", "Flags:\n ")
 			help = strings.TrimSuffix(strings.ReplaceAll(help, "Flags:\n\n", ""), "\nFlags:\n")
 			help = childList.ReplaceAllString(help, "") // their help follows
+			help = strings.Replace(strings.TrimPrefix(help, "Usage: "), " [flags]\n", "\n", 1)
 		}
+		if n.Detail != "" && details[n.Detail] { // another name of a command above
+			help = strings.Join(strings.SplitN(help, "\n\n", 3)[:2], "\n\n") + "\n"
+		}
+		details[n.Detail] = true
 		titles, helps = append(titles, n.FullPath()), append(helps, help)
-		for _, group := range flagGroup.FindAllString(help, -1) {
-			if strings.HasPrefix(group, "Flags:") {
-				continue // those of one command
-			}
-			if groups[group]++; groups[group] == minCommon {
-				common.WriteString("\n" + group)
-			}
-		}
 	}
+	common, names := commonEntries(helps[1:])
 	var list strings.Builder
-	fmt.Fprintf(&list, "\n## Common flags\n\nEvery command has `--help` and `--version`.\n\n```text\n%s```\n", strings.TrimPrefix(common.String(), "\n"))
+	list.WriteString("\n## Common flags\n\nEvery command has `--help` and `--version`. These are named after `Common:` below.\n\n| Flag or argument | Meaning |\n| --- | --- |\n")
+	for _, name := range names {
+		fmt.Fprintf(&list, "| `%s` | %s |\n", name, common[name])
+	}
 	for i, help := range helps {
-		help = flagGroup.ReplaceAllStringFunc(help, func(group string) string {
-			if groups[group] < minCommon {
-				return group
-			}
-			title, flags, _ := strings.Cut(group, ":\n")
-			var names []string
-			for _, m := range flagName.FindAllStringSubmatch(flags, -1) {
-				names = append(names, m[1])
-			}
-			return title + ": " + strings.Join(names, " ") + "\n"
-		})
+		if i > 0 {
+			help = shortenHelp(help, common)
+		}
 		fmt.Fprintf(&list, "\n## %s\n\n```text\n%s```\n", titles[i], help)
 	}
 	page, err := os.ReadFile(cliPage)
