@@ -117,7 +117,7 @@ func labelsOf(variable string, f *dto.MetricFamily) []string {
 
 const metricsHead = `# Metrics
 
-` + "`GET /metrics`" + ` on the [operators' listener](operations.md#operators-listener), by
+` + "`GET /metrics`" + ` on the [operators' listener](network.md#operators-listener), by
 default 127.0.0.1:7071, serves these in the text format of Prometheus. Labels are bounded: none is a
 repository, a path or a query. The metrics of the Go runtime (` + "`go_`" + `) and of the
 process (` + "`process_`" + `) come with them. With ` + "`log.driver: kafka`" + ` those of

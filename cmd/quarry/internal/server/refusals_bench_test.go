@@ -30,7 +30,7 @@ var refusedRequests = []struct {
 	{"search over the rate limit", "POST", "/api/search", "localhost", `{"query":"x","matches":1}`, [2]string{}, 429},
 }
 
-// BenchmarkRefusals measures what the server does for requests that it refuses. docs/operations.md
+// BenchmarkRefusals measures what the server does for requests that it refuses. docs/network.md
 // states the results.
 func BenchmarkRefusals(b *testing.B) {
 	c := testConfig(b, "limits.anonymousPerSecond=0")
