@@ -2454,8 +2454,9 @@ type SearchResult struct {
 	// server's limit was reached), "display limit" (all matches were counted, display were returned), "time
 	// limit", "byte limit" (all matches were counted, as many as fit were returned), "memory limit", "scan
 	// limit", "missing documents" (the server lost documents and is re-indexing them), "damaged index" (parts
-	// cannot be read and are being restored), "behind the log" (the server has not applied what others indexed
-	// more than query.maxLag ago, or does not know whether it has), or another reason.
+	// cannot be read and are being restored), "lost partitions" (a shard does not answer), "behind the log" (the
+	// server has not applied what others indexed more than query.maxLag ago, or does not know whether it has),
+	// or another reason.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
 	// Position Addition. What the search has seen of the event log: the next offset of each partition, such as 0:58,1:13,
