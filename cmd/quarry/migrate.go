@@ -18,7 +18,7 @@ type migrateCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*migrateCommand) Help() string {
-	return `Prints settings that find the same repositories. Options without a counterpart are listed on standard error, and as comments above the keys of the settings that they are about. Secrets are not copied: tokens refer to the same environment variables and files. If the other server read permissions from the code host, access.defaultVisibility is set to private.
+	return `Prints settings that find the same repositories. Options without a counterpart are listed on standard error, and as comments above the keys of the settings that they are about. Secrets are not copied: tokens refer to the same environment variables and files. If the file has enforcePermissions, access.defaultVisibility is set to private.
 
 The command contacts no host and changes nothing. Review the result, then start the server with it.
 
