@@ -23,7 +23,7 @@ type restoreCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*restoreCommand) Help() string {
-	return `Writes a generation of a backup to an empty data directory. Then start the server on it: the server rebuilds the index, fetches the repositories, and indexes what was pushed since the backup.
+	return `Writes a generation of a backup to an empty data directory. Then start the server on it: the server rebuilds the index, and indexes what was pushed since the backup. quarry verify --repair then fetches all repositories and compares them.
 
 Examples:
 

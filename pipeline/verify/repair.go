@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -70,7 +71,12 @@ func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository)
 			x.counts.Differences += n
 		}
 	}
+	compared := maps.Clone(x.compared)
 	err := x.compareAll(ctx, of)
+	for id, before := range compared {
+		first.Refs += x.compared[id].Refs - before.Refs
+		first.Files += x.compared[id].Files - before.Files
+	}
 	first.Unchecked, first.Repaired = x.counts.Unchecked, max(0, first.Differences-x.counts.Differences)
 	first.Differences = x.counts.Differences
 	x.counts = first

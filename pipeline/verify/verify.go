@@ -75,6 +75,9 @@ type verifyRun struct {
 	// differences counts the differences of the first round, by repository, and unchecked
 	// what could not be compared.
 	differences, unchecked map[code.RepositoryID]int
+	// compared counts the refs and files of repositories in unchecked: a repair may fetch
+	// a lost mirror, so that the second round compares more.
+	compared map[code.RepositoryID]verification.Counts
 	// afterRepair is set in the round after a repair.
 	afterRepair bool
 	lastFrame   time.Time
@@ -100,7 +103,7 @@ func (v *Verifier) Verify(ctx context.Context, r verification.Request, emit func
 	}
 	defer v.running.Unlock()
 	of := v.selectRepositories(r.Repositories)
-	x := &verifyRun{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}, unchecked: map[code.RepositoryID]int{}}
+	x := &verifyRun{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}, unchecked: map[code.RepositoryID]int{}, compared: map[code.RepositoryID]verification.Counts{}}
 	if err := x.compareAll(ctx, of); err != nil {
 		return err
 	}
@@ -142,8 +145,12 @@ func (x *verifyRun) compareAll(ctx context.Context, of []code.Repository) error 
 		return err
 	}
 	for _, r := range of {
+		before := x.counts
 		if err := x.compareRepository(ctx, r); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+		if x.unchecked[r.ID] > 0 {
+			x.compared[r.ID] = verification.Counts{Refs: x.counts.Refs - before.Refs, Files: x.counts.Files - before.Files}
 		}
 		x.counts.Repositories++
 		if err := x.reportProgress(r.Name); err != nil {

@@ -230,10 +230,20 @@ func (w *world) damage(line string) {
 		w.elsewhere = true
 	case "no-mirror":
 		w.repository.ID = 43
+	case "lose-mirror":
+		w.moveMirrors(w.mirrorsDir, w.mirrorsDir+".lost")
 	case "damage-mirror":
 		w.damageMirror()
 	default:
 		w.t.Fatalf("unknown line %q", line)
+	}
+}
+
+// moveMirrors moves the directory of the mirrors.
+func (w *world) moveMirrors(from, to string) {
+	w.t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -273,6 +283,9 @@ func (w *world) verifyIndex(r verification.Request) string {
 		Repair: func(_ context.Context, pushes []*event.Push) error {
 			for _, p := range pushes {
 				fmt.Fprintf(&b, "  push %q %s before=%s after=%s\n", p.Ref, p.Action, w.nameOf(string(p.Before)), w.nameOf(string(p.After)))
+			}
+			if _, err := os.Stat(w.mirrorsDir + ".lost"); w.heals && err == nil {
+				w.moveMirrors(w.mirrorsDir+".lost", w.mirrorsDir)
 			}
 			if w.heals {
 				w.index()
