@@ -115,7 +115,7 @@ func inspectLeaves(q *syntax.Parsed) (t queryShape) {
 		leaf, ok := n.(*syntax.Text)
 		if !ok {
 			switch n.(type) {
-			case *syntax.Symbol:
+			case *syntax.Symbol, *syntax.FileHas: // ranked terms are the only patterns
 				t.keyword = true
 			case *syntax.Or, *syntax.Not:
 				t.operators = t.operators || !isFilter(n)

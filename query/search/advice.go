@@ -77,7 +77,7 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advice
 	operands := syntax.Operands(r.Query.Root)
 	var terms []syntax.Query
 	for _, q := range operands {
-		if hasPattern(q) {
+		if _, isCondition := q.(*syntax.FileHas); isCondition || hasPattern(q) {
 			terms = append(terms, patternsOf(q)...)
 		} else {
 			a.filters = append(a.filters, q)
@@ -92,7 +92,8 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advice
 		if ctx.Err() != nil {
 			break
 		}
-		a.adviseTerm(ctx, leaf, len(terms) > 1)
+		_, isCondition := leaf.(*syntax.FileHas)
+		a.adviseTerm(ctx, leaf, isCondition || len(terms) > 1)
 	}
 	if len(terms) == 1 {
 		a.adviseFiles(ctx, terms[0])
@@ -172,7 +173,7 @@ func patternsOf(q syntax.Query) (leaves []syntax.Query) {
 		switch q.(type) {
 		case *syntax.Not:
 			return false
-		case *syntax.Text, *syntax.Symbol:
+		case *syntax.Text, *syntax.Symbol, *syntax.FileHas:
 			leaves = append(leaves, q)
 		}
 		return true

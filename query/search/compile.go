@@ -47,8 +47,11 @@ type atom struct {
 	kinds  []syntax.Kinds
 	lines  []lineCondition
 	parent string
-	// existenceOnly means that the search needs to know only whether there is a match.
+	// existenceOnly means that the search needs to know only whether there is a match, which
+	// the answer does not show.
 	existenceOnly bool
+	// isCondition means that it is a condition on files, which is no term of the query.
+	isCondition bool
 	// re2 scans text for a pattern that has no useful literal and no run. It is a
 	// deterministic automaton, several times as fast for this as package regexp. It is
 	// nil if the pattern has a literal, the program is large, or RE2 rejects it.
@@ -159,6 +162,9 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		return &constNode{q.Value}, nil
 	case *syntax.Text:
 		return c.compileText(q)
+	case *syntax.FileHas:
+		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
+		return c.addAtom(p, false, q, writtenLiteral(q.Pattern)), err
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
 		a := c.addAtom(p, true, q, writtenLiteral(q.Pattern))
@@ -224,7 +230,9 @@ func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
 }
 
 func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, literal: written, existenceOnly: c.negations > 0 || c.entriesOnly()}
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, literal: written}
+	_, a.isCondition = q.(*syntax.FileHas)
+	a.existenceOnly = a.isCondition || c.negations > 0 || c.entriesOnly()
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
 		a.re2 = scan.CompileRE2(p.Expression)
 	}
@@ -271,6 +279,11 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 		p.repo = func(r *Repository) bool {
 			return q.Want == syntax.Any || c.public(&r.Repository) == (q.Want == syntax.Public)
 		}
+	case *syntax.RepoHas:
+		if !q.Known {
+			return nil, fmt.Errorf("the repositories of %s are not known", q)
+		}
+		p.repo = holdsFor(q, c.negations%2 == 1)
 	case *syntax.Context:
 		holds, ok := c.contexts[q.Name]
 		if !ok {

@@ -125,6 +125,9 @@ func (v *documentMatcher) gatherMatches(n node, h *hit) error {
 			}
 		}
 	case *atomNode:
+		if n.existenceOnly {
+			return nil
+		}
 		s, err := v.searchAtom(n.atom, h.doc)
 		if err != nil {
 			return err

@@ -80,9 +80,17 @@ func isConst(q syntax.Query) bool {
 
 func (a asker) leaf() syntax.Query {
 	c := syntax.CaseYes + syntax.Case(a.IntN(2))
-	switch a.IntN(36) {
+	switch a.IntN(40) {
 	case 34, 35:
 		return &syntax.Text{Pattern: a.pick("kmaloc", "kmallco", "strcut", "k_malloc", "structt", "retrun", "istabnul", "0123456789012435", "unique"), Case: c}
+	case 36, 37:
+		return &syntax.FileHas{Pattern: a.pick("kmalloc", "^if", "x.f", "unique", "k", "nowhere"), Case: c}
+	case 38, 39:
+		has := &syntax.RepoHas{Path: a.pick("", "FILE1", "^test/", `\.c$`, "nowhere"), Content: a.pick("kmalloc", "^if", "x.f", "unique", "nowhere"), Case: c}
+		if has.Path != "" && a.IntN(2) == 0 {
+			has.Content = ""
+		}
+		return has
 	case 30:
 		return &syntax.Is{Trait: syntax.Trait(a.IntN(4))}
 	case 31:

@@ -203,6 +203,8 @@ func filterOf(leaf syntax.Query) string {
 		leaf = &syntax.Repo{Pattern: q.Pattern, Case: syntax.CaseNo}
 	case *syntax.File:
 		leaf = &syntax.File{Pattern: q.Pattern, Case: syntax.CaseNo}
+	case *syntax.RepoHas:
+		leaf = &syntax.RepoHas{Path: q.Path, Content: q.Content, Case: syntax.CaseNo}
 	case *syntax.Symbol:
 		leaf = &syntax.Symbol{Pattern: q.Pattern, Case: syntax.CaseNo, Kinds: q.Kinds, Lines: q.Lines}
 	}
@@ -261,6 +263,13 @@ func (in *noticeFinder) inspectRepositories() {
 		switch leaf := p.leaf.(type) {
 		case *syntax.Repo:
 			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
+		case *syntax.RepoHas:
+			if len(repositoryFilters(in.query.Root)) > 0 {
+				among = "the repositories that the other filters select"
+			}
+			if !leaf.Unfinished && !p.negated {
+				in.addFilterNotice(p, among, suggestions{})
+			}
 		case *syntax.RepoSet:
 			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(leaf.Names[0])})
 		case *syntax.Context:

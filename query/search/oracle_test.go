@@ -210,6 +210,13 @@ func (o *oracle) evalFilter(q syntax.Query, p *modelPlace) bool {
 		return strings.EqualFold(q.Name, string(p.doc.lang))
 	case *syntax.Revision:
 		return namesRef(q, p.ref)
+	case *syntax.FileHas:
+		return len(o.scanPattern(q.Pattern, true, q.Case != syntax.CaseYes, p.doc.text)) > 0
+	case *syntax.RepoHas:
+		return slices.ContainsFunc(o.m.places, func(other modelPlace) bool {
+			return other.repo == p.repo && o.searchesRef(other.ref) && (q.Path == "" || o.compileRegexp(q.Path, q.Case != syntax.CaseYes).MatchString(other.path)) &&
+				(q.Content == "" || len(o.scanPattern(q.Content, true, q.Case != syntax.CaseYes, other.doc.text)) > 0)
+		})
 	case *syntax.RepoSet:
 		return slices.Contains(q.Names, repo.Name)
 	case *syntax.Is:
@@ -290,7 +297,7 @@ func isPattern(q syntax.Query) bool {
 // needsFiles reports whether a leaf depends on more than the repository.
 func needsFiles(q syntax.Query) bool {
 	switch q.(type) {
-	case *syntax.File, *syntax.Language, *syntax.Revision, *syntax.Is:
+	case *syntax.File, *syntax.Language, *syntax.Revision, *syntax.Is, *syntax.FileHas:
 		return true
 	}
 	return isPattern(q)

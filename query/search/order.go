@@ -188,7 +188,7 @@ func (a *schedule) applySurvey(sc *scope, candidates int) {
 		return
 	}
 	for _, n := range conjunctsOf(c.root) {
-		if k, ok := n.(*atomNode); ok && isAtomIndexed(k.atom) && !k.symbols {
+		if k, ok := n.(*atomNode); ok && isAtomIndexed(k.atom) && !k.symbols && !k.isCondition {
 			a.requiredAtoms = append(a.requiredAtoms, k.number)
 		}
 	}
@@ -399,10 +399,12 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 		v.segmentCandidates = o.candidates
 		return nil
 	}
+	defining, named := v.definingDocs, v.namedDocs
 	p, _, err := v.surveyCandidates(v.seg)
 	if err == nil && !p.unfinished {
 		o.candidates = p
 	}
+	v.definingDocs, v.namedDocs = defining, named // the survey opens the segment again
 	return err
 }
 

@@ -53,6 +53,10 @@ type Request struct {
 	isReading bool
 	// anyMatch means that any match will do, so that the search ends at the first.
 	anyMatch bool
+	// predicateCosts is the work of the searches for the repositories of predicates.
+	// predicateStop is the reason why one of them did not cover everything.
+	predicateCosts Stats
+	predicateStop  StopReason
 	// line is the 1-based line to show for each file without matches in its text; 0 for
 	// none.
 	line int

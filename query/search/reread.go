@@ -59,6 +59,10 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	if r.Explain {
 		r.probes = &probes
 	}
+	r, err := s.findRepositories(ctx, view, r)
+	if err != nil {
+		return nil, err
+	}
 	prose := readProse(&r)
 	result, err := s.chooseReading(ctx, view, r, prose, emit)
 	if err != nil {

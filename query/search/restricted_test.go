@@ -152,7 +152,8 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 	m.build(t, 1)
 	s := newSearcher(Options{})
 	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
-	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common", "how is %s common", "%s or common or filler", "common.%s"} {
+	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common", "how is %s common", "repo:has.content(%s) common", "-repo:has.content(%s) common",
+		"repo:has.path(%s) common", "-repo:has.path(%s) type:repo", "file:has.content(%s) common", "file:has.content(common) %s", "repo:has.file(path:%s content:common)", "%s or common or filler", "common.%s"} {
 		for _, explain := range []bool{false, true} {
 			var facts [2]string
 			for i, word := range []string{"hiddenword", "nobodyword"} {

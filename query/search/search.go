@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,12 +110,17 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 // unless emit is nil.
 func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
+	r, err := s.findRepositories(ctx, view, r)
+	if err != nil {
+		return nil, err
+	}
+	entered := time.Now()
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer ticket.Leave()
-	waited := time.Since(start)
+	waited := time.Since(entered)
 	result, err := s.runSearch(ctx, ticket, view, r, emit)
 	if err != nil {
 		return nil, err
@@ -132,7 +138,11 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 		}
 		result.Explain.Stages = stageTimes(&result.Stats)
 	}
+	if LostPartitions(view) != nil { // what a filter selects may be lost
+		result.Notices = slices.DeleteFunc(result.Notices, func(n syntax.Notice) bool { return n.Code == syntax.FilterSelectsNothing })
+	}
 	s.metrics.observeResult(result)
+	result.Stats.add(&r.predicateCosts)
 	if Restricted(view) {
 		result.hideCosts()
 	}
@@ -161,6 +171,8 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 		result := searchRepositories(plan.scope, r)
 		if result.LostPartitions = LostPartitions(view); result.Exhaustive && result.LostPartitions != nil {
 			result.Exhaustive, result.Stopped = false, StopShardLost
+		} else if result.Exhaustive && r.predicateStop != StopNone {
+			result.Exhaustive, result.Stopped = false, r.predicateStop
 		}
 		result.Notices = s.findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
 		return result, nil
@@ -378,6 +390,8 @@ func (n *searchRun) setStopReason(r *Result) {
 		r.Stopped = StopTimeLimit
 	case n.damaged.Load():
 		r.Stopped = StopDamaged
+	default:
+		r.Stopped = n.request.predicateStop
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	r.looked = n.mu.count

@@ -83,6 +83,19 @@ func perlAdvice(expr string) string {
 	return `Use (…), (?:…), (?P<name>…) or the flags (?i), (?s), (?U).`
 }
 
+// badWord returns the error for a value that a filter does not accept.
+func (p *parser) badWord(f *filter, i, v int, word string) *Error {
+	key := p.text[i : v-1]
+	advice, corrected := wordAdvice(f, key, shortenPattern(word)), ""
+	if near := nearWords(f, word); near != "" {
+		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
+		corrected = p.replaceSpan(Span{v, v + len(word)}, near)
+	}
+	err := p.newError(v, fmt.Sprintf("%s: does not accept the value %s", key, shortenPattern(word)), advice)
+	err.corrected = corrected
+	return err
+}
+
 // wordAdvice lists the values of a filter that accepts only certain words.
 func wordAdvice(f *filter, key, value string) string {
 	const maxListed = 10

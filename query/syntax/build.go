@@ -199,6 +199,10 @@ func resolveCases(q Query, terms, repos string) {
 			decideCase(&q.Case, terms, q.Pattern, true)
 		case *Line:
 			decideCase(&q.Case, terms, q.Pattern, true)
+		case *RepoHas:
+			decideCase(&q.Case, terms, "(?:"+q.Path+")(?:"+q.Content+")", true)
+		case *FileHas:
+			decideCase(&q.Case, terms, q.Pattern, true)
 		case *Repo:
 			decideCase(&q.Case, repos, q.Pattern, true)
 		}

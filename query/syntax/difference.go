@@ -23,15 +23,17 @@ const (
 	additionNot                          // the word
 	additionOperator                     // and, AND, OR
 	additionFilter
+	additionPredicate // a filter there, too
 )
 
 // additionTexts explain what the part does here and what the established server does with
 // it.
 var additionTexts = [...]string{
-	additionMinus:    "%s excludes files. The established server searches for the text",
-	additionNot:      "%s excludes files. The established server searches for the word",
-	additionOperator: "%s is an operator. The established server searches for the word",
-	additionFilter:   "%s is a filter. The established server searches for the text",
+	additionMinus:     "%s excludes files. The established server searches for the text",
+	additionNot:       "%s excludes files. The established server searches for the word",
+	additionOperator:  "%s is an operator. The established server searches for the word",
+	additionFilter:    "%s is a filter. The established server searches for the text",
+	additionPredicate: "%s selects by the contents of files. The established server reads it as an expression for names",
 }
 
 // addAddition records an addition. One notice lists at most MaxNotices of them.
@@ -52,7 +54,9 @@ func (p *parser) noticeDifference(ours *Parsed) {
 	suggestions := p.suggestQuery(theirs)
 	for _, a := range p.additions {
 		message := fmt.Sprintf(additionTexts[a.kind], p.showSpan(a.at))
-		if written := p.text[a.at.Start:a.at.End]; p.runEnd(a.at.Start, a.at.End) == a.at.End && !strings.Contains(written, `"`) {
+		written := p.text[a.at.Start:a.at.End]
+		isWord := p.runEnd(a.at.Start, a.at.End) == a.at.End && !strings.Contains(written, `"`)
+		if isWord && a.kind != additionPredicate {
 			message += "; write " + showOnLine(quoteTerm(written)) + " to do the same"
 		}
 		p.addNotice(Notice{Code: DifferentMeaning, At: a.at, Message: message + ".", Suggestions: suggestions})

@@ -13,7 +13,8 @@ import (
 // with any options.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"foo bar", `"a\"b" or -c`, "(a (b or c)) -(d)", "case:yes type:file x", "type:symbol a content:b -(regex:c literal:d)", `t:repo "a.b" select:file c:"(x"`, `file:"a b" r:(x|y)`,
-		"not not a", "() (()) -()", "if (err != nil) {", `[ \t]+ (a b)c`, "repo:x a or b", "case:auto (case:no A) regex:B literal:("} {
+		"not not a", "() (()) -()", "if (err != nil) {", `[ \t]+ (a b)c`, "repo:x a or b", "case:auto (case:no A) regex:B literal:(",
+		"repo:has.file(path:go.mod content:a b) -file:has.content((x|y) z)", `repo:contains.file(path:"*.go" content:"a\"b") a NEAR/5 b`} {
 		f.Add(text, false, false)
 		f.Add(text, true, true)
 	}

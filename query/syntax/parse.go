@@ -32,6 +32,7 @@ type parser struct {
 	terms        int
 	instructions int
 	classes      int
+	predicates   int
 	notices      []Notice
 	additions    []addition
 	kind         TypeKind       // of the query, once parsed
@@ -101,6 +102,7 @@ func (p *parser) parse() (*Parsed, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	p.noticeNear()
 	p.resolveDefaults(root)
 	p.kind = set.kind
 	root = p.bindConditions(root)
@@ -360,6 +362,12 @@ func (p *parser) checkedPattern(pattern string) (offset int, err *Error) {
 
 // parseFilter reads the value at v of a filter whose keyword begins at i.
 func (p *parser) parseFilter(f *filter, i, v, end int) (Query, int, *Error) {
+	if kind, open := p.predicateAt(f, v, end); kind != 0 {
+		if next := p.predicateEnd(open, end); next > 0 {
+			q, err := p.parsePredicate(f, kind, i, open, next)
+			return q, next, err
+		}
+	}
 	next, raw, quoted, err := p.findValue(f, v, end)
 	if err != nil {
 		return nil, 0, err
@@ -440,18 +448,6 @@ func (p *parser) findValue(f *filter, v, end int) (next int, raw Span, quoted bo
 		next = whole
 	}
 	return next, Span{v, next}, false, nil
-}
-
-func (p *parser) badWord(f *filter, i, v int, word string) *Error {
-	key := p.text[i : v-1]
-	advice, corrected := wordAdvice(f, key, shortenPattern(word)), ""
-	if near := nearWords(f, word); near != "" {
-		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
-		corrected = p.replaceSpan(Span{v, v + len(word)}, near)
-	}
-	err := p.newError(v, fmt.Sprintf("%s: does not accept the value %s", key, shortenPattern(word)), advice)
-	err.corrected = corrected
-	return err
 }
 
 // parseSetting reads case:, type: or select:.

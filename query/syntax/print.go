@@ -109,6 +109,10 @@ func (p *printer) caseOf(q Query) (is, given Case) {
 		return q.Case, p.terms
 	case *Symbol:
 		return q.Case, p.terms
+	case *RepoHas:
+		return q.Case, p.terms
+	case *FileHas:
+		return q.Case, p.terms
 	case *Repo:
 		return q.Case, p.repos
 	}
@@ -277,6 +281,10 @@ func (p *printer) writeBareLeaf(q Query) {
 		p.writeFilter(filterRepo, q.Pattern)
 	case *Symbol:
 		p.writeFilter(filterSymbol, q.Pattern)
+	case *RepoHas:
+		p.writeRepoHas(q)
+	case *FileHas:
+		p.writeFileHas(q)
 	case *Language:
 		p.writeFilter(filterLanguage, q.Name)
 	case *Revision:
@@ -318,7 +326,7 @@ func (p *printer) writeText(q *Text) {
 func (p *printer) writeFilter(f *filter, v string) {
 	p.b.WriteString(f.name)
 	p.b.WriteByte(':')
-	if isBareValue(v, f.isRegexp(p.o.Regexp)) && !(f.takesGlobs && isGlob(v)) {
+	if isBareValue(v, f.isRegexp(p.o.Regexp)) && !(f.takesGlobs && isGlob(v)) && !isPredicate(f, v) {
 		p.b.WriteString(v)
 		return
 	}

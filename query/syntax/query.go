@@ -1,5 +1,7 @@
 package syntax
 
+import "github.com/quarrysearch/quarry/schemas/code"
+
 // Query is a node of a query tree: one of the pointer types of this file.
 type Query interface {
 	// String formats the node as a query for Parse with zero Options.
@@ -58,6 +60,26 @@ type File struct {
 
 // Repo is a regular expression that matches anywhere in the full name of a repository.
 type Repo struct {
+	Pattern string
+	Case    Case
+	At      Span
+}
+
+// RepoHas selects the repositories that have a file whose path and text match, on the refs
+// that the query covers: the value of repo: is has.file() or a similar predicate.
+type RepoHas struct {
+	Path, Content string // regular expressions, at least one; empty for any
+	Case          Case   // of both
+	// Found are the repositories, once they are known. Unfinished means that there may be
+	// others. No query text sets these fields.
+	Known, Unfinished bool
+	Found             []code.RepositoryID
+	At                Span
+}
+
+// FileHas is a regular expression that the text of a file matches. Unlike Text, it shows no
+// matches: the value of file: is has.content().
+type FileHas struct {
 	Pattern string
 	Case    Case
 	At      Span
@@ -247,6 +269,8 @@ func (q *RepoSet) Span() Span    { return q.At }
 func (q *Line) Span() Span       { return q.At }
 func (q *Kinds) Span() Span      { return q.At }
 func (q *Is) Span() Span         { return q.At }
+func (q *RepoHas) Span() Span    { return q.At }
+func (q *FileHas) Span() Span    { return q.At }
 
 func (*And) queryNode()        {}
 func (*Or) queryNode()         {}
@@ -266,6 +290,8 @@ func (*RepoSet) queryNode()    {}
 func (*Line) queryNode()       {}
 func (*Kinds) queryNode()      {}
 func (*Is) queryNode()         {}
+func (*RepoHas) queryNode()    {}
+func (*FileHas) queryNode()    {}
 
 func (q *And) String() string        { return Print(q, Options{}) }
 func (q *Or) String() string         { return Print(q, Options{}) }
@@ -285,3 +311,5 @@ func (q *RepoSet) String() string    { return Print(q, Options{}) }
 func (q *Line) String() string       { return Print(q, Options{}) }
 func (q *Kinds) String() string      { return Print(q, Options{}) }
 func (q *Is) String() string         { return Print(q, Options{}) }
+func (q *RepoHas) String() string    { return Print(q, Options{}) }
+func (q *FileHas) String() string    { return Print(q, Options{}) }

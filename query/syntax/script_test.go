@@ -129,6 +129,10 @@ func dumpTree(q Query) string {
 		return "repo" + dumpRegexp(q.Pattern, q.Case)
 	case *Symbol:
 		return "sym" + dumpRegexp(q.Pattern, q.Case) + dumpKinds(q.Kinds) + dumpLines(q.Lines)
+	case *RepoHas:
+		return fmt.Sprintf("repohas[path /%s/ content /%s/]%s", q.Path, q.Content, dumpCase(q.Case))
+	case *FileHas:
+		return "filehas" + dumpRegexp(q.Pattern, q.Case)
 	case *Is:
 		return "is=" + q.Trait.String()
 	case *Language:

@@ -35,7 +35,7 @@ func randomTrees(r *rand.Rand, depth int) []Query {
 
 func randomLeaf(r *rand.Rand) Query {
 	c := CaseYes + Case(r.IntN(2))
-	switch r.IntN(17) {
+	switch r.IntN(19) {
 	case 0:
 		return &Const{Value: r.IntN(2) == 0}
 	case 1:
@@ -66,6 +66,17 @@ func randomLeaf(r *rand.Rand) Query {
 		return &Text{Pattern: randomText(r), Case: c, Lines: randomLines(r)}
 	case 11:
 		return &Text{Pattern: randomRegexp(r), Regexp: true, Case: c}
+	case 15:
+		return &FileHas{Pattern: randomParam(r, false), Case: c}
+	case 16:
+		has := &RepoHas{Path: randomParam(r, true), Content: randomParam(r, false), Case: c}
+		switch r.IntN(3) {
+		case 0:
+			has.Path = ""
+		case 1:
+			has.Content = ""
+		}
+		return has
 	}
 	return &Text{Pattern: randomText(r), Case: c}
 }
@@ -104,6 +115,16 @@ func randomRegexp(r *rand.Rand) string {
 		s := randomText(r)
 		if _, fault := regexpSize(s, MaxRegexpInstructions); fault == nil {
 			return s
+		}
+	}
+}
+
+// randomParam returns a pattern that a predicate can have.
+func randomParam(r *rand.Rand, isPath bool) string {
+	for {
+		pattern := randomRegexp(r)
+		if _, ok := paramText(pattern, isPath); ok {
+			return pattern
 		}
 	}
 }

@@ -31,7 +31,6 @@ var notOfQuery = map[string]string{
 	"order":       "the best results come first, and a query cannot order them otherwise",
 	"timeout":     "the time of a search is not part of a query: query.timeout in the configuration bounds it",
 	"refs":        "a query finds text: use quarry defs --references or find_references of the API for the uses of a symbol",
-	"near":        "terms that are close together come first anyway",
 	"size":        "a query cannot select files by their size",
 	"since":       dateAdvice, "until": dateAdvice, "after": dateAdvice, "before": dateAdvice,
 }
@@ -39,7 +38,7 @@ var notOfQuery = map[string]string{
 const dateAdvice = "a query cannot select dates: use quarry log or GET /api/commits"
 
 // dateKeys are words that are frequent in text. They are filters only before a digit.
-var dateKeys = map[string]bool{"since": true, "until": true, "after": true, "before": true, "near": true}
+var dateKeys = map[string]bool{"since": true, "until": true, "after": true, "before": true}
 
 // noticeUnknown adds a notice for a word that is a filter elsewhere and text here. It
 // reports whether key is one.
@@ -80,11 +79,13 @@ var foreignValues = []struct {
 	instead    string
 	message    string
 }{
-	{"repo", regexp.MustCompile(`^(?:has|contains)\.(?:file|path)\((?:path:)?([^()]+)\)$`), "select:repo file:${1}", "lists the repositories with such a file"},
-	{"file", regexp.MustCompile(`^(?:has|contains)\.content\(([^()\s]+)\)$`), "content:${1}", "finds the files that contain it together with the other terms"},
-	{"file", regexp.MustCompile(`^has\.(?:owner|contributor)\(([^()\s]*)\)$`), "", "owners are not indexed: search for them with file:CODEOWNERS"},
+	{"file", regexp.MustCompile(`^has\.owner\(([^()\s]+)\)$`), "file:CODEOWNERS ${1}", "finds the rules that name the owner"},
+	{"file", regexp.MustCompile(`^has\.(?:owner|contributor)\(`), "", "owners are not indexed: search for them with file:CODEOWNERS"},
+	{"repo", regexp.MustCompile(`^has(?:\.(?:topic|tag|key|meta|description|commit\.after))?\(`), "",
+		"topics, tags, descriptions and dates are not searched: use repo: with a part of the name"},
 	{"select", regexp.MustCompile(`^symbol\.(\w+)$`), "select:symbol kind:${1}", "shows the symbols of this kind"},
-	{"select", regexp.MustCompile(`^file\.(?:owners|directory|path)$|^commit\.`), "select:file", "lists the files"},
+	{"select", regexp.MustCompile(`^file\.owners$`), "file:CODEOWNERS", "finds the rules that name the owners"},
+	{"select", regexp.MustCompile(`^file\.(?:directory|path)$|^commit\.`), "select:file", "lists the files"},
 	{"file", regexp.MustCompile(`^([\w./+-]+\.\w+:\d+)(?::\d+)?$`), "${1}", "shows the line of the file"},
 }
 

@@ -94,6 +94,12 @@ func equalLeaf(a, b Query) bool {
 	case *Repo:
 		b, ok := b.(*Repo)
 		return ok && a.Pattern == b.Pattern && a.Case == b.Case
+	case *RepoHas:
+		b, ok := b.(*RepoHas)
+		return ok && a.Path == b.Path && a.Content == b.Content && a.Case == b.Case
+	case *FileHas:
+		b, ok := b.(*FileHas)
+		return ok && a.Pattern == b.Pattern && a.Case == b.Case
 	case *Symbol:
 		b, ok := b.(*Symbol)
 		return ok && a.Pattern == b.Pattern && a.Case == b.Case && equalConditions(a, b)
