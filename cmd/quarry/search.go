@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ type searchCommand struct {
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
 	After       *int          `short:"A" name:"after-context" placeholder:"N" help:"Print N lines of context after each match, whatever --context says."`
 	Before      *int          `short:"B" name:"before-context" placeholder:"N" help:"Print N lines of context before each match, whatever --context says."`
-	Regex       bool          `short:"e" help:"Interpret the words of the query as regular expressions."`
+	Regex       bool          `short:"e" help:"Interpret the words of the query as regular expressions. An argument with blanks, but without filters and operators, is one expression."`
 	Case        bool          `short:"s" help:"Match case exactly."`
 	IgnoreCase  bool          `short:"i" help:"Ignore case, which is the default, also for --case."`
 	Words       bool          `short:"w" name:"word-regexp" help:"Find the words and phrases of the query only where they are whole words. Words consist of ASCII letters, digits and underscores."`
@@ -111,7 +112,14 @@ func (c *searchCommand) contextLines() (before, after int) {
 // termText returns the query with its terms as --fixed-strings and --word-regexp read
 // them. An invalid query stays as it is, so that the server reports it.
 func (c *searchCommand) termText() string {
-	text := strings.Join(c.Query, " ")
+	words := c.Query
+	if c.Regex {
+		words = slices.Clone(words)
+		for i, word := range words {
+			words[i] = quoteExpression(word)
+		}
+	}
+	text := strings.Join(words, " ")
 	if text == "" || !c.Fixed && !c.Words {
 		return text
 	}
@@ -133,6 +141,30 @@ func (c *searchCommand) termText() string {
 		parsed.Root = syntax.Map(parsed.Root, wholeWords)
 	}
 	return parsed.PrintLiteral(o)
+}
+
+// quoteExpression quotes an argument that is one regular expression with blanks, as grep -e
+// reads it. Words with a filter, an operator, a group or quotes are parts of a query.
+func quoteExpression(word string) string {
+	o := syntax.Options{Regexp: true}
+	quoted := syntax.Print(&syntax.Text{Pattern: word, Regexp: true, Case: syntax.CaseNo}, o)
+	if _, err := syntax.Parse(quoted, o); err != nil || !strings.ContainsAny(word, " \t") {
+		return word
+	}
+	parsed, err := syntax.Parse(word, o)
+	if err != nil && !strings.Contains(word, ":") {
+		return quoted // only as a whole it is an expression
+	}
+	if err != nil {
+		return word // the server reports it
+	}
+	for _, operand := range syntax.Operands(parsed.Root) {
+		term, ok := operand.(*syntax.Text)
+		if !ok || len(term.Lines) > 0 || word[term.At.Start:term.At.End] != term.Pattern {
+			return word
+		}
+	}
+	return quoted
 }
 
 // wholeWords replaces a literal term by an expression that does not match within words,

@@ -46,6 +46,12 @@ func TestFlagsOfRipgrep(t *testing.T) {
 		{[]string{"-w", "repo:r", "-(x", "regex:y.)"}, `repo:r -(regex:\bx\b regex:y.)`, "r:a\\nb:3-x\n", false},
 		{[]string{"-F", `say "hi" or repo:x`}, `"say \"hi\" or repo:x"`, "r:a\\nb:3-x\n", false},
 		{[]string{"-F", "-tgo", "a", "or", "b"}, `"a or b" lang:go`, "r:a\\nb:3-x\n", false},
+		{[]string{"-e", `func \w+ x`, "repo:r"}, `"func \\w+ x" repo:r`, "r:a\\nb:3-x\n", false},
+		{[]string{"-e", "a *b"}, `"a *b"`, "r:a\\nb:3-x\n", false},
+		{[]string{"-e", "a b repo:r"}, "a b repo:r", "r:a\\nb:3-x\n", false},
+		{[]string{"-e", "a or b"}, "a or b", "r:a\\nb:3-x\n", false},
+		{[]string{"-e", `"a b" c`}, `"a b" c`, "r:a\\nb:3-x\n", false},
+		{[]string{"-e", "a", "b"}, "a b", "r:a\\nb:3-x\n", false},
 		{[]string{"-Fw", "a.b +"}, `regex:"\\ba\\.b \\+\\B"`, "r:a\\nb:3-x\n", false},
 		{[]string{"-w", "(x"}, `regex:\B\(x\b`, "r:a\\nb:3-x\n", false},
 		{[]string{"-w", "repo:("}, "repo:(", "r:a\\nb:3-x\n", false}, // the server says what is wrong
