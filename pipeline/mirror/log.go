@@ -54,6 +54,8 @@ type LogEntry struct {
 	Date        string
 	AuthorName  string
 	AuthorEmail string
+	// CommitDate is the committer's date, by which git sorts a history.
+	CommitDate string
 	// Refs are the branches and tags at the commit: "HEAD -> main, release/1".
 	Refs    string
 	Subject string
@@ -62,8 +64,8 @@ type LogEntry struct {
 
 const (
 	// Git prints %aN itself if it cannot parse the author line; %an is empty then.
-	logFormat = "%H%x00%P%x00%ad%x00%an%x00%aN%x00%aE%x00%D%x00%s%x00%b"
-	logFields = 9
+	logFormat = "%H%x00%P%x00%ad%x00%an%x00%aN%x00%aE%x00%D%x00%s%x00%b%x00%cd"
+	logFields = 10
 )
 
 // Log returns one page of a history.
@@ -263,7 +265,7 @@ func eachLogEntry(r io.Reader, fn func(e LogEntry, parsed bool)) error {
 func newLogEntry(f [][]byte) LogEntry {
 	e := LogEntry{
 		ID: code.CommitID(f[0]), Date: formatRawDate(string(f[2])), AuthorName: string(f[4]), AuthorEmail: string(f[5]),
-		Refs: string(f[6]), Subject: string(f[7]), Body: string(f[8]),
+		Refs: string(f[6]), Subject: string(f[7]), Body: string(f[8]), CommitDate: formatRawDate(string(f[9])),
 	}
 	for parent := range bytes.FieldsSeq(f[1]) {
 		e.Parents = append(e.Parents, code.CommitID(parent))

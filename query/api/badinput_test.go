@@ -76,6 +76,10 @@ func (g *emptyGit) CountLog(context.Context, code.RepositoryID, source.LogQuery)
 	return 0, nil
 }
 
+func (g *emptyGit) LastChanges(context.Context, code.RepositoryID, code.CommitID, string, []string) (map[string]source.Commit, error) {
+	return nil, nil
+}
+
 func (g *emptyGit) Authors(context.Context, code.RepositoryID, code.CommitID, string) ([]source.Author, error) {
 	return nil, nil
 }

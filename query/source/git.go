@@ -30,6 +30,9 @@ type Git interface {
 	Log(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, error)
 	// CountLog returns how many commits q selects; it ignores Skip and Limit.
 	CountLog(ctx context.Context, id code.RepositoryID, q LogQuery) (int, error)
+	// LastChanges returns the newest commits that changed a path, by "", and the entries of the
+	// directory that it is, by name. Older ones than its bounds are missing.
+	LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (map[string]Commit, error)
 	// Authors returns the authors of the commits reachable from a commit, below a path if
 	// it is not empty, most commits first.
 	Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]Author, error)
@@ -120,6 +123,8 @@ type Commit struct {
 	Date        string
 	AuthorName  string
 	AuthorEmail string
+	// CommitDate is the committer's date, by which a history is sorted.
+	CommitDate string
 	// Refs are the branches and tags at the commit, as git log shows them.
 	Refs    string
 	Subject string

@@ -209,6 +209,35 @@ func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(
 	return value, err
 }
 
+// commitOverhead is the memory that a Commit takes in addition to its strings.
+const commitOverhead = 200
+
+// LastChanges returns the newest commits that changed a path, by "", and the given entries of
+// the directory that it is, by name. Entries that did not change for long are missing.
+func (b *Browser) LastChanges(ctx context.Context, r *code.Repository, name, path string, entries []string) (map[string]Commit, error) {
+	path, err := cleanDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := b.findRevision(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	size := func(changes map[string]Commit) (n int64) {
+		for name, c := range changes {
+			n += int64(commitOverhead + len(name) + len(c.AuthorName) + len(c.AuthorEmail) + len(c.Refs) + len(c.Subject) + len(c.Body))
+		}
+		return n
+	}
+	changes, err := readCached(ctx, b, cacheKey{operation: operationChanges, id: r.ID, commit: rev.commit, path: path}, size, func(ctx context.Context) (map[string]Commit, error) {
+		return b.o.Git.LastChanges(ctx, r.ID, rev.commit, path, entries)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("last changes of %.200q of %s: %w", path, r.Name, err)
+	}
+	return changes, nil
+}
+
 // Diff returns the differences between two revisions, below a path if it is not empty,
 // ordered by path.
 func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path string) ([]FileDiff, error) {

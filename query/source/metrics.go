@@ -22,11 +22,12 @@ const (
 	operationCount   = "count"
 	operationAuthors = "authors"
 	operationBlame   = "blame"
+	operationChanges = "last_changes"
 )
 
 var operations = []string{
 	operationBranches, operationResolve, operationFile, operationFiles, operationDirectories, operationLog,
-	operationCommit, operationDiff, operationMergeBase, operationContent, operationCount, operationAuthors, operationBlame,
+	operationCommit, operationDiff, operationMergeBase, operationContent, operationCount, operationAuthors, operationBlame, operationChanges,
 }
 
 type metrics struct {
@@ -68,13 +69,13 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 		}, []string{"operation", "hit"}),
 		cacheSize: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_source_cache_bytes",
-			Help: "Bytes of cached blames, commit counts and author lists.",
+			Help: "Bytes of cached blames, last changes, commit counts and author lists.",
 		}, cacheBytes),
 	}
 	for _, operation := range operations {
 		m.seconds.WithLabelValues(operation)
 	}
-	for _, operation := range []string{operationCount, operationAuthors, operationBlame} {
+	for _, operation := range []string{operationCount, operationAuthors, operationBlame, operationChanges} {
 		m.cacheHits.WithLabelValues(operation, "yes")
 		m.cacheHits.WithLabelValues(operation, "no")
 	}

@@ -358,6 +358,16 @@ func (g *Reads) CountLog(ctx context.Context, id code.RepositoryID, q source.Log
 	return n, g.mapRead(ctx, id, err, q.Commit, q.Except)
 }
 
+// LastChanges implements source.Git.
+func (g *Reads) LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (map[string]source.Commit, error) {
+	found, err := g.mirrorOf(id).LastChanges(ctx, commit, path, names)
+	changes := make(map[string]source.Commit, len(found))
+	for name, e := range found {
+		changes[name] = source.Commit(e)
+	}
+	return changes, g.mapRead(ctx, id, err, commit)
+}
+
 // Authors implements source.Git.
 func (g *Reads) Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]source.Author, error) {
 	listed, err := g.mirrorOf(id).Authors(ctx, mirror.LogQuery{Commit: commit, Path: path})
