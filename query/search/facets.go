@@ -43,8 +43,10 @@ type FacetValue struct {
 
 // Bounds of facets.
 const (
-	// MaxFacetValues bounds the values of one facet in an answer.
+	// MaxFacetValues bounds the values of one facet in an answer, unless the request sets
+	// another number, at most MaxGroups.
 	MaxFacetValues = 30
+	MaxGroups      = 1000
 	// maxFacetKeys bounds the values of one facet that are counted. A value longer than
 	// maxFacetKeyBytes is left out.
 	maxFacetKeys     = 4096
@@ -199,21 +201,23 @@ func (f *facets) addExtension(path []byte, matches int) {
 // list returns the facets. If complete is false, there may be more matches than were
 // counted.
 func (f *facets) list(complete, kindsComplete bool) []Facet {
-	repos := f.run.scope.repos
+	repos, most := f.run.scope.repos, min(cmp.Or(f.run.request.FacetValues, MaxFacetValues), MaxGroups)
 	all := []Facet{
-		listFacet(FacetRepository, complete, &f.repositories, func(r uint32) (string, string) {
+		listFacet(FacetRepository, complete, &f.repositories, most, func(r uint32) (string, string) {
 			return repos[r].Name, FilterRepository(repos[r].Name)
 		}),
-		listFacet(FacetLanguage, complete, &f.languages, func(l string) (string, string) { return l, quoteFilter("lang:", l) }),
-		listFacet(FacetDirectory, complete, f.commonDirectories(), func(d string) (string, string) {
+		listFacet(FacetLanguage, complete, &f.languages, most, func(l string) (string, string) { return l, quoteFilter("lang:", l) }),
+		listFacet(FacetDirectory, complete, f.commonDirectories(), most, func(d string) (string, string) {
 			return strings.ToValidUTF8(d, "\uFFFD"), quoteFilter("file:", "^"+regexp.QuoteMeta(d))
 		}),
-		listFacet(FacetExtension, complete, &f.extensions, func(e string) (string, string) {
+		listFacet(FacetExtension, complete, &f.extensions, most, func(e string) (string, string) {
 			return strings.ToValidUTF8(e, "\uFFFD"), quoteFilter("file:", `\.`+regexp.QuoteMeta(e)+"$")
 		}),
-		listFacet(FacetTrait, complete, &f.traits, func(t syntax.Trait) (string, string) { return t.String(), "is:" + t.String() }),
-		listFacet(FacetKind, complete && kindsComplete, &f.kinds, func(k string) (string, string) { return k, quoteFilter("kind:", k) }),
-		listFacet(FacetBranch, complete, &f.branches, func(r code.Ref) (string, string) { return string(r), quoteFilter("rev:", string(r)) }),
+		listFacet(FacetTrait, complete, &f.traits, most, func(t syntax.Trait) (string, string) { return t.String(), "is:" + t.String() }),
+		listFacet(FacetKind, complete && kindsComplete, &f.kinds, most, func(k string) (string, string) { return k, quoteFilter("kind:", k) }),
+		listFacet(FacetBranch, complete, &f.branches, most, func(r code.Ref) (string, string) {
+			return string(r), quoteFilter("rev:", string(r))
+		}),
 	}
 	return slices.DeleteFunc(all, func(f Facet) bool { return len(f.Values) == 0 })
 }
@@ -238,9 +242,9 @@ func (f *facets) commonDirectories() *facetCounter[string] {
 	return below
 }
 
-// listFacet returns the values with the most matches. It omits values that are not valid
+// listFacet returns the values with the most matches, up to a number. It omits values that are not valid
 // UTF-8, because a query cannot contain them.
-func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], describe func(K) (value, filter string)) Facet {
+func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], most int, describe func(K) (value, filter string)) Facet {
 	out := Facet{Name: name, Complete: complete, More: c.dropped}
 	for key, n := range c.counts {
 		value, filter := describe(key)
@@ -253,8 +257,8 @@ func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], 
 	slices.SortFunc(out.Values, func(a, b FacetValue) int {
 		return cmp.Or(cmp.Compare(b.Matches, a.Matches), cmp.Compare(a.Value, b.Value))
 	})
-	if len(out.Values) > MaxFacetValues {
-		out.More, out.Values = true, slices.Clone(out.Values[:MaxFacetValues])
+	if len(out.Values) > most {
+		out.More, out.Values = true, slices.Clone(out.Values[:most])
 	}
 	return out
 }

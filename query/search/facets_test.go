@@ -119,7 +119,7 @@ func TestFacetsAreBounded(t *testing.T) {
 	for i := range maxFacetKeys + 1 {
 		c.add(i, i, 1)
 	}
-	out := listFacet("x", true, &c, func(i int) (string, string) { return fmt.Sprint(i), fmt.Sprint(i) })
+	out := listFacet("x", true, &c, MaxFacetValues, func(i int) (string, string) { return fmt.Sprint(i), fmt.Sprint(i) })
 	if len(out.Values) != MaxFacetValues || !out.More || out.Values[0].Matches != maxFacetKeys-1 {
 		t.Errorf("%d values, more %t, the first with %d", len(out.Values), out.More, out.Values[0].Matches)
 	}

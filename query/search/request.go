@@ -28,6 +28,8 @@ type Request struct {
 	Explain bool
 	// Facets requests Result.Facets.
 	Facets bool
+	// FacetValues bounds the values of each facet, up to MaxGroups. 0 means MaxFacetValues.
+	FacetValues int
 	// Public reports whether visibility:public selects a repository. nil selects those
 	// that are not code.Repository.Private.
 	Public func(*code.Repository) bool
