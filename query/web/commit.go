@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -57,6 +58,31 @@ func (f diffFile) Name() string {
 		return f.Old
 	}
 	return f.New
+}
+
+// Base returns the last element of Name.
+func (f diffFile) Base() string { return path.Base(f.Name()) }
+
+// HasPane reports whether the page has a list of its files next to them.
+func (b *diffBody) HasPane() bool { return len(b.Files) > 1 }
+
+// diffDirectory holds files of a difference that are in one directory.
+type diffDirectory struct {
+	Name  string // empty for the root
+	Files []diffFile
+}
+
+// Directories returns the files by directory, in the order of the page.
+func (b *diffBody) Directories() (directories []diffDirectory) {
+	for _, f := range b.Files {
+		name := path.Dir("/" + f.Name())[1:]
+		if n := len(directories); n == 0 || directories[n-1].Name != name {
+			directories = append(directories, diffDirectory{Name: name})
+		}
+		last := &directories[len(directories)-1]
+		last.Files = append(last.Files, f)
+	}
+	return directories
 }
 
 // readCommit fills in the page of a commit.
@@ -122,8 +148,8 @@ func (s *Server) readComparison(v *pageRequest, p *codePage) error {
 	}
 	if base != "" || head != "" {
 		p.redirectTo = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: base + "..." + head}.String()
-		if path := query.Get("path"); path != "" && len(path) <= code.MaxPathBytes {
-			p.redirectTo = withPath(p.redirectTo, path)
+		if only := query.Get("path"); only != "" && len(only) <= code.MaxPathBytes {
+			p.redirectTo = withPath(p.redirectTo, only)
 		}
 		return nil
 	}

@@ -16,11 +16,63 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// contextsPath lists names of search contexts, for suggestions in the search box.
+// contextsPath lists search contexts: as a page, and by name for suggestions in the search box.
 const contextsPath = searchPath + "/contexts"
 
-// maxContextNames bounds the names in a list.
-const maxContextNames = 10
+// Bounds of lists of search contexts.
+const (
+	maxContextNames = 10      // suggested
+	maxContexts     = 200     // on the page
+	shownOfContext  = 20      // repositories of each
+	maxMemberChecks = 200_000 // comparisons of repositories with contexts for the page
+)
+
+// contextsPage responds to a browser with the page, and to scripts, which send a name, with
+// names.
+func (s *Server) contextsPage(w http.ResponseWriter, v *pageRequest) error {
+	if v.r.URL.Query().Has("name") || !strings.Contains(v.r.Header.Get("Accept"), "text/html") {
+		return s.contextNames(w, v)
+	}
+	repositories, err := s.o.Search.SearchableRepositories(v.r.Context())
+	if err != nil {
+		return err
+	}
+	rows, checks := []contextRow{}, 0
+	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
+		if checks += len(repositories); len(rows) == maxContexts || checks > maxMemberChecks {
+			break
+		}
+		row := contextRow{Link: contextLink(name)}
+		for _, r := range repositories {
+			if !s.o.Contexts[name](r.Name) {
+				continue
+			}
+			if len(row.Repositories) < shownOfContext {
+				row.Repositories = append(row.Repositories, crumb{r.Name, repositoryURL(r.Name)})
+			} else {
+				row.More++
+			}
+		}
+		rows = append(rows, row)
+	}
+	return s.renderPage(w, v, view{template: "contexts", title: s.texts.mustFormat("contexts"), data: rows})
+}
+
+// contextRow is a search context on the page, with the repositories that exist for the visitor.
+type contextRow struct {
+	Link         facetLink
+	Repositories []crumb
+	More         int // repositories that are not listed
+}
+
+// Total returns the number of repositories; templates call it.
+func (c contextRow) Total() int { return len(c.Repositories) + c.More }
+
+// contextLink returns the filter of a search context, with the list of its repositories.
+func contextLink(name string) facetLink {
+	filter := "context:" + name
+	return facetLink{filter, plainParams().URL(filter + " type:repo")}
+}
 
 // contextNames responds with the names of search contexts that contain some letters, as
 // JSON. As in searches, a context exists for callers who may see one of its repositories.

@@ -18,7 +18,8 @@
 //	home.go      /
 //	search.go    /search: streamed results; searchparams.go the address, searchfiles.go files,
 //	             searchstate.go the summary of the results, searchfacets.go facets
-//	contexts.go  /search/contexts: names for the search box
+//	groups.go    /search/groups: matches by repository, language, directory or extension
+//	contexts.go  /search/contexts: the page of search contexts, and names for the search box
 //	help.go      /syntax, /shortcuts, /opensearch.xml
 //	preferences.go  /preferences: theme, density, keys, in a cookie
 //	setup.go     /setup, the one-time link that creates the first owner

@@ -108,6 +108,9 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	if err != nil && !isOneOf(err, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule) {
 		return err
 	}
+	if v.r.URL.Query().Get("fragment") == lastFragment {
+		return s.readLastChanges(ctx, p, nil)
+	}
 	d, err1 := s.newCodeData(v.r, p)
 	if err1 != nil {
 		return err1

@@ -73,7 +73,7 @@ func (s *Server) shortcutRows() (rows []shortcutRow) {
 		text string
 	}{
 		{[]string{"/", "s"}, "key_query"}, {[]string{"Ctrl+K", "t"}, "key_palette"}, {[]string{"j", "k"}, "key_match"}, {[]string{"J", "K"}, "key_file"}, {[]string{"n", "p"}, "key_file"},
-		{[]string{"Enter", "o"}, "key_open"}, {[]string{"x"}, "key_fold"}, {[]string{"+", "-"}, "key_context"}, {[]string{"c"}, "key_copy"}, {[]string{"C"}, "key_copyLine"},
+		{[]string{"Enter", "o"}, "key_open"}, {[]string{"i"}, "key_preview"}, {[]string{"x"}, "key_fold"}, {[]string{"+", "-"}, "key_context"}, {[]string{"c"}, "key_copy"}, {[]string{"C"}, "key_copyLine"},
 		{[]string{"d"}, "key_definition"}, {[]string{"r"}, "key_references"}, {[]string{"b"}, "key_blame"}, {[]string{"h"}, "key_log"}, {[]string{"e"}, "key_editor"},
 		{[]string{"v"}, "key_host"}, {[]string{"w"}, "key_branch"}, {[]string{"l"}, "key_goLine"}, {[]string{"y", "Y"}, "key_permalink"},
 		{[]string{"f"}, "key_facets"}, {[]string{"Esc"}, "key_back"}, {[]string{"Alt+R"}, "key_regexp"}, {[]string{"Alt+C"}, "key_case"},

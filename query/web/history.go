@@ -29,7 +29,8 @@ type commitsBody struct {
 	Compare                            string // where the form of ticked commits leads
 }
 
-// commitDay holds the commits of one day, in the time zone of each author.
+// commitDay holds the commits of one day in UTC, by the dates of their committers, by which a
+// history is sorted.
 type commitDay struct {
 	Day     string
 	Commits []commitRow
@@ -130,14 +131,14 @@ func sentenceOf(err error) string {
 	return toSentence(text)
 }
 
-// groupByDay groups commits, newest first, by the days of their authors.
+// groupByDay groups commits, newest first, by the days on which they were committed.
 func (p *codePage) groupByDay(commits []source.Commit, t *texts, now time.Time) []commitDay {
 	var days []commitDay
 	for _, c := range commits {
 		row := p.newCommitRow(c, t, now)
-		day, _, _ := strings.Cut(c.Date, "T")
-		if t, err := time.Parse(time.DateOnly, day); err == nil {
-			day = t.Format("Monday, 2 January 2006")
+		day := c.CommitDate
+		if at, err := time.Parse(time.RFC3339, day); err == nil {
+			day = at.UTC().Format("Monday, 2 January 2006")
 		}
 		if len(days) == 0 || days[len(days)-1].Day != day {
 			days = append(days, commitDay{Day: day})

@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/account"
 )
 
 // homeHandler returns the handler of the home page. It looks up examples as the visitor;
@@ -18,7 +19,7 @@ func (s *Server) homeHandler() http.Handler {
 	plain := s.handleRoute(route{method: http.MethodGet, path: "/", page: s.homePage})
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.codeVisit(w, r)
-		if err := s.showHome(w, v, s.readHome(r.Context())); err != nil {
+		if err := s.showHome(w, v, s.readHome(v)); err != nil {
 			s.showError(w, v, err)
 		}
 	})
@@ -36,6 +37,8 @@ type homeData struct {
 	URL          string
 	CanSearch    bool
 	Examples     []facetLink
+	Saved        []*account.SavedSearch // a few of those that the visitor may open
+	Contexts     []facetLink            // a few search contexts
 	Repositories []homeRepository
 	Total        int
 	State        string     // empty if the repositories were not listed
@@ -87,13 +90,19 @@ func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
 // Bounds of the lookups of the home page.
 const (
 	homeRepositories = 8
+	homeLinks        = 6 // saved searches, and search contexts
 	homeTimeout      = 400 * time.Millisecond
 )
 
-// readHome looks up the most recently changed repositories, and examples that have
-// results. It omits what takes too long.
-func (s *Server) readHome(ctx context.Context) *homeData {
+// readHome looks up the most recently changed repositories, saved searches, search contexts,
+// and examples that have results. It omits what takes too long.
+func (s *Server) readHome(v *pageRequest) *homeData {
+	ctx := v.r.Context()
 	d := &homeData{CanSearch: true}
+	if v.user != nil {
+		saved, _ := s.o.Accounts.SavedSearches(v.principal) // a restricted session has none
+		d.Saved = saved[:min(len(saved), homeLinks)]
+	}
 	repositories, err := s.o.Search.SearchableRepositories(ctx)
 	if err != nil {
 		s.o.Logger.WarnContext(ctx, "repositories not listed", "error", err)
@@ -106,6 +115,11 @@ func (s *Server) readHome(ctx context.Context) *homeData {
 			row.Age = s.texts.formatSpan(s.o.Now().Sub(r.PushedAt))
 		}
 		d.Repositories = append(d.Repositories, row)
+	}
+	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
+		if d.Contexts = append(d.Contexts, contextLink(name)); len(d.Contexts) == homeLinks {
+			break
+		}
 	}
 	d.State = s.texts.mustFormat("homeState", "n", d.Total)
 	if d.Total > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -58,7 +59,9 @@ func (s *Server) findPage(w http.ResponseWriter, v *pageRequest) error {
 	var err error
 	switch ctx, api := v.r.Context(), s.operationsOf(v); {
 	case kind == ">":
-		d.Rows = s.findPages(v, rest)
+		if d.Rows, err = s.findComparisons(ctx, api, d.findRequest, rest); err == nil {
+			d.Rows = append(d.Rows, s.findPages(v, rest)...)
+		}
 	case kind == ":":
 		d.Rows = s.findLine(d.findRequest, rest)
 	case rest == "":
@@ -92,7 +95,7 @@ func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 		access          access
 	}{
 		{"homeTitle", "search", "/", accessOpen}, {"navRepos", "folder-git-2", "/repos", accessOpen}, {"symbolsTitle", "square-function", symbolsPath, accessOpen},
-		{"why", "circle-question-mark", whyPath, accessOpen}, {"syntaxTitle", "book-open", "/syntax", accessOpen}, {"keysTitle", "keyboard", "/shortcuts", accessOpen},
+		{"contexts", "layers", contextsPath, accessOpen}, {"why", "circle-question-mark", whyPath, accessOpen}, {"syntaxTitle", "book-open", "/syntax", accessOpen}, {"keysTitle", "keyboard", "/shortcuts", accessOpen},
 		{"preferences", "settings", "/preferences", accessOpen}, {"navAPI", "code", "/api/docs", accessOpen}, {"navSettings", "user", "/settings/keys", accessUser},
 		{"deliveries", "layers", "/deliveries", accessOwner}, {"navOperate", "info", "/admin", accessOwner}, {"audit", "scale", "/admin/audit", accessOwner},
 		{"replays", "history", "/admin/replays", accessOwner}, {"deadletters", "triangle-alert", "/admin/deadletters", accessOwner}, {"verify", "git-compare", verifyPath, accessOwner},
@@ -107,6 +110,40 @@ func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 		}
 	}
 	return rows
+}
+
+// findComparisons returns the comparison of the repository that the visitor reads, if the
+// letters begin its name, and those of its revision with the branches and tags whose names
+// contain the rest.
+func (s *Server) findComparisons(ctx context.Context, api *client.Client, q findRequest, letters string) (rows []foundRow, err error) {
+	word, name, _ := strings.Cut(strings.ToLower(letters), " ")
+	if q.Repository == "" || word == "" || !strings.HasPrefix("compare", word) {
+		return nil, nil
+	}
+	address := source.Address{Repository: q.Repository, Kind: source.PageCompare, Path: "..." + q.Revision}
+	if name == "" {
+		rows = append(rows, foundRow{Icon: "git-compare", Name: markVisible(s.texts.mustFormat("codeCompare")), More: q.Repository, URL: address.String()})
+	}
+	found, err := api.ListRepositories(ctx, client.ListRepositoriesParams{Query: q.Repository, PerPage: foundOthers})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(found.Items, func(r wire.Repository) bool { return r.RepoName == q.Repository })
+	if i < 0 {
+		return nil, nil
+	}
+	status, err := api.GetRepositoryStatus(ctx, int64(found.Items[i].RepoID))
+	if err != nil {
+		return nil, err
+	}
+	for _, indexed := range status.Refs {
+		ref := code.Ref(indexed.Ref)
+		if len(rows) < foundFiles && string(ref) != q.Revision && ref.Short() != q.Revision && strings.Contains(strings.ToLower(ref.Short()), name) {
+			address.Path = q.Revision + "..." + indexed.Ref
+			rows = append(rows, foundRow{Icon: "git-compare", Name: markVisible(s.texts.mustFormat("codeCompareWith", "name", ref.Short())), More: q.Repository, URL: address.String()})
+		}
+	}
+	return rows, nil
 }
 
 // placeInName returns the positions of letters in a name, ignoring case and skipping

@@ -129,6 +129,8 @@ func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 	}
 	if d, ok := p.data.(*codeData); ok {
 		f.Within = d.Repository
+	} else if p.search != nil {
+		f.Within = p.search.Within
 	}
 	if s.o.Search != nil {
 		f.AsOf = s.o.Search.AsOf()

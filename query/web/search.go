@@ -67,26 +67,14 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 		return nil
 	}
 	started := s.o.Now()
-	q, err := syntax.Parse(p.Query, syntax.Options{Regexp: p.Regexp, CaseSensitive: p.Case})
-	if in := v.r.URL.Query().Get("in"); in != "" && err == nil {
-		seeOther(w, v, p.URL(addFilter(q, p.Query, search.FilterRepository(in))))
-		return nil
+	if p.Within != "" { // the switch of the box; a query that does not parse keeps it
+		if q, err := syntax.Parse(p.Query, p.syntaxOptions()); err == nil {
+			seeOther(w, v, p.URL(addFilter(q, p.Query, search.FilterRepository(p.Within))))
+			return nil
+		}
 	}
-	if err == nil {
-		err = s.checkContexts(v.r.Context(), q)
-	}
-	status := http.StatusOK
-	refused, isRefused := errors.AsType[*syntax.Error](err)
-	switch {
-	case isRefused:
-		status = http.StatusBadRequest
-	case err != nil:
-		status = failureOf(err).status
-	}
-	if err := s.recordSearch(w, v, &p, status); err != nil {
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
-	}
-	if isRefused {
+	q, err := s.admitQuery(w, v, &p)
+	if refused, ok := errors.AsType[*syntax.Error](err); ok {
 		return s.showRefusedQuery(w, v, &p, refused)
 	}
 	if err != nil {
@@ -99,6 +87,25 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	}
 	out.run(v.r.Context(), q, started)
 	return nil
+}
+
+// admitQuery parses the query of a page and records the search. A *syntax.Error is the
+// reason why the query is refused.
+func (s *Server) admitQuery(w http.ResponseWriter, v *pageRequest, p *searchParams) (*syntax.Parsed, error) {
+	q, err := syntax.Parse(p.Query, p.syntaxOptions())
+	if err == nil {
+		err = s.checkContexts(v.r.Context(), q)
+	}
+	status := http.StatusOK
+	if _, isRefused := errors.AsType[*syntax.Error](err); isRefused {
+		status = http.StatusBadRequest
+	} else if err != nil {
+		status = failureOf(err).status
+	}
+	if err := s.recordSearch(w, v, p, status); err != nil {
+		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	return q, err
 }
 
 // recordSearch records a search in the audit log as the API does.

@@ -11,10 +11,13 @@ import (
 // newFacetRows converts facets. Every value links to a search with its filter, whose
 // count is that of the value; a value whose filter is in the query links to the query
 // without it.
-func (s *Server) newFacetRows(p searchParams, q *syntax.Parsed, facets []search.Facet) (rows []facetRow) {
+func (s *Server) newFacetRows(p searchParams, q *syntax.Parsed, facets []search.Facet) (rows []*facetRow) {
 	next := p.fresh()
 	for _, f := range facets {
-		row := facetRow{Name: string(f.Name), Title: s.texts.mustFormat("facet_" + string(f.Name)), More: f.More}
+		row := &facetRow{Name: string(f.Name), Title: s.texts.mustFormat("facet_" + string(f.Name)), More: f.More}
+		if slices.Contains(groupings, f.Name) && len(f.Values) > 1 && !p.isTyping {
+			row.GroupsURL = next.groupsURL(p.Query, f.Name)
+		}
 		for _, v := range f.Values {
 			count := formatNumber(v.Matches)
 			if !f.Complete {
@@ -75,7 +78,7 @@ func removeFilter(query, filter string) (string, bool) {
 }
 
 // selectNarrowest returns up to three filters that leave the fewest results, but some.
-func selectNarrowest(rows []facetRow) (links []facetLink) {
+func selectNarrowest(rows []*facetRow) (links []facetLink) {
 	for _, row := range rows {
 		if len(row.Values) < 2 && !row.More || row.Name == "trait" || row.Name == "kind" || len(links) == 3 {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Bounds of a page of results.
@@ -35,9 +36,10 @@ type searchParams struct {
 	Context      int
 	FilesOnly    bool
 	Explain      bool
-	ByRank       bool // sort files by rank once all are found
-	isFragment   bool // a script requests the parts of the page
-	isTyping     bool // while the query is being typed
+	ByRank       bool   // sort files by rank once all are found
+	Within       string // the repository of the switch in the search box; empty if it is off
+	isFragment   bool   // a script requests the parts of the page
+	isTyping     bool   // while the query is being typed
 }
 
 // readSearchParams reads an address. It also accepts the parameter names of other
@@ -67,8 +69,13 @@ func readSearchParams(r *http.Request) searchParams {
 		Query: first("q", "query"), Regexp: isSet("re", "isRegexEnabled"), Case: isSet("case", "isCaseSensitivityEnabled"),
 		Matches: number(defaultMatches, 1, maxMatches, "n", "matches"), Files: number(defaultFiles, 1, maxFiles, "files"),
 		Context: number(defaultContext, 0, maxContext, "ctx"), FilesOnly: v.Get("view") == "files", Explain: isSet("explain"), ByRank: v.Get("sort") == "rank",
-		isFragment: isSet("fragment"), isTyping: isSet("typing"),
+		Within: cutText(v.Get("in"), code.MaxNameBytes), isFragment: isSet("fragment"), isTyping: isSet("typing"),
 	}
+}
+
+// syntaxOptions are how the query is read.
+func (p *searchParams) syntaxOptions() syntax.Options {
+	return syntax.Options{Regexp: p.Regexp, CaseSensitive: p.Case}
 }
 
 // request returns the search of the parameters.

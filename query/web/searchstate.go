@@ -26,7 +26,7 @@ type resultState struct {
 	MoreURL  string
 	More     string
 	Notices  []noticeRow
-	Facets   []facetRow
+	Facets   []*facetRow
 	Narrow   []facetLink // the filters that narrow most, if the result is cut
 	Related  []relatedRow
 	Switches []facetLink // other ways to search, if nothing was found
@@ -54,7 +54,17 @@ type facetRow struct {
 	Name, Title string
 	Values      []facetValueRow
 	More        bool
+	GroupsURL   string // counts by all values; empty if there is no such page
 }
+
+// shownFacetValues are shown of a facet before the others are unfolded.
+const shownFacetValues = 8
+
+// First returns the values that are always shown; templates call it.
+func (f *facetRow) First() []facetValueRow { return f.Values[:min(len(f.Values), shownFacetValues)] }
+
+// Rest returns the other values; templates call it.
+func (f *facetRow) Rest() []facetValueRow { return f.Values[len(f.First()):] }
 
 type facetValueRow struct {
 	Value, Count string

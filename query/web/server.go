@@ -59,7 +59,8 @@ func New(o Options) (*Server, error) {
 	if o.Search != nil {
 		s.mux.Handle(searchPath, s.searchHandler(s.searchPage, searchPath))
 		s.mux.Handle("/{$}", s.homeHandler())
-		s.mux.Handle(contextsPath, s.searchHandler(s.contextNames, contextsPath))
+		s.mux.Handle(contextsPath, s.searchHandler(s.contextsPage, contextsPath))
+		s.mux.Handle(groupsPath, s.searchHandler(s.groupsPage, groupsPath))
 	}
 	s.mux.Handle("GET "+staticPrefix, o.Front.Page(staticPrefix, s.assets))
 	s.mux.Handle("/", o.Front.Page(unknownRoute, s.handleRoute(route{page: func(http.ResponseWriter, *pageRequest) error { return errNoPage }})))
@@ -94,7 +95,7 @@ func (s *Server) Paths() []string {
 		}
 	}
 	if s.o.Search != nil {
-		paths = append(paths, searchPath, "/{$}", contextsPath)
+		paths = append(paths, searchPath, "/{$}", contextsPath, groupsPath)
 	}
 	for _, rt := range s.routeTable() {
 		if !slices.Contains(paths, rt.path) {

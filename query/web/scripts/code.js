@@ -4,6 +4,7 @@ import './quarry.js';
 import './lib/lines.js';
 import { parsePart } from './lib/markup.js';
 import { installCodeKeys } from './lib/codekeys.js';
+import './lib/last.js';
 import './lib/panes.js';
 import './lib/sticky.js';
 import './lib/symbol.js';
@@ -21,6 +22,18 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   });
 }
 
+// The list of changed files unfolds the file to which it leads; so does the address.
+const unfold = () => {
+  const file = document.getElementById(location.hash.slice(1));
+  if (file?.matches('.diff')) file.open = true;
+};
+addEventListener('hashchange', unfold);
+document.querySelector('.changed-files')?.addEventListener('click', (e) => {
+  if (!e.target.closest('a')) return;
+  e.currentTarget.hidePopover();
+  setTimeout(unfold); // the address may be the same
+});
+
 // Files of a large difference get their lines when they are opened.
 for (const later of document.querySelectorAll('.diff a.later')) {
   const file = later.closest('.diff');
@@ -30,3 +43,4 @@ for (const later of document.querySelectorAll('.diff a.later')) {
     if (hunks) later.parentElement.replaceWith(hunks); // the link leads to them otherwise
   }, { once: true });
 }
+unfold();

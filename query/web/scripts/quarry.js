@@ -4,6 +4,8 @@ import { installKeys, installModified } from './lib/keys.js';
 import { installPalette } from './lib/palette.js';
 import { installLive } from './lib/live.js';
 import './lib/query.js';
+import './lib/filter.js';
+import './lib/recent.js';
 
 installKeys();
 installModified();

@@ -62,7 +62,13 @@ try {
         await page.shot(title);
         if (title !== 'results') continue;
         if (phone) await page.locator('.facet-fold > summary').click();
-        assert.equal(await page.locator('.facets li.beyond').first().isVisible(), phone, `${name}: values beyond the first ones`);
+        const last = page.locator('.facets section').last().locator('li').last();
+        assert.equal(await last.isVisible(), false, `${name}: values beyond the first ones`);
+        await page.locator('.facet-more > summary').click();
+        assert.ok(await last.isVisible(), `${name}: the unfolded values`);
+        if (!o.scripts) continue;
+        await page.locator('.facet-more input').fill('kind8');
+        assert.equal(await page.locator('.facets section').last().locator('li:visible').innerText(), 'kind8\n1', `${name}: the filtered values`);
       }
       await page.context().close();
     }

@@ -208,7 +208,7 @@ func TestServedBelowAPath(t *testing.T) {
 			waitUntil(t, func() bool { return strings.Contains(owner.mustShow("/search?q=boil"), "kettle.go") })
 			c := &pageCrawler{v: owner, seen: map[string]bool{}, kinds: map[string]int{}}
 			for _, page := range []string{
-				"/", "/search?q=boil", "/search?q=a(b&re=1", "/search?q=nothing_is_named_so", "/symbols?name=Boil", "/find?q=ket", "/find?q=%3E", "/find?q=%40Boil", "/why?file=team/kettle/cup.bin",
+				"/", "/search?q=boil", "/search?q=a(b&re=1", "/search?q=nothing_is_named_so", "/search/groups?q=boil", "/search/contexts", "/symbols?name=Boil", "/find?q=ket", "/find?q=%3E", "/find?q=%40Boil", "/why?file=team/kettle/cup.bin",
 				"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go?blame=1", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/settings/saved/new?q=boil", "/settings/members", "/api/docs",
 				"/~/repos", "/~/browse/team/kettle/-/blob/kettle.go", "/opensearch.xml",
 			} {

@@ -175,7 +175,7 @@ var (
 	mainPart    = regexp.MustCompile(`(?s)<main[^>]*>(.*)</main>`)
 	// goodTag matches a tag that our templates or appenders write; any other tag comes
 	// from a repository.
-	goodTag  = regexp.MustCompile(`^(?:nav|h1|h2|p|ul|ol|li|bdi|strong|mark|pre|code|div|span|a|button|form|label|input|details|summary|section|article|figure|img|svg|use|time|del|ins|q-[a-z]+)$`)
+	goodTag  = regexp.MustCompile(`^(?:nav|h1|h2|h3|p|ul|ol|li|bdi|strong|mark|pre|code|div|span|a|button|form|label|input|details|summary|section|article|figure|img|svg|use|time|del|ins|q-[a-z]+)$`)
 	goodName = regexp.MustCompile(`^(?:class|id|href|title|rel|type|name|value|placeholder|for|method|action|role|tabindex|hidden|open|popover|popovertarget|autocomplete|spellcheck|autofocus|inputmode|pattern|size|datetime|src|alt|start|loading|aria-[a-z]+|data-[a-z]+)$`)
 	goodLink = regexp.MustCompile(`^(?:/(?:$|[a-z#?])|https://host\.example/|\?|#)`)
 )
@@ -450,6 +450,14 @@ func TestPagesOfOddKinds(t *testing.T) {
 		_, _, page := askedAs(t, "GET", s.URL()+address, "")
 		if links := regexp.MustCompile(`class="compare" href="[^"]*/compare/([^"]*)\.\.\.`).FindAllStringSubmatch(page, -1); len(links) == 0 || len(links[0][1]) != 40 {
 			t.Errorf("%s: the branch menu does not compare with the commit of the page: %q", address, links)
+		}
+	}
+	for letters, want := range map[string]string{">comp": "Compare with release/1.0", ">compare rel": "Compare with release/1.0", ">compare nothing": ""} {
+		address := "/find?" + url.Values{"q": {letters}, "repo": {oddName}, "rev": {"main"}}.Encode()
+		_, _, page := askedAs(t, "GET", s.URL()+address, "")
+		link := `href="` + odd("compare", "", "main...refs/heads/release/1.0") + `"`
+		if !strings.Contains(page, want) || strings.Contains(html.UnescapeString(page), link) != (want != "") {
+			t.Errorf("%s does not list %q:\n%s", address, want, page)
 		}
 	}
 	// Addresses as earlier releases wrote them redirect and keep their parameters.

@@ -121,8 +121,11 @@ func TestOperationPages(t *testing.T) {
 		bob := memberVisitor(t, s, owner.in(t), "bob@example.com")
 		waitUntil(t, func() bool { return !strings.Contains(bob.mustShow("/repos"), "closed") })
 		bob.mustShow("/repos", "team/open", "1 repository")
-		bob.mustShow("/search/contexts", `["team"]`)
-		owner.in(t).mustShow("/search/contexts", `["acquisition","team"]`)
+		bob.mustShow("/search/contexts?name=", `["team"]`)
+		if text := bob.mustShow("/search/contexts", "context:team", "team/open"); strings.Contains(text, "acquisition") || strings.Contains(text, "closed") {
+			t.Errorf("a member sees other search contexts:\n%s", text)
+		}
+		owner.in(t).mustShow("/search/contexts?name=", `["acquisition","team"]`)
 		bob.mustShow(pages["open"], "up to date")
 		decide := func(members string) (int, string) {
 			return owner.in(t).submitPage(pages["closed"], pages["closed"], url.Values{"do": {"access"}, "visibility": {"private"}, "members": {members}})
@@ -166,7 +169,7 @@ func TestOperationPages(t *testing.T) {
 			t.Errorf("somebody who is not signed in sees too much:\n%s", text)
 		}
 		stranger.mustShow(pages["open"], "up to date")
-		stranger.mustShow("/search/contexts", `["team"]`)
+		stranger.mustShow("/search/contexts?name=", `["team"]`)
 		for _, path := range []string{"/deliveries", "/admin", "/admin/audit"} {
 			if status, _, text := stranger.requestPage(path, htmlPage, nil); status != http.StatusOK || !strings.Contains(text, "Password") || strings.Contains(text, "team/") {
 				t.Errorf("%s: %d for somebody who is not signed in\n%s", path, status, text)

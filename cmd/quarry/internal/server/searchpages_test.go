@@ -22,7 +22,8 @@ func TestSearchPagesShowWhatTheAPIShows(t *testing.T) {
 		}
 	}
 	at := "&repo=" + url.QueryEscape(public.name) + "&path=shared.go&line=3"
-	addresses = append(addresses, "/symbols?name=common", "/symbols?name=common"+at, "/symbols?name=common&fragment=1"+at, "/find?q=shared.go", "/find?q=%40common", "/find?q=team")
+	addresses = append(addresses, "/symbols?name=common", "/symbols?name=common"+at, "/symbols?name=common&fragment=1"+at, "/find?q=shared.go", "/find?q=%40common", "/find?q=team",
+		"/search/groups?q=sharedtext+or+common")
 	shown, kept := map[string]int{}, 0
 	for _, role := range w.roles {
 		api := w.sendRequest(role.name, "POST", "/api/search", `{"query":"sharedtext or common","matches":100}`)
@@ -47,7 +48,7 @@ func TestSearchPagesShowWhatTheAPIShows(t *testing.T) {
 		}
 		home := pageAs(role.name, "/")
 		if home.Code != http.StatusOK {
-			t.Errorf("%s: the first page: %d, want %d", role.name, home.Code, http.StatusOK)
+			t.Errorf("%s: the first page: %d, want %d: %s", role.name, home.Code, http.StatusOK, home.Body)
 		}
 		if list := w.sendRequest(role.name, "GET", "/api/repos?query=qzpriv", ""); strings.Contains(home.Body.String(), "qzpriv") && !strings.Contains(list.Body.String(), "qzpriv") {
 			t.Errorf("%s sees a hidden repository on the first page", role.name)

@@ -168,6 +168,7 @@ func (d *decisions) SessionByHash(string) (*account.Session, bool)       { retur
 func (d *decisions) Sessions(account.UserID) []*account.Session          { return nil }
 func (d *decisions) InvitationByHash(string) (*account.Invitation, bool) { return nil, false }
 func (d *decisions) Invitations() []*account.Invitation                  { return nil }
+func (d *decisions) SavedSearches(account.UserID) []*account.SavedSearch { return nil }
 func (d *decisions) User(id account.UserID) (*account.User, bool) {
 	role := account.RoleMember
 	if id == "owner" {

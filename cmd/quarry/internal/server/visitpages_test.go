@@ -132,7 +132,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	argument, err := json.Marshal(map[string]any{
 		"modules": modules, "browser": program, "base": s.URL(), "cookies": cookies, "shots": os.Getenv("QUARRY_WEB_SHOTS"),
 		"pages": []string{
-			"/", "/search?q=boil", "/search?q=nothing_is_named_so", "/symbols", "/symbols?name=Boil", "/find", "/find?q=ket", "/find?q=%40Boil", "/find?q=%3E", "/syntax", "/shortcuts", "/preferences",
+			"/", "/search?q=boil", "/search?q=nothing_is_named_so", "/search/groups?q=boil", "/search/contexts", "/symbols", "/symbols?name=Boil", "/find", "/find?q=ket", "/find?q=%40Boil", "/find?q=%3E", "/syntax", "/shortcuts", "/preferences",
 			"/repos", repo, repo + "/skipped", "/why", "/why?file=team/kettle/cup.bin", "/deliveries", delivery,
 			"/admin", "/admin/register", "/admin/connections", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit", "/repos/99999",
 			"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go", "/browse/team/kettle/-/blob/README.md", "/browse/team/kettle/-/blob/cup.bin", "/browse/team/kettle/-/blob/none",

@@ -26,20 +26,24 @@ var testOptions = Options{
 
 func TestRenderMarkdown(t *testing.T) {
 	for text, want := range map[string]string{
-		"# About <b>us</b>":                      `<h1 id="user-about-busb">About <b>us</b></h1>`,
-		"[a](docs/x.md#L3-L5)":                   `<a href="/browse/r/-/blob/docs/x.md?L=3-5">a</a>`,
-		"[a](x.md#usage) [b](#top)":              `<a href="/browse/r/-/blob/x.md#user-usage">a</a> <a href="#user-top">b</a>`,
-		"![logo](img/l.png)":                     `<img src="/browse/r/-/raw/img/l.png" alt="logo" loading="lazy">`,
-		"![ci](https://ci.example/badge.svg)":    `<span>[ci]</span>`,
-		"[w](https://w.example)":                 `<a href="https://w.example" rel="nofollow noreferrer">w</a>`,
-		"- [x] done\n- [ ] open":                 "☑  done",
-		"```go\nfunc f() {}\n```":                `<pre><code><span class="k">func</span> f() {}`,
-		"| a |\n| :-: |\n| b |":                  `<td>b</td>`,
-		"<p align=\"center\">x</p>":              `<p class="align-center">x</p>`,
-		"<details><summary>s</summary>\n\nt":     `<details><summary>s</summary>`,
-		"a \u202e b\n\n```\nx\u202ey\n```":       `<span class="u" data-u="U+202E">`,
-		"<img src=\"https://x.example/p.gif\">":  `<span>[https://x.example/p.gif]</span>`,
-		"<h1 id=\"main\" onclick=\"x()\">T</h1>": `<h1 id="user-main">T</h1>`,
+		"# About <b>us</b>":                       `<h1 id="user-about-busb">About <b>us</b></h1>`,
+		"[a](docs/x.md#L3-L5)":                    `<a href="/browse/r/-/blob/docs/x.md?L=3-5">a</a>`,
+		"[a](x.md#usage) [b](#top)":               `<a href="/browse/r/-/blob/x.md#user-usage">a</a> <a href="#user-top">b</a>`,
+		"![logo](img/l.png)":                      `<img src="/browse/r/-/raw/img/l.png" alt="logo" loading="lazy">`,
+		"![ci](https://ci.example/badge.svg)":     `<a href="https://ci.example/badge.svg" rel="nofollow noreferrer">[ci]</a>`,
+		"[![ci](https://ci.example/b.svg)](x.md)": `<a href="/browse/r/-/blob/x.md"><span>[ci]</span></a>`,
+		"![x](javascript:alert(1)) y":             `[x] y`,
+		"> [!WARNING]\n> hot":                     `<blockquote class="alert alert-warning"><p class="alert-title">Warning</p>` + "\n<p>hot</p>",
+		"> [!TIP]\n\n> [!NOTES]\n> x":             "[!NOTES]",
+		"[w](https://w.example)":                  `<a href="https://w.example" rel="nofollow noreferrer">w</a>`,
+		"- [x] done\n- [ ] open":                  "☑  done",
+		"```go\nfunc f() {}\n```":                 `<pre><code><span class="k">func</span> f() {}`,
+		"| a |\n| :-: |\n| b |":                   `<td>b</td>`,
+		"<p align=\"center\">x</p>":               `<p class="align-center">x</p>`,
+		"<details><summary>s</summary>\n\nt":      `<details><summary>s</summary>`,
+		"a \u202e b\n\n```\nx\u202ey\n```":        `<span class="u" data-u="U+202E">`,
+		"<img src=\"https://x.example/p.gif\">":   `<a href="https://x.example/p.gif" rel="nofollow noreferrer">[image]</a>`,
+		"<h1 id=\"main\" onclick=\"x()\">T</h1>":  `<h1 id="user-main">T</h1>`,
 	} {
 		got, err := RenderMarkdown([]byte(text), testOptions)
 		if err != nil || !strings.Contains(string(got), want) {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -18,6 +19,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 	nethtml "golang.org/x/net/html"
 
@@ -47,20 +49,56 @@ type Options struct {
 }
 
 // RenderMarkdown renders Markdown with the extensions of GitHub.
-func RenderMarkdown(text []byte, o Options) (template.HTML, error) {
-	if len(text) > MaxBytes {
+func RenderMarkdown(source []byte, o Options) (template.HTML, error) {
+	if len(source) > MaxBytes {
 		return "", ErrTooLarge
 	}
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.GFM, extension.Footnote),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(alerts{}, 500))),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
 	)
 	var out bytes.Buffer
-	if err := md.Convert(text, &out); err != nil {
+	if err := md.Convert(source, &out); err != nil {
 		return "", fmt.Errorf("document: markdown: %w", err)
 	}
 	return o.cleanHTML(out.Bytes()), nil
+}
+
+// alerts gives quotes that begin with [!NOTE] or another kind of alert a title and a class.
+type alerts struct{}
+
+var alertLine = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*$`)
+
+// Transform implements parser.ASTTransformer.
+func (alerts) Transform(document *ast.Document, reader text.Reader, _ parser.Context) {
+	for n := document.FirstChild(); n != nil; n = n.NextSibling() {
+		first, ok := n.FirstChild().(*ast.Paragraph)
+		if n.Kind() != ast.KindBlockquote || !ok || first.Lines().Len() == 0 {
+			continue
+		}
+		line := first.Lines().At(0)
+		kind := alertLine.FindSubmatch(line.Value(reader.Source()))
+		if kind == nil {
+			continue
+		}
+		name := strings.ToLower(string(kind[1]))
+		n.SetAttributeString("class", []byte("alert alert-"+name))
+		for child := first.FirstChild(); child != nil; child = first.FirstChild() {
+			mark, ok := child.(*ast.Text)
+			if !ok || mark.Segment.Start >= line.Stop {
+				break
+			}
+			first.RemoveChild(first, child)
+		}
+		title := ast.NewParagraph()
+		title.SetAttributeString("class", []byte("alert-title"))
+		title.AppendChild(title, ast.NewString([]byte(strings.ToUpper(name[:1])+name[1:])))
+		n.InsertBefore(n, first, title)
+		if first.ChildCount() == 0 {
+			n.RemoveChild(n, first)
+		}
+	}
 }
 
 // codeRenderer renders blocks of code with their tokens.
@@ -112,6 +150,7 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 		"var", "mark", "small", "dl", "dt", "dd", "ul", "ol", "li", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption", "details", "summary", "div", "span", "figure", "figcaption", "q", "cite", "abbr", "wbr")
 	p.AllowAttrs("id").Matching(regexp.MustCompile(`^`+IDPrefix+`[\pL\pN_:.-]{1,200}$`)).OnElements("h1", "h2", "h3", "h4", "h5", "h6", "li", "sup", "a")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(?:[csnkdu]|align-(?:left|center|right))$`)).OnElements("span", "p", "div", "th", "td", "h1", "h2", "h3")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^alert(?:-title| alert-[a-z]+)$`)).OnElements("blockquote", "p")
 	p.AllowAttrs("data-u").Matching(regexp.MustCompile(`^[A-Zx+0-9]{2,7}$`)).OnElements("span")
 	p.AllowAttrs("open").Matching(regexp.MustCompile(`^(?:|open)$`)).OnElements("details")
 	p.AllowAttrs("start", "colspan", "rowspan").Matching(bluemonday.Integer).OnElements("ol", "td", "th")
@@ -132,6 +171,7 @@ func (o Options) cleanHTML(document []byte) template.HTML {
 	var out bytes.Buffer
 	z := nethtml.NewTokenizer(bytes.NewReader(document))
 	depth := 0
+	inLink := false
 	for {
 		kind := z.Next()
 		if kind == nethtml.ErrorToken {
@@ -146,9 +186,12 @@ func (o Options) cleanHTML(document []byte) template.HTML {
 		case nethtml.EndTagToken:
 			depth = max(depth-1, 0)
 		}
+		if token.Data == "a" && kind != nethtml.TextToken {
+			inLink = kind == nethtml.StartTagToken
+		}
 		if kind == nethtml.StartTagToken || kind == nethtml.SelfClosingTagToken {
-			if text, replaced := o.resolveTag(&token); replaced {
-				out.WriteString(text)
+			if instead, replaced := o.resolveTag(&token, inLink); replaced {
+				out.WriteString(instead)
 				continue
 			}
 			if isVoid(token.Data) && kind == nethtml.StartTagToken {
@@ -168,8 +211,9 @@ func isVoid(element string) bool {
 	return false
 }
 
-// resolveTag changes the addresses and IDs of a tag, or returns its replacement.
-func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
+// resolveTag changes the addresses and IDs of a tag, or returns its replacement. inLink means
+// that the tag is within a link.
+func (o Options) resolveTag(t *nethtml.Token, inLink bool) (instead string, replaced bool) {
 	var source, alt string
 	checked := false
 	for i := range t.Attr {
@@ -196,12 +240,12 @@ func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
 	case t.Data == "input":
 		return "☐ ", true
 	case t.Data == "img" && isElsewhere(source):
-		// An external image would tell its server who reads this page.
-		label := alt
-		if label == "" {
-			label = source
+		// An external image would tell its server who reads this page; a link does when it is followed.
+		label := nethtml.EscapeString("[" + cmp.Or(alt, "image") + "]")
+		if inLink {
+			return "<span>" + label + "</span>", true
 		}
-		return `<span>[` + nethtml.EscapeString(label) + `]</span>`, true
+		return `<a href="` + nethtml.EscapeString(o.resolveLink(source, true)) + `">` + label + "</a>", true
 	case t.Data == "img":
 		t.Attr = append(t.Attr, nethtml.Attribute{Key: "loading", Val: "lazy"})
 		if alt == "" && !hasAttribute(t, "alt") {

@@ -1,22 +1,8 @@
-// The panes next to a file: the outline with its filter, and the tree, whose directories
-// open in place.
-import { parsePart } from './markup.js';
-
-class FilterElement extends HTMLElement {
-  connectedCallback() {
-    const field = this.querySelector('input');
-    const items = [...this.querySelectorAll('li')].map((li) => ({ li, name: li.querySelector('bdi').textContent.toLowerCase() }));
-    field.hidden = items.length < 2;
-    field.addEventListener('input', () => {
-      const wanted = field.value.trim().toLowerCase();
-      for (const { li, name } of items) li.hidden = !name.includes(wanted);
-    });
-    field.addEventListener('keydown', (e) => {
-      if (e.key === 'Enter') this.querySelector('li:not([hidden]) a')?.click();
-    });
-  }
-}
-customElements.define('q-filter', FilterElement);
+// The panes next to a file: the tree, whose directories open in place, and what this browser
+// remembers of panes: their widths, and whether the left one is closed.
+import * as texts from '../../text/en.json';
+import { button, parsePart } from './markup.js';
+import { say } from './say.js';
 
 class TreeElement extends HTMLElement {
   connectedCallback() {
@@ -54,3 +40,81 @@ class TreeElement extends HTMLElement {
   }
 }
 customElements.define('q-tree', TreeElement);
+
+// remembered returns what this browser keeps of a pane, and keeps other values.
+function remembered(id, change) {
+  const key = `quarry.pane.${id}`;
+  try {
+    const kept = { ...JSON.parse(localStorage.getItem(key) ?? '{}'), ...change };
+    if (change) localStorage.setItem(key, JSON.stringify(kept));
+    return kept;
+  } catch {
+    return { ...change }; // storage is off
+  }
+}
+
+const narrowest = 160;
+const widest = 640;
+const step = 24; // of the arrow keys, in pixels
+
+// addGrip gives a pane an edge that the pointer and the arrow keys move. sign is 1 for a pane
+// on the left.
+function addGrip(page, pane, sign, name) {
+  const grip = document.createElement('div');
+  grip.className = `grip of-${pane.id}`;
+  grip.tabIndex = 0;
+  for (const [key, value] of Object.entries({ role: 'separator', 'aria-orientation': 'vertical', 'aria-label': say(texts.codePaneWidth, { name }), 'aria-controls': pane.id, 'aria-valuemin': narrowest, 'aria-valuemax': widest })) grip.setAttribute(key, value);
+  const setWidth = (px) => {
+    const width = Math.round(Math.min(Math.max(px, narrowest), widest));
+    page.style.setProperty(`--${pane.id}`, `${width}px`);
+    grip.setAttribute('aria-valuenow', width);
+    return width;
+  };
+  const { width } = remembered(pane.id);
+  if (Number.isFinite(width)) setWidth(width);
+  else grip.setAttribute('aria-valuenow', Math.round(pane.getBoundingClientRect().width));
+  grip.addEventListener('keydown', (e) => {
+    const by = { ArrowLeft: -step, ArrowRight: step }[e.key];
+    if (!by) return;
+    e.preventDefault();
+    remembered(pane.id, { width: setWidth(pane.getBoundingClientRect().width + sign * by) });
+  });
+  grip.addEventListener('pointerdown', (down) => {
+    down.preventDefault();
+    grip.setPointerCapture(down.pointerId);
+    const from = pane.getBoundingClientRect().width;
+    const move = (e) => setWidth(from + sign * (e.clientX - down.clientX));
+    grip.addEventListener('pointermove', move);
+    grip.addEventListener('lostpointercapture', () => {
+      grip.removeEventListener('pointermove', move);
+      remembered(pane.id, { width: Math.round(pane.getBoundingClientRect().width) });
+    }, { once: true });
+  });
+  page.querySelector('.code-main').append(grip);
+}
+
+// The left pane closes; where it was, the button of narrow windows opens it again.
+function addClosing(page, pane, name) {
+  const close = (closed) => page.classList.toggle('no-tree', closed);
+  const open = page.querySelector('[popovertarget=tree]');
+  if (!open) return;
+  close(remembered('tree').closed === true);
+  pane.querySelector('.pane-head').append(button('x', say(texts.codePaneClose, { name }), () => {
+    remembered('tree', { closed: close(true) });
+    open.focus();
+  }));
+  open.addEventListener('click', (e) => {
+    if (!page.classList.contains('no-tree') || innerWidth < 768) return;
+    e.preventDefault();
+    remembered('tree', { closed: close(false) });
+  });
+}
+
+for (const [id, sign] of [['tree', 1], ['outline', -1]]) {
+  const pane = document.getElementById(id);
+  const page = pane?.closest('.code-page');
+  if (!page) continue;
+  const name = pane.getAttribute('aria-label');
+  addGrip(page, pane, sign, name);
+  if (id === 'tree') addClosing(page, pane, name);
+}

@@ -45,6 +45,7 @@ class QQuery extends LitElement {
     input.addEventListener('input', () => { this.mark(); this.schedule(); });
     input.addEventListener('scroll', () => this.scrollMarks());
     input.addEventListener('keydown', (e) => this.press(e));
+    input.addEventListener('click', () => !this.items.length && input.value === '' && this.load());
     this.mark();
   }
 

@@ -8,6 +8,7 @@ import { installFresh, markNew } from './fresh.js';
 import { inField } from './help.js';
 import { keysAreOn } from './keys.js';
 import { button, parsePart } from './markup.js';
+import { closePreview, previewIsOpen, showPreview } from './preview.js';
 import { say } from './say.js';
 import { rememberQuery } from './visited.js';
 
@@ -57,14 +58,19 @@ class QResults extends LitElement {
     return url;
   }
 
+  // within returns the switch "only in this repository", which a refused query keeps.
+  within() { return this.form.querySelector('[name=in]:checked'); }
+
   schedule() {
     clearTimeout(this.typing);
+    if (this.within()) return;
     if (!/[\p{L}\p{N}]\S*[\p{L}\p{N}]|\S{3}/u.test(this.box?.value ?? '')) return;
     this.typing = setTimeout(() => this.search(this.address(), { typing: true }), typingDelay);
   }
 
   submit() {
     clearTimeout(this.typing);
+    if (this.within()) return this.form.submit(); // the server adds the filter
     const url = this.address();
     if (!url.searchParams.get('q')?.trim()) return location.assign(at('/'));
     rememberQuery(url.searchParams.get('q'));
@@ -92,6 +98,7 @@ class QResults extends LitElement {
 
   // fill puts an address into the form.
   fill(url) {
+    this.form.querySelector('[name=in]')?.closest('label').remove();
     if (this.box) this.box.value = url.searchParams.get('q') ?? '';
     for (const name of ['re', 'case', 'view']) {
       const field = this.form.querySelector(`[name=${name}]`);
@@ -307,7 +314,7 @@ class QResults extends LitElement {
       if (file.querySelector('.tools')) continue;
       const tools = document.createElement('span');
       tools.className = 'tools';
-      tools.append(button('copy', say(texts.copyPath), () => this.copy(file)));
+      tools.append(button('panel-right', say(texts.previewOpen), () => this.preview(file.querySelector('.line.hit') ?? file)), button('copy', say(texts.copyPath), () => this.copy(file)));
       file.querySelector('.about')?.append(tools);
     }
     for (const chunk of root.querySelectorAll('.chunk')) {
@@ -354,11 +361,21 @@ class QResults extends LitElement {
       e: () => this.follow('e'), v: () => this.follow('v'), d: () => this.goToName('&go=definition'), r: () => this.goToName(''),
       '+': () => this.widen(10), '=': () => this.widen(10), '-': () => this.widen(-10),
       f: () => [...document.querySelectorAll('#facets summary, #facets a')].find((e) => e.checkVisibility())?.focus(),
-      Escape: () => this.focusLine(this.current ?? this.querySelector('.line.hit')),
+      i: () => this.preview(this.current ?? this.file()),
+      Escape: () => previewIsOpen() ? closePreview() : this.focusLine(this.current ?? this.querySelector('.line.hit')),
     }[e.key];
     if (!act) return;
     e.preventDefault();
     act();
+  }
+
+  // preview shows the file of a line next to the results; the same line closes it.
+  preview(of) {
+    const link = of?.querySelector('a.n, a.path');
+    if (!link) return;
+    if (previewIsOpen() && this.previewed === link) return closePreview();
+    this.previewed = link;
+    showPreview(link.href, of.closest('.hit-file').dataset.path);
   }
 
   // goTo leads to another page of the file: its blame or its history.
@@ -429,6 +446,10 @@ class QResults extends LitElement {
     link.tabIndex = 0;
     link.focus({ preventScroll: true });
     line.scrollIntoView({ block: 'nearest' });
+    if (previewIsOpen()) {
+      clearTimeout(this.previewing);
+      this.previewing = setTimeout(() => previewIsOpen() && line === this.current && this.previewed !== link && this.preview(line), typingDelay);
+    }
   }
 
   fold() {

@@ -85,14 +85,24 @@ async function findBranches(query, text, signal) {
     .map((ref) => ({ kind: 'value', icon: 'git-branch', text: ref, insert: `rev:${quote(ref)}` }));
 }
 
+// findSaved suggests the searches that the visitor saved or that others share, by their names.
+// The list is kept while the page is shown. Visitors without an account have none.
+let saved;
+async function findSaved(text, n, signal) {
+  if (!document.getElementById('account')) return [];
+  saved ??= ((await ask('/api/saved_searches', signal)) ?? []).map((s) => ({ kind: 'saved', icon: 'bookmark', text: s.name, more: s.query, url: new URL(s.url).pathname }));
+  const wanted = text.trim().toLowerCase();
+  return saved.filter((s) => s.text.toLowerCase().includes(wanted)).slice(0, n);
+}
+
 // suggest returns what the word at the caret may become.
 export async function suggest(text, caret, signal) {
   const { word } = wordAt(text, caret);
   const past = (n) => pastQueries().filter((q) => q !== text && q.toLowerCase().startsWith(text.toLowerCase())).slice(0, n)
     .map((q) => ({ kind: 'past', icon: 'history', text: q, whole: q }));
   if (text.trim() === '') {
-    const queries = past(10);
-    return queries.length ? [...queries, { kind: 'forget', icon: 'x', text: say(texts.suggestForget), forget: true }] : [];
+    const queries = [...(await findSaved('', 5, signal).catch(() => [])), ...past(10)];
+    return past(1).length ? [...queries, { kind: 'forget', icon: 'x', text: say(texts.suggestForget), forget: true }] : queries;
   }
   const colon = word.indexOf(':');
   const key = colon > 0 ? word.slice(0, colon + 1) : '';
@@ -108,6 +118,6 @@ export async function suggest(text, caret, signal) {
   if (key === 'sym:' && rest) return findSymbols(rest, 8, signal);
   if (key || word.length < 2) return past(5);
   const named = filters.filter((f) => f.startsWith(word.toLowerCase())).map((f) => ({ kind: 'filter', icon: 'filter', text: f, insert: f, open: true }));
-  const parts = await Promise.all([findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal)].map((p) => p.catch(() => [])));
+  const parts = await Promise.all([findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal), findSaved(word, 2, signal)].map((p) => p.catch(() => [])));
   return [...named, ...past(3), ...parts.flat()].slice(0, 12);
 }

@@ -91,6 +91,24 @@ try {
     assert.equal(twins, name === 'wide', 'split where the window is wide, else unified');
     await visit(`${walk}/-/compare/HEAD~1...HEAD`, 'compare');
     await says('3 files changed');
+    if (name === 'phone') await page.getByRole('button', { name: 'Files', exact: true }).click();
+    const folded = page.locator('.diff').last();
+    if (o.scripts) await folded.evaluate((e) => { e.open = false; });
+    await page.locator('.changed-files li a').last().click();
+    assert.match(page.url(), /#file-3$/);
+    if (o.scripts) await folded.locator('.diff-links').waitFor(); // it unfolds
+    if (o.scripts && name === 'wide') {
+      // The pane closes, and stays closed; its edge moves by keys.
+      const pane = page.locator('#tree');
+      const before = (await pane.boundingBox()).width;
+      await page.locator('.grip.of-tree').press('ArrowRight');
+      assert.equal(Math.round((await pane.boundingBox()).width - before), 24);
+      await page.getByRole('button', { name: 'Hide Files' }).click();
+      await page.reload();
+      assert.equal(await pane.isVisible(), false, 'the closed pane');
+      await page.getByRole('button', { name: 'Files', exact: true }).click();
+      assert.ok(await pane.isVisible(), 'the pane that was opened again');
+    }
     assert.equal((await visit(`${walk}/-/blob/src/gone.txt`, 'gone')).status(), 404);
     await says('This file was deleted');
     await page.getByRole('link', { name: 'Last version of the file' }).click();
@@ -111,6 +129,19 @@ try {
     const boxes = await page.locator('.chunk').first().locator('.line').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()));
     assert.ok(boxes.length > 1 && boxes.every((b, i) => i === 0 || (b.left === boxes[0].left && b.top >= boxes[i - 1].bottom - 1)), 'lines of a chunk are next to each other');
     assert.ok((await page.locator('.line code span.k').count()) > 0, 'results have no colors');
+
+    // A preview of the file, at the line of the result; the keys go on in the results.
+    if (o.scripts && name !== 'phone') {
+      await page.keyboard.press('j');
+      await page.keyboard.press('i');
+      await page.locator('.preview .at').waitFor();
+      const first = await page.locator('.preview .at').innerText();
+      await page.keyboard.press('j');
+      for (const end = Date.now() + 300_000; (await page.locator('.preview .at').innerText()) === first; ) assert.ok(Date.now() < end, 'the preview follows the keys');
+      await r.fits();
+      await page.keyboard.press('Escape');
+      assert.equal(await page.locator('.preview').count(), 0);
+    }
 
     // Definitions and references of a name, as a page.
     const name4 = '/symbols?name=Run&repo=code.example/walk&path=src/main.go&lang=Go&line=10&column=15';

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// groupsPath is the page that counts the matches of a query by a property of their files.
+const groupsPath = searchPath + "/groups"
+
+// groupings are the properties by which the page counts, in the order of its tabs.
+var groupings = []search.FacetName{search.FacetRepository, search.FacetLanguage, search.FacetDirectory, search.FacetExtension}
+
+// groupsData is the data of the page.
+type groupsData struct {
+	searchParams
+	Count, Extent string
+	Partial       bool
+	ResultsURL    string
+	Tabs          []groupTab
+	Rows          []groupRow
+	More          bool // there are values that the page does not list
+}
+
+// groupTab leads to the counts by another property.
+type groupTab struct {
+	Title, URL string
+	Current    bool
+}
+
+// groupRow is the count of one value.
+type groupRow struct {
+	Value, Count, Files string
+	URL                 string // the results with this value
+	Inner               string // the counts by directory with this value; empty if there are none below it
+	Share               int    // of the largest count, in percent
+}
+
+// groupsPage counts the matches of a query by repository, language, directory or extension.
+// The counts are those of the facets, of which the results list fewer values.
+func (s *Server) groupsPage(w http.ResponseWriter, v *pageRequest) error {
+	p := readSearchParams(v.r)
+	if strings.TrimSpace(p.Query) == "" {
+		seeOther(w, v, "/")
+		return nil
+	}
+	q, err := s.admitQuery(w, v, &p)
+	if refused, ok := errors.AsType[*syntax.Error](err); ok {
+		return s.showRefusedQuery(w, v, &p, refused)
+	}
+	if err != nil {
+		return err
+	}
+	by := search.FacetName(v.r.URL.Query().Get("by"))
+	if !slices.Contains(groupings, by) {
+		by = groupings[0]
+	}
+	request := p.request(q)
+	request.Display, request.FacetValues, request.WithoutAdvice = 1, search.MaxGroups, true
+	var d *groupsData
+	err = s.o.Search.RunSearch(v.r.Context(), request, func([]search.FileMatch, search.Stats) error { return nil }, func(r *search.Result, reason string) error {
+		d = s.newGroupsData(p, q, by, r, reason)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.renderPage(w, v, view{template: "groups", title: s.texts.mustFormat("groupsTitle", "query", titleOf(p.Query)), data: d, search: &p})
+}
+
+// newGroupsData converts the facet of a property.
+func (s *Server) newGroupsData(p searchParams, q *syntax.Parsed, by search.FacetName, r *search.Result, reason string) *groupsData {
+	if reason == "display limit" { // the page shows no files
+		reason = ""
+	}
+	state := &resultState{searchParams: p, Partial: reason != "", None: r.Stats.Matches == 0}
+	state.describeCount(s.texts, r, reason)
+	d := &groupsData{searchParams: p, Count: state.Count, Extent: state.Extent, Partial: state.Partial, ResultsURL: p.fresh().URL(p.Query)}
+	for _, name := range groupings {
+		d.Tabs = append(d.Tabs, groupTab{s.texts.mustFormat("facet_" + string(name)), p.groupsURL(p.Query, name), name == by})
+	}
+	i := slices.IndexFunc(r.Facets, func(f search.Facet) bool { return f.Name == by })
+	if i < 0 {
+		return d
+	}
+	facet := &r.Facets[i]
+	d.More = facet.More
+	for j, row := range s.newFacetRows(p, q, r.Facets[i:i+1])[0].Values {
+		value := facet.Values[j]
+		out := groupRow{Value: row.Value, Count: row.Count, Files: s.texts.mustFormat("resultsFiles", "n", value.Files), URL: row.URL, Share: 100 * value.Matches / max(facet.Values[0].Matches, 1)}
+		if row.Chosen {
+			out.URL = d.ResultsURL
+		} else if by == search.FacetDirectory || by == search.FacetRepository {
+			out.Inner = p.groupsURL(addFilter(q, p.Query, value.Filter), search.FacetDirectory)
+		}
+		d.Rows = append(d.Rows, out)
+	}
+	return d
+}
+
+// groupsURL returns the address of the counts of a query by a property.
+func (p searchParams) groupsURL(query string, by search.FacetName) string {
+	p = p.fresh()
+	p.FilesOnly = false
+	return fmt.Sprintf("%s?%s&by=%s", groupsPath, strings.TrimPrefix(p.URL(query), searchPath+"?"), by)
+}

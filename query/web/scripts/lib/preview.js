@@ -1,0 +1,44 @@
+// The preview of a file next to the results: the text of its page, at the line of the result.
+import * as texts from '../../text/en.json';
+import { button, parsePart } from './markup.js';
+import { say } from './say.js';
+
+let panel;
+let abort;
+
+export const previewIsOpen = () => Boolean(panel);
+
+export function closePreview() {
+  abort?.abort();
+  panel?.remove();
+  panel = undefined;
+}
+
+// showPreview shows the page to which a link of a result leads. The focus stays where it is.
+export async function showPreview(link, path) {
+  abort?.abort();
+  abort = new AbortController();
+  const { signal } = abort;
+  const response = await fetch(link, { signal, headers: { Accept: 'text/html' } }).catch(() => null);
+  if (signal.aborted) return;
+  if (!response?.ok || response.redirected) return location.assign(link); // the page says what is wrong
+  const page = parsePart(await response.text());
+  if (signal.aborted) return;
+  if (!panel) {
+    panel = document.createElement('aside');
+    panel.className = 'preview';
+    document.querySelector('main').append(panel);
+  }
+  panel.setAttribute('aria-label', say(texts.previewLabel, { path }));
+  const head = document.createElement('header');
+  const name = document.createElement('a');
+  name.href = link;
+  name.append(document.createElement('bdi'));
+  name.firstChild.textContent = path;
+  head.append(name, button('x', say(texts.dialogClose), closePreview));
+  const text = page.querySelector('.code, .prose, .notebook, .picture, .code-main > .blank') ?? say(texts.previewNone);
+  if (text instanceof Element) text.tabIndex = 0; // to scroll by keys
+  panel.replaceChildren(head, text);
+  panel.querySelector('.at')?.scrollIntoView({ block: 'center' });
+  panel.lastElementChild.scrollLeft = 0; // a marked line may be wider than the preview
+}
