@@ -57,7 +57,7 @@ func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 		if negated {
 			n = not.child
 		}
-		if p, ok := n.(*placeNode); ok && s.v.columns[p.number] == nil {
+		if p, ok := n.(*placeNode); ok && p.path != nil && s.v.columns[p.number] == nil {
 			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
 		}
 	}

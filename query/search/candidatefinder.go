@@ -99,7 +99,9 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		if v.stop() {
 			return false, true, nil
 		}
-		if v.columns[i] = nil; p.path == nil {
+		if v.columns[i] = nil; p.owned != nil {
+			continue // decided for single places
+		} else if p.path == nil {
 			v.columns[i] = v.s.placeColumn(p, v.seg)
 		} else if !v.seg.mayPath(p.path) {
 			v.columns[i] = emptyColumn(v.columns)
@@ -200,7 +202,7 @@ func (v *candidateFinder) allowedByColumns() bitset.Set {
 	columns := make([]bitset.Set, len(v.s.c.predicates)+1)
 	columns[len(columns)-1] = bitset.New(v.seg.Places.Len())
 	for i, p := range v.s.c.predicates {
-		if p.path == nil {
+		if p.path == nil && p.owned == nil {
 			columns[i] = v.s.placeColumn(p, v.seg)
 		}
 	}

@@ -80,6 +80,9 @@ type predicate struct {
 	path     *plan.Pattern
 	ref      func(*Repository, code.Ref) bool
 	place    func(seg Segment, place int) bool
+	// owned decides for a path of a repository. It is slow, so it is evaluated for single
+	// places rather than for all places of a segment.
+	owned func(r *Repository, path []byte) bool
 }
 
 // compiledQuery is a tree over numbered atoms and predicates.
@@ -178,6 +181,11 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		return c.addPredicate(q, &predicate{language: names, languageName: full}), nil
 	case *syntax.Revision:
 		return c.addPredicate(q, &predicate{ref: refMatcher(q)}), nil
+	case *syntax.Owned:
+		if !q.Known {
+			return nil, fmt.Errorf("the rules of %s are not known", q)
+		}
+		return c.addPredicate(q, &predicate{owned: isOwned(q, c.negations%2 == 1)}), nil
 	case *syntax.Is:
 		return c.addPredicate(q, &predicate{place: traitOf(q.Trait)}), nil
 	}

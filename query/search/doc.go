@@ -8,6 +8,8 @@
 //
 // Searcher.runSearch (search.go) runs these steps:
 //
+//	predicates repositories and rules of owners that the query depends on are searched
+//	           for first (predicates.go, owners.go)
 //	plan       the tree becomes nodes over two kinds of leaves: atoms, which are
 //	           patterns in text or among symbols that the index helps to find; and
 //	           predicates on places (repository, ref, path, language), which are

@@ -199,7 +199,8 @@ func (v placeEvaluator) evalPlace(n node, seg Segment, i int) bool {
 	return true
 }
 
-// isAboutText reports whether a node depends on a pattern in text.
+// isAboutText reports whether a node depends on a pattern in text, or on owners, which would
+// take as long.
 func isAboutText(n node) bool {
 	switch n := n.(type) {
 	case *andNode:
@@ -210,6 +211,8 @@ func isAboutText(n node) bool {
 		return isAboutText(n.child)
 	case *atomNode:
 		return true
+	case *placeNode:
+		return n.owned != nil
 	}
 	return false
 }

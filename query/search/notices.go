@@ -256,6 +256,10 @@ func (in *noticeFinder) describeRepositories() string {
 // inspectRepositories inspects the filters on repositories.
 func (in *noticeFinder) inspectRepositories() {
 	for _, p := range in.scope.c.predicates {
+		owned, _ := p.leaf.(*syntax.Owned)
+		if owned != nil && len(owned.Rules) == 0 && !owned.Unfinished && !p.negated && (in.empty || p.optional) {
+			in.addFilterNotice(p, "the owners in CODEOWNERS of "+in.describeRepositories(), suggestions{})
+		}
 		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
 			continue
 		}

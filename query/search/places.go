@@ -84,6 +84,8 @@ func (s *scope) evalPredicate(p *predicate, seg Segment, place int) bool {
 		return s.repoHas[p.number][r]
 	case p.place != nil:
 		return p.place(seg, place)
+	case p.owned != nil:
+		return s.repos[r] != nil && p.owned(s.repos[r], seg.Places.Path(place))
 	case p.language != nil:
 		return p.language[strings.ToLower(string(seg.Reader.Language(seg.Places.Doc[place])))]
 	}

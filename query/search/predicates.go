@@ -10,43 +10,61 @@ import (
 )
 
 // A predicate on repositories, such as repo:has.file(path:go.mod), is a search for the
-// repositories with such a file. It runs before the search that needs it, on the same view,
-// so that it sees what the caller may see, and over all shards.
+// repositories with such a file, and one on owners a search for CODEOWNERS (owners.go). It
+// runs before the search that needs it, on the same view, so that it sees what the caller may
+// see, and over all shards.
 
 // predicateShare bounds the time for all predicates of a query to a fraction of
 // Options.MaxDuration: 5 s of 30 s.
 const predicateShare = 6
 
-// findRepositories returns the request with the repositories of its predicates. The work
-// counts as work of the request.
-func (s *Searcher) findRepositories(ctx context.Context, view View, r Request) (Request, error) {
-	var unknown []*syntax.RepoHas
+// resolvePredicates returns the request with the repositories and rules of its predicates.
+// The work counts as work of the request.
+func (s *Searcher) resolvePredicates(ctx context.Context, view View, r Request) (Request, error) {
+	var unknown []syntax.Query
 	syntax.Walk(r.Query.Root, func(q syntax.Query) bool {
-		if has, ok := q.(*syntax.RepoHas); ok && !has.Known {
-			unknown = append(unknown, has)
+		switch q := q.(type) {
+		case *syntax.RepoHas:
+			if !q.Known {
+				unknown = append(unknown, q)
+			}
+		case *syntax.Owned:
+			if !q.Known {
+				unknown = append(unknown, q)
+			}
 		}
 		return true
 	})
 	if len(unknown) == 0 {
 		return r, nil
 	}
-	deadline, known := time.Now().Add(s.options.MaxDuration/predicateShare), map[string]*syntax.RepoHas{}
-	for _, has := range unknown {
-		if known[has.String()] != nil {
+	deadline, known := time.Now().Add(s.options.MaxDuration/predicateShare), map[string]syntax.Query{}
+	for _, q := range unknown {
+		if known[q.String()] != nil {
 			continue
 		}
-		found, err := s.findRepositoriesWith(ctx, view, &r, has, time.Until(deadline))
+		var err error
+		switch q := q.(type) {
+		case *syntax.RepoHas:
+			known[q.String()], err = s.findRepositoriesWith(ctx, view, &r, q, time.Until(deadline))
+		case *syntax.Owned:
+			known[q.String()], err = s.findOwned(ctx, view, &r, q, time.Until(deadline))
+		}
 		if err != nil {
 			return r, err
 		}
-		known[has.String()] = found
 	}
 	q := *r.Query
 	q.Root = syntax.Map(q.Root, func(q syntax.Query) syntax.Query {
-		if has, ok := q.(*syntax.RepoHas); ok && !has.Known {
-			found := *known[has.String()]
-			found.At = has.At
-			return &found
+		switch found := known[q.String()].(type) {
+		case *syntax.RepoHas:
+			has := *found
+			has.At = q.Span()
+			return &has
+		case *syntax.Owned:
+			owned := *found
+			owned.At = q.Span()
+			return &owned
 		}
 		return q
 	})

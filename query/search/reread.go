@@ -59,7 +59,7 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	if r.Explain {
 		r.probes = &probes
 	}
-	r, err := s.findRepositories(ctx, view, r)
+	r, err := s.resolvePredicates(ctx, view, r)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 // unless emit is nil.
 func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
-	r, err := s.findRepositories(ctx, view, r)
+	r, err := s.resolvePredicates(ctx, view, r)
 	if err != nil {
 		return nil, err
 	}

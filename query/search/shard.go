@@ -379,7 +379,7 @@ var RegisterShardTypes = sync.OnceFunc(func() {
 	for _, q := range []syntax.Query{
 		&syntax.And{}, &syntax.Or{}, &syntax.Not{}, &syntax.Const{}, &syntax.Text{}, &syntax.File{}, &syntax.Repo{}, &syntax.Symbol{}, &syntax.Language{},
 		&syntax.Revision{}, &syntax.Archived{}, &syntax.Fork{}, &syntax.Visibility{}, &syntax.Context{}, &syntax.RepoSet{}, &syntax.Line{}, &syntax.Kinds{}, &syntax.Is{},
-		&syntax.RepoHas{}, &syntax.FileHas{},
+		&syntax.RepoHas{}, &syntax.FileHas{}, &syntax.Owned{},
 	} {
 		gob.Register(q)
 	}

@@ -6,10 +6,10 @@
 //
 // Main types: Parse turns text and Options into a Parsed, whose Root is a Query: And, Or
 // and Not over the leaves Text, File, Repo, Symbol, Language, Revision, Archived, Fork,
-// Visibility, Context, RepoSet and Const. For invalid text it returns an *Error with a
-// position, a message and advice. Walk, Map and Simplify work on trees; Print is the
-// inverse of Parse. A Notice reports that a valid query may not mean what its writer
-// intended.
+// Visibility, Context, RepoSet, RepoHas, FileHas, Owned and Const. For invalid text it
+// returns an *Error with a position, a message and advice. Walk, Map and Simplify work on
+// trees; Print is the inverse of Parse. A Notice reports that a valid query may not mean
+// what its writer intended.
 //
 // The server whose API Quarry implements reads a smaller language. established.go reads a
 // text as that server does, and difference.go compares both readings, so that clients of

@@ -109,7 +109,7 @@ func TestDocumentedBounds(t *testing.T) {
 	for name, bound := range map[string]string{
 		"length": fmt.Sprintf("%d KiB", MaxQueryBytes>>10), "terms and filters": formatThousands(MaxTerms),
 		"depth of parentheses and negations": fmt.Sprint(MaxDepth), "regular expressions, together": formatThousands(MaxRegexpInstructions) + " instructions",
-		"`\\p` classes": fmt.Sprint(MaxUnicodeClasses), "predicates on repositories": fmt.Sprint(MaxPredicates),
+		"`\\p` classes": fmt.Sprint(MaxUnicodeClasses), "predicates on repositories and owners": fmt.Sprint(MaxPredicates),
 	} {
 		if !strings.Contains(page, "| "+name+" | "+bound) {
 			t.Errorf("the page does not say that the bound of %s is %s", name, bound)

@@ -15,7 +15,8 @@ const (
 	// MaxUnicodeClasses bounds the \p and \P escapes of a query: each expands to
 	// thousands of ranges while a class is parsed, before its size can be counted.
 	MaxUnicodeClasses = 50
-	// MaxPredicates bounds the predicates on repositories, each of which is a search.
+	// MaxPredicates bounds the predicates on repositories and owners, each of which is a
+	// search.
 	MaxPredicates = 10
 	// MaxNotices bounds the notices of a query.
 	MaxNotices = 10

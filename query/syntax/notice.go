@@ -147,7 +147,7 @@ func isRestriction(q Query) bool {
 		q = not.Child
 	}
 	switch q.(type) {
-	case *File, *Repo, *Language, *Revision, *Archived, *Fork, *Visibility, *Context, *RepoSet, *RepoHas, *FileHas, *Is, *Kinds, *Line:
+	case *File, *Repo, *Language, *Revision, *Archived, *Fork, *Visibility, *Context, *RepoSet, *RepoHas, *FileHas, *Owned, *Is, *Kinds, *Line:
 		return true
 	}
 	return false

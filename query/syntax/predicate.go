@@ -14,6 +14,7 @@ const (
 	predicateFile    predicateKind = iota + 1 // a file, by path: and content:
 	predicatePath                             // a file, by its path
 	predicateContent                          // a text
+	predicateOwner                            // an owner in CODEOWNERS
 )
 
 // predicates maps filters with the name of a predicate to its kind. Other code search
@@ -23,6 +24,7 @@ var predicates = map[string]predicateKind{
 	"repo:has.path": predicatePath, "repo:contains.path": predicatePath,
 	"repo:has.content": predicateContent, "repo:contains.content": predicateContent,
 	"file:has.content": predicateContent, "file:contains.content": predicateContent, "file:contains": predicateContent,
+	"file:has.owner": predicateOwner,
 }
 
 // predicateAt returns the kind of the predicate at the value v of a filter, and the
@@ -56,6 +58,9 @@ type predicateParam struct {
 // parentheses are at open and before next.
 func (p *parser) parsePredicate(f *filter, kind predicateKind, i, open, next int) (Query, *Error) {
 	value, path, content := p.trimBlanks(Span{open + 1, next - 1}), "", ""
+	if kind == predicateOwner {
+		return p.parseOwner(Span{i, next}, value)
+	}
 	params := []predicateParam{{kind == predicateContent, value, value}}
 	if kind == predicateFile {
 		params = p.splitParams(value)
@@ -84,10 +89,32 @@ func (p *parser) parsePredicate(f *filter, kind predicateKind, i, open, next int
 		return &FileHas{Pattern: content, At: Span{i, next}}, nil
 	}
 	if p.predicates++; p.predicates > MaxPredicates {
-		return nil, p.newError(i, fmt.Sprintf("the query has more than %d predicates on repositories", MaxPredicates),
-			"Join alternatives into one expression: repo:has.path((a|b)).")
+		return nil, p.tooManyPredicates(i)
 	}
 	return &RepoHas{Path: path, Content: content, At: Span{i, next}}, nil
+}
+
+// ownerName matches a user, a team or an email address, with or without the @ before it.
+var ownerName = regexp.MustCompile(`^@?[\w./+@-]*$`)
+
+// parseOwner reads file:has.owner(). Without a name, it selects files that have any owner.
+func (p *parser) parseOwner(at, raw Span) (Query, *Error) {
+	owner := p.text[raw.Start:raw.End]
+	if !ownerName.MatchString(owner) || owner == "@" {
+		return nil, p.newError(raw.Start, "file:has.owner() needs the name of one owner",
+			"Write file:has.owner(@user), file:has.owner(@org/team), file:has.owner(user@example.com), or file:has.owner() for any owner.")
+	}
+	p.addAddition(at, additionPredicate)
+	p.terms++
+	if p.predicates++; p.predicates > MaxPredicates {
+		return nil, p.tooManyPredicates(at.Start)
+	}
+	return &Owned{Owner: owner, At: at}, nil
+}
+
+func (p *parser) tooManyPredicates(i int) *Error {
+	return p.newError(i, fmt.Sprintf("the query has more than %d predicates on repositories and owners", MaxPredicates),
+		"Join alternatives into one expression: repo:has.path((a|b)).")
 }
 
 func (p *parser) trimBlanks(at Span) Span {

@@ -285,6 +285,8 @@ func (p *printer) writeBareLeaf(q Query) {
 		p.writeRepoHas(q)
 	case *FileHas:
 		p.writeFileHas(q)
+	case *Owned:
+		p.b.WriteString("file:has.owner(" + q.Owner + ")")
 	case *Language:
 		p.writeFilter(filterLanguage, q.Name)
 	case *Revision:

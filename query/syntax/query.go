@@ -85,6 +85,30 @@ type FileHas struct {
 	At      Span
 }
 
+// Owned selects the files that the CODEOWNERS of their repository give to an owner: the value
+// of file: is has.owner().
+type Owned struct {
+	Owner string // empty for any
+	// Rules are those of the repositories whose rules name the owner, once they are known.
+	// Unfinished means that there may be others. No query text sets these fields.
+	Known, Unfinished bool
+	Rules             []OwnersRules
+	At                Span
+}
+
+// OwnersRules are the rules of a repository, in sections. The last rule of a section that
+// matches a path decides; one section suffices.
+type OwnersRules struct {
+	Repository code.RepositoryID
+	Sections   [][]OwnersRule
+}
+
+// OwnersRule says whether the paths that match a regular expression have the owner.
+type OwnersRule struct {
+	Pattern string
+	Owned   bool
+}
+
 // Symbol is a regular expression that matches anywhere in the name of a symbol that the
 // file defines.
 type Symbol struct {
@@ -271,6 +295,7 @@ func (q *Kinds) Span() Span      { return q.At }
 func (q *Is) Span() Span         { return q.At }
 func (q *RepoHas) Span() Span    { return q.At }
 func (q *FileHas) Span() Span    { return q.At }
+func (q *Owned) Span() Span      { return q.At }
 
 func (*And) queryNode()        {}
 func (*Or) queryNode()         {}
@@ -292,6 +317,7 @@ func (*Kinds) queryNode()      {}
 func (*Is) queryNode()         {}
 func (*RepoHas) queryNode()    {}
 func (*FileHas) queryNode()    {}
+func (*Owned) queryNode()      {}
 
 func (q *And) String() string        { return Print(q, Options{}) }
 func (q *Or) String() string         { return Print(q, Options{}) }
@@ -313,3 +339,4 @@ func (q *Kinds) String() string      { return Print(q, Options{}) }
 func (q *Is) String() string         { return Print(q, Options{}) }
 func (q *RepoHas) String() string    { return Print(q, Options{}) }
 func (q *FileHas) String() string    { return Print(q, Options{}) }
+func (q *Owned) String() string      { return Print(q, Options{}) }

@@ -131,6 +131,8 @@ func dumpTree(q Query) string {
 		return "sym" + dumpRegexp(q.Pattern, q.Case) + dumpKinds(q.Kinds) + dumpLines(q.Lines)
 	case *RepoHas:
 		return fmt.Sprintf("repohas[path /%s/ content /%s/]%s", q.Path, q.Content, dumpCase(q.Case))
+	case *Owned:
+		return "owned=" + q.Owner
 	case *FileHas:
 		return "filehas" + dumpRegexp(q.Pattern, q.Case)
 	case *Is:

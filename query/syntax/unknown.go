@@ -79,8 +79,8 @@ var foreignValues = []struct {
 	instead    string
 	message    string
 }{
-	{"file", regexp.MustCompile(`^has\.owner\(([^()\s]+)\)$`), "file:CODEOWNERS ${1}", "finds the rules that name the owner"},
-	{"file", regexp.MustCompile(`^has\.(?:owner|contributor)\(`), "", "owners are not indexed: search for them with file:CODEOWNERS"},
+	{"file", regexp.MustCompile(`^has\.contributor\(`), "",
+		"authors are not searched: use quarry log, or file:has.owner() for owners in CODEOWNERS"},
 	{"repo", regexp.MustCompile(`^has(?:\.(?:topic|tag|key|meta|description|commit\.after))?\(`), "",
 		"topics, tags, descriptions and dates are not searched: use repo: with a part of the name"},
 	{"select", regexp.MustCompile(`^symbol\.(\w+)$`), "select:symbol kind:${1}", "shows the symbols of this kind"},

@@ -97,6 +97,9 @@ func equalLeaf(a, b Query) bool {
 	case *RepoHas:
 		b, ok := b.(*RepoHas)
 		return ok && a.Path == b.Path && a.Content == b.Content && a.Case == b.Case
+	case *Owned:
+		b, ok := b.(*Owned)
+		return ok && a.Owner == b.Owner
 	case *FileHas:
 		b, ok := b.(*FileHas)
 		return ok && a.Pattern == b.Pattern && a.Case == b.Case

@@ -1,0 +1,222 @@
+package search
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Owners of files are those that the CODEOWNERS file of the default branch names, in the
+// formats of GitHub and GitLab: the last rule that matches a path decides, in each section.
+
+// ownersPaths are the paths of CODEOWNERS. The first that a repository has counts.
+var ownersPaths = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"}
+
+const (
+	// maxOwnersFiles bounds the CODEOWNERS that a query reads, and maxOwnersBytes the
+	// expressions of the rules that it keeps: about 40 times that much memory if all are
+	// compiled.
+	maxOwnersFiles = 2000
+	maxOwnersBytes = 512 << 10
+)
+
+// findOwned returns a predicate on owners with the rules that decide it, and adds the costs
+// to the request.
+func (s *Searcher) findOwned(
+	ctx context.Context, view View, r *Request, q *syntax.Owned, left time.Duration,
+) (*syntax.Owned, error) {
+	found := *q
+	found.Known, found.Unfinished = true, true
+	if left <= 0 {
+		r.predicateStop = StopTimeLimit
+		return &found, nil
+	}
+	var paths []string
+	for _, path := range ownersPaths {
+		paths = append(paths, regexp.QuoteMeta(path))
+	}
+	pattern := "^(?:" + strings.Join(paths, "|") + ")$"
+	all := append(repositoryFilters(r.Query.Root), &syntax.File{Pattern: pattern, Case: syntax.CaseYes})
+	if q.Owner != "" { // other repositories need not be read
+		all = append(all, &syntax.RepoHas{Path: pattern, Content: regexp.QuoteMeta(strings.TrimPrefix(q.Owner, "@")), Case: syntax.CaseNo})
+	}
+	result, err := s.admitSearch(ctx, view, Request{
+		Query:   &syntax.Parsed{Root: &syntax.And{Children: all}},
+		Matches: maxOwnersFiles, Whole: true, Public: r.Public, timeLimit: left, WithoutAdvice: true, probes: r.probes,
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer result.Release()
+	r.predicateCosts.add(&result.Stats)
+	if found.Unfinished = !result.Exhaustive; found.Unfinished {
+		r.predicateStop = result.Stopped
+	}
+	slices.SortFunc(result.Files, func(a, b FileMatch) int {
+		return slices.Index(ownersPaths, a.Path) - slices.Index(ownersPaths, b.Path)
+	})
+	seen, bytes := map[*Repository]bool{}, 0
+	for i := range result.Files {
+		f := &result.Files[i]
+		if seen[f.Repo] {
+			continue
+		}
+		seen[f.Repo] = true
+		sections := readOwners(string(f.Content), q.Owner)
+		for _, section := range sections {
+			for _, rule := range section {
+				bytes += len(rule.Pattern)
+			}
+		}
+		if bytes > maxOwnersBytes {
+			found.Unfinished, r.predicateStop = true, StopByteLimit
+			break
+		}
+		if len(sections) > 0 {
+			found.Rules = append(found.Rules, syntax.OwnersRules{Repository: f.Repo.ID, Sections: sections})
+		}
+	}
+	return &found, nil
+}
+
+// sectionHeader matches the header of a section, and its default owners.
+var sectionHeader = regexp.MustCompile(`^\^?\[[^\]]+\](?:\[\d+\])?(.*)$`)
+
+// readOwners returns the rules of a CODEOWNERS file by section, in order, without the
+// sections in which no rule names the owner. An empty owner is any.
+func readOwners(text, owner string) (sections [][]syntax.OwnersRule) {
+	var section []syntax.OwnersRule
+	var inherited []string
+	end := func() {
+		if slices.ContainsFunc(section, func(r syntax.OwnersRule) bool { return r.Owned }) {
+			sections = append(sections, section)
+		}
+		section = nil
+	}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		if m := sectionHeader.FindStringSubmatch(line); m != nil {
+			end()
+			inherited = strings.Fields(m[1])
+			continue
+		}
+		path, owners := cutOwnersPath(line)
+		pattern := ownersPattern(path)
+		if pattern == "" {
+			continue
+		}
+		names := strings.Fields(owners)
+		if len(names) == 0 {
+			names = inherited
+		}
+		section = append(section, syntax.OwnersRule{Pattern: pattern, Owned: slices.ContainsFunc(names, func(name string) bool {
+			return owner == "" || strings.EqualFold(strings.TrimPrefix(name, "@"), strings.TrimPrefix(owner, "@"))
+		})})
+	}
+	end()
+	return sections
+}
+
+// cutOwnersPath returns the path of a rule, in which a backslash precedes a blank, and its
+// owners.
+func cutOwnersPath(line string) (path, owners string) {
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case ' ', '\t':
+			return strings.ReplaceAll(line[:i], `\ `, " "), line[i:]
+		}
+	}
+	return strings.ReplaceAll(line, `\ `, " "), ""
+}
+
+// maxOwnersPath bounds the path of a rule that is read.
+const maxOwnersPath = 1000
+
+// ownersPattern returns the regular expression of the path of a rule: a file, or a directory
+// with all below it. It returns "" for a comment and what CODEOWNERS does not support.
+func ownersPattern(path string) string {
+	if path == "" || len(path) > maxOwnersPath || strings.ContainsAny(path, `![]{}\`) || path[0] == '#' {
+		return ""
+	}
+	if strings.Contains(strings.Trim(path, "/"), "/") {
+		path = "/" + strings.TrimPrefix(path, "/") // of the root
+	}
+	pattern, err := syntax.GlobRegexp(path)
+	if err != nil {
+		return ""
+	}
+	if !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/*") {
+		below, err := syntax.GlobRegexp(path + "/")
+		if err != nil {
+			return ""
+		}
+		pattern += "|" + below
+	}
+	return pattern
+}
+
+// isOwned returns the condition on paths that a predicate on owners is. A repository whose
+// rules may be missing has no file without the owner: see holdsFor.
+func isOwned(q *syntax.Owned, negated bool) func(r *Repository, path []byte) bool {
+	rules := make(map[code.RepositoryID]func() ownersMatcher, len(q.Rules))
+	for _, r := range q.Rules {
+		rules[r.Repository] = sync.OnceValue(func() ownersMatcher { return newOwnersMatcher(r.Sections) })
+	}
+	return func(r *Repository, path []byte) bool {
+		if q.Unfinished && negated {
+			return true
+		}
+		matcher, ok := rules[r.ID]
+		return ok && matcher().owns(path)
+	}
+}
+
+// An ownersMatcher decides which paths of a repository have an owner, by section.
+type ownersMatcher [][]ownersStep
+
+// ownersStep stands for consecutive rules that agree. The last rules are the first step.
+type ownersStep struct {
+	owned   bool
+	pattern *regexp.Regexp
+}
+
+// newOwnersMatcher compiles rules. Each of them compiles, and maxOwnersBytes bounds them;
+// those of a faulty front own nothing.
+func newOwnersMatcher(sections [][]syntax.OwnersRule) (m ownersMatcher) {
+	for _, rules := range sections {
+		var steps []ownersStep
+		for end := len(rules); end > 0; {
+			start := end - 1
+			for start > 0 && rules[start-1].Owned == rules[end-1].Owned {
+				start--
+			}
+			var patterns []string
+			for _, r := range rules[start:end] {
+				patterns = append(patterns, r.Pattern)
+			}
+			pattern, err := regexp.Compile(strings.Join(patterns, "|"))
+			if err != nil {
+				return nil
+			}
+			steps = append(steps, ownersStep{rules[start].Owned, pattern})
+			end = start
+		}
+		m = append(m, steps)
+	}
+	return m
+}
+
+func (m ownersMatcher) owns(path []byte) bool {
+	return slices.ContainsFunc(m, func(steps []ownersStep) bool {
+		i := slices.IndexFunc(steps, func(s ownersStep) bool { return s.pattern.Match(path) })
+		return i >= 0 && steps[i].owned
+	})
+}
