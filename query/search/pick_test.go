@@ -199,14 +199,19 @@ func countRanges(f *FileMatch) (n int) {
 	return n
 }
 
-// A small limit looks at enoughDocuments of a segment, and gives the same answer each
-// time; the definition is among them wherever it is.
+// A small limit looks at a share of enoughDocuments, those with the most blocks that may
+// match, and gives the same answer each time; the definition is among them wherever it is.
 func TestSmallLimitLooksAtEnough(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
 	const documents = 900
 	for i := range documents {
 		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 4<<10), "use quuxly(%d);\n", i), lang: "C"}
+		if i == 600 {
+			for range 4 {
+				d.text = fmt.Appendf(append(d.text, fillerText(rng, 4<<10)...), "use quuxly(%d);\n", i)
+			}
+		}
 		if i == documents-1 {
 			d.text = append(d.text, "struct quuxly"...)
 			d.symbols = []code.Symbol{{Name: "quuxly", Kind: "struct", Offset: uint32(len(d.text) - len("quuxly")), Line: uint32(bytes.Count(d.text, newline) + 1)}}
@@ -218,9 +223,10 @@ func TestSmallLimitLooksAtEnough(t *testing.T) {
 	for _, c := range []struct {
 		query           string
 		matches, atMost int
+		first           string
 	}{
-		{"quuxly", 10, 3*enoughDocuments + 1}, {"quuxly", 50, 3*enoughDocuments + 1}, {"quuxly", 2000, documents},
-		{`regex:use.quuxly`, 10, 3 * enoughDocuments}, {"quuxly return", 10, 3 * enoughTogether},
+		{"quuxly", 10, enoughDocuments + 1, "file899.c"}, {"quuxly", 50, 3*enoughDocuments + 1, "file899.c"}, {"quuxly", 2000, documents, "file899.c"},
+		{`regex:use.quuxly`, 10, 3 * enoughDocuments / chosenShare, "file600.c"}, {"quuxly return", 10, 3 * enoughTogether, "file899.c"},
 	} {
 		var first []string
 		for range 5 {
@@ -236,9 +242,39 @@ func TestSmallLimitLooksAtEnough(t *testing.T) {
 			} else if !slices.Equal(names, first) {
 				t.Fatalf("%s, %d matches: found %v, then %v", c.query, c.matches, first, names)
 			}
-			if c.query == "quuxly" && !strings.HasSuffix(r.Files[0].Path, "file899.c") {
-				t.Fatalf("%s, %d matches: the first file is %s, want the one with the definition", c.query, c.matches, r.Files[0].Path)
+			if !strings.HasSuffix(r.Files[0].Path, c.first) {
+				t.Fatalf("%s, %d matches: the first file is %s, want %s", c.query, c.matches, r.Files[0].Path, c.first)
 			}
+		}
+	}
+}
+
+// TestSegmentsShareEnough searches for an expression that a third of the candidates match. No
+// segment has the requested matches, but the first ones have them together.
+func TestSegmentsShareEnough(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+	const segments, perSegment, matches = 60, 30, 40
+	for i := range segments * perSegment {
+		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 4<<10), "rare %c fewly\n", "xyz"[i/segments%3]), lang: "C"}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%03d.c", i), ref: m.refs[0], doc: d})
+	}
+	m.build(t, segments)
+	var first []string
+	for range 3 {
+		searcher := newSearcher(Options{})
+		searcher.helpers = nil // another worker would visit later segments meanwhile
+		r, err := searcher.Search(t.Context(), m, Request{Query: parse(t, "regex:rare.x.fewly"), Matches: matches})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := resultNames(r)
+		if first == nil {
+			first = names
+		}
+		if most := (matches/(perSegment/3) + 1) * perSegment; r.Stats.FilesConsidered > most || r.Stats.Matches != matches+1 || !slices.Equal(names, first) {
+			t.Fatalf("searched %d files, found %d matches in %v; want at most %d files of %d, and %d matches in %v", r.Stats.FilesConsidered, r.Stats.Matches, names, most, segments*perSegment, matches+1, first)
 		}
 	}
 }

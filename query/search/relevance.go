@@ -54,7 +54,6 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 		return nil
 	}
 	lo, hi := v.seg.Reader.TextRange(h.doc)
-	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
 	sum, all := 0.0, 0.0
 	for i, a := range v.s.c.atoms {
 		if a.existenceOnly {
@@ -66,7 +65,7 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 		}
 		all += weight
 		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
-			sum += weight * float64(s.count) / (float64(s.count) + saturation*length)
+			sum += weight * saturate(float64(s.count), hi-lo)
 			h.points = max(h.points, a.points)
 		}
 	}
@@ -77,6 +76,13 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 		return v.setNearness(h, lo)
 	}
 	return nil
+}
+
+// saturate returns the BM25, without the weight of the term, of a number of matches in
+// a document of a number of bytes.
+func saturate(matches float64, bytes int) float64 {
+	length := 1 - lengthShare + lengthShare*float64(bytes)/ordinaryBytes
+	return matches / (matches + saturation*length)
 }
 
 // termMatch is a match of one of several terms.

@@ -241,7 +241,8 @@ type searchRun struct {
 		next, end int // next step to take, and the end of the steps
 		done      []taskResult
 		prefix    int             // completed tasks, from 0 up
-		ended     bool            // a task of the prefix ended by lookedEnough
+		documents int             // searched in the prefix
+		ended     bool            // the search ended before its limit: by lookedEnough, or likewise in several segments
 		count     int             // matches in the prefix
 		seen      map[uint32]bool // repositories in the prefix, if the answer lists repositories
 		err       error
@@ -308,11 +309,19 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 }
 
 // advancePrefixLocked counts the completed tasks that follow the prefix, and sets the
-// cutoff once there are enough matches.
+// cutoff once there are enough matches, or once the documents of several segments would be
+// enough for one: see lookedEnough.
 func (n *searchRun) advancePrefixLocked() {
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
-		n.mu.count += n.countNew(&n.mu.done[n.mu.prefix], n.mu.seen)
-		if ended := n.mu.done[n.mu.prefix].ended; (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {
+		done := &n.mu.done[n.mu.prefix]
+		n.mu.count += n.countNew(done, n.mu.seen)
+		ended := done.ended
+		n.mu.documents += done.considered
+		if _, t := n.schedule.taskAt(n.mu.prefix); n.choosesBest() {
+			enough := t.enough(n.schedule.segmentStates != nil)
+			ended = ended || enough > 0 && n.mu.documents >= enough && n.mu.count > n.request.Matches
+		}
+		if (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {
 			n.mu.ended = n.mu.ended || ended
 			last := n.mu.prefix
 			if n.ordersByFile() {
@@ -323,6 +332,12 @@ func (n *searchRun) advancePrefixLocked() {
 		n.mu.prefix++
 		n.signalProgress()
 	}
+}
+
+// choosesBest reports whether tasks may end before the limit of the search, since more
+// matches than were requested are looked at only for the choice of the best.
+func (n *searchRun) choosesBest() bool {
+	return n.request.Matches < n.limit && !n.ordersByFile()
 }
 
 // scanStep is the number of bytes that a segmentSearcher scans before it reports them.

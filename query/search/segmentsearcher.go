@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -88,6 +89,23 @@ func (v *segmentSearcher) openSegment(seg Segment) {
 func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
 	defer v.startMatching()()
 	v.narrowPlaces()
+	chosen := v.chooseDocuments(wanted)
+	for _, d := range chosen {
+		if v.shouldStop() {
+			return hits, count, nil
+		}
+		found, n, err := v.searchDocument(number, d)
+		if err != nil {
+			return nil, 0, err
+		}
+		var enough bool
+		if hits, count, enough = v.keepHits(hits, found, count+n); enough {
+			return hits, count, nil
+		}
+	}
+	if v.ended = len(chosen) > 0 && count > v.requested; v.ended {
+		return hits, count, nil
+	}
 	if v.scanner != nil {
 		v.scanner.startSegment(wanted)
 		defer v.scanner.endSegment()
@@ -103,7 +121,7 @@ func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) 
 		if v.shouldStop() || v.foundAll() {
 			break
 		}
-		if (wanted == nil || wanted(segment.DocID(d))) && v.mayCount(d) {
+		if _, done := slices.BinarySearch(chosen, segment.DocID(d)); !done && (wanted == nil || wanted(segment.DocID(d))) && v.mayCount(d) {
 			found, n, err := v.searchDocument(number, segment.DocID(d))
 			if err != nil {
 				return nil, 0, err

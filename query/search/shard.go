@@ -216,7 +216,7 @@ type ShardVisit struct {
 
 // ShardHits are the hits of a shard.
 type ShardHits struct {
-	// Tasks has the tasks with hits, and those that ended early.
+	// Tasks has the tasks that searched documents.
 	Tasks []ShardTask
 	// The reasons why the shard did not visit everything.
 	Halted, Exceeded, ScanExceeded, Damaged bool
@@ -229,6 +229,7 @@ type ShardHits struct {
 type ShardTask struct {
 	Number, Tier, Segment int
 	Count                 int
+	Considered            int // documents searched
 	Ended                 bool
 	Hits                  []ShardHit
 }

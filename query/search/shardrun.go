@@ -195,7 +195,7 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 		}
 		number := m.numbers[shard][t.Segment]
 		d := &n.mu.done[t.Tier*a.segments+number]
-		d.count, d.ended = d.count+t.Count, d.ended || t.Ended
+		d.count, d.considered, d.ended = d.count+t.Count, d.considered+t.Considered, d.ended || t.Ended
 		for k := range t.Hits {
 			x := &t.Hits[k]
 			r, known := remoteHit{shard: shard, id: ShardHitID{t.Number, k}, file: x.File}, !n.needsFiles()

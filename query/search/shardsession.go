@@ -275,10 +275,10 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 	a := n.schedule
 	end := p.builder.endTask()
 	for i, task := range n.mu.done[:end] {
-		if len(task.hits) == 0 && !task.ended {
+		if len(task.hits) == 0 && task.considered == 0 {
 			continue
 		}
-		t := ShardTask{Number: i, Tier: i / a.segments / a.bands, Segment: i % a.segments, Count: task.count, Ended: task.ended, Hits: make([]ShardHit, len(task.hits))}
+		t := ShardTask{Number: i, Tier: i / a.segments / a.bands, Segment: i % a.segments, Count: task.count, Considered: task.considered, Ended: task.ended, Hits: make([]ShardHit, len(task.hits))}
 		for k := range task.hits {
 			t.Hits[k] = n.shardHit(&task.hits[k])
 		}

@@ -9,10 +9,14 @@ import (
 )
 
 // enoughDocuments is the number of documents that a search with enough matches looks at in
-// one tier and segment; enoughTogether is that of documents with all terms.
+// one tier and segment; enoughTogether is that of documents with all terms, and enoughNamed
+// that of documents with the name of a term. enoughDefinitions is that of the best
+// definitions, in all segments.
 const (
-	enoughDocuments = 100
-	enoughTogether  = 400
+	enoughDocuments   = 100
+	enoughTogether    = 400
+	enoughNamed       = 25
+	enoughDefinitions = 16
 )
 
 // maxDocuments returns the number of documents of a tier in one segment that suffice for
@@ -20,6 +24,8 @@ const (
 // candidates.
 func (t tier) maxDocuments(surveyed bool) int {
 	switch t {
+	case tierNamed, tierAside:
+		return enoughNamed
 	case tierPhrase, tierPhraseAside, tierTogether, tierTogetherAside:
 		return enoughTogether
 	case tierMain, tierRest, tierAny:
@@ -30,6 +36,15 @@ func (t tier) maxDocuments(surveyed bool) int {
 		}
 	}
 	return 0 // every definition counts
+}
+
+// enough returns the number of documents, in all segments and in the tiers up to t, that
+// suffice for the choice of the best, or 0 for no bound.
+func (t tier) enough(surveyed bool) int {
+	if t == tierDefines {
+		return enoughDefinitions
+	}
+	return t.maxDocuments(surveyed)
 }
 
 // termPlaces are places in the text of a segment: blocks or, if the index must not be

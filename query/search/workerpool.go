@@ -139,7 +139,7 @@ func (s *workerPool) newWorker(token chan struct{}) *worker {
 	})
 	w.searcher.bestOnly = n.showsBestOnly()
 	w.searcher.memory = n.memory
-	if n.request.Matches < n.limit && !n.ordersByFile() {
+	if n.choosesBest() {
 		w.searcher.requested = n.request.Matches
 	}
 	return w

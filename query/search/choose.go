@@ -1,0 +1,100 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+const (
+	// weighedDocuments bounds the candidates of a tier in one segment of which a search with
+	// a small limit chooses those to read first. It must exceed each tier.maxDocuments.
+	weighedDocuments = 512
+	// chosenShare is the ratio of tier.maxDocuments to the documents that are chosen.
+	chosenShare = 4
+	// weighedBlocks bounds the blocks of one document that are counted.
+	weighedBlocks = 16
+)
+
+// A weighedDocument is a document with its expected score.
+type weighedDocument struct {
+	doc   segment.DocID
+	score float64
+}
+
+// chooseDocuments returns the best of the first candidates for which wanted, if not nil,
+// returns true, in the order of the segment. It judges them by what is known before they
+// are read: flags, depth, and how many of their blocks may match, for their size. It returns
+// nil if the candidates are so few that all of them are read.
+func (v *segmentSearcher) chooseDocuments(wanted func(segment.DocID) bool) []segment.DocID {
+	if v.maxDocuments == 0 || len(v.s.c.atoms) == 0 {
+		return nil
+	}
+	best, weighed := make([]weighedDocument, 0, v.maxDocuments/chosenShare), 0
+	for d := v.nextAllowed(0); d >= 0 && weighed < weighedDocuments; {
+		if next := v.nextDocument(v.s.c.root, d); next != d {
+			if next < 0 {
+				break
+			}
+			d = v.nextAllowed(next)
+			continue
+		}
+		if wanted == nil || wanted(segment.DocID(d)) {
+			w := weighedDocument{segment.DocID(d), v.expectScore(segment.DocID(d))}
+			weighed++
+			at, _ := slices.BinarySearchFunc(best, w.score, func(a weighedDocument, score float64) int {
+				if a.score >= score {
+					return -1
+				}
+				return 1
+			})
+			if len(best) < cap(best) {
+				best = slices.Insert(best, at, w)
+			} else if at < len(best) {
+				copy(best[at+1:], best[at:])
+				best[at] = w
+			}
+		}
+		d = v.nextAllowed(d + 1)
+	}
+	if weighed <= v.maxDocuments {
+		return nil
+	}
+	chosen := make([]segment.DocID, len(best))
+	for i := range best {
+		chosen[i] = best[i].doc
+	}
+	slices.SortFunc(chosen, cmp.Compare)
+	return chosen
+}
+
+// expectScore returns the score that a document is expected to have: see estimateScore.
+func (v *segmentSearcher) expectScore(d segment.DocID) float64 {
+	frequency := 0.0
+	for i, a := range v.s.c.atoms {
+		f := &v.atomCandidates[i]
+		lo, hi, _ := v.textBounds(a, int(d))
+		blocks := 1
+		if !f.all {
+			blocks = 0
+			for b := f.next(lo / postings.BlockBytes); b >= 0 && b*postings.BlockBytes < hi && blocks < weighedBlocks; b = f.next(b + 1) {
+				blocks++
+			}
+		}
+		frequency += saturate(float64(blocks), hi-lo) / float64(len(v.s.c.atoms))
+	}
+	score := scoreFrequency * frequency
+	flags := v.seg.Reader.Flags(d)
+	if first := v.seg.firstPlace(d); first >= 0 {
+		flags |= v.seg.Places.Flags[first]
+		score += float64(scoreDepth * min(pathDepth(v.seg.Places.Path(first)), maxScoredDepth))
+	}
+	for _, f := range flagScores {
+		if flags&f.flag != 0 {
+			score += f.points
+		}
+	}
+	return score
+}
