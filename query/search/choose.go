@@ -83,7 +83,7 @@ func (v *segmentSearcher) expectScore(d segment.DocID) float64 {
 				blocks++
 			}
 		}
-		frequency += saturate(float64(blocks), hi-lo) / float64(len(v.s.c.atoms))
+		frequency += saturateFrequency(float64(blocks), hi-lo) / float64(len(v.s.c.atoms))
 	}
 	score := scoreFrequency * frequency
 	flags := v.seg.Reader.Flags(d)

@@ -65,7 +65,7 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 		}
 		all += weight
 		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
-			sum += weight * saturate(float64(s.count), hi-lo)
+			sum += weight * saturateFrequency(float64(s.count), hi-lo)
 			h.points = max(h.points, a.points)
 		}
 	}
@@ -78,9 +78,9 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 	return nil
 }
 
-// saturate returns the BM25, without the weight of the term, of a number of matches in
+// saturateFrequency returns the BM25, without the weight of the term, of a number of matches in
 // a document of a number of bytes.
-func saturate(matches float64, bytes int) float64 {
+func saturateFrequency(matches float64, bytes int) float64 {
 	length := 1 - lengthShare + lengthShare*float64(bytes)/ordinaryBytes
 	return matches / (matches + saturation*length)
 }

@@ -318,7 +318,7 @@ func (n *searchRun) advancePrefixLocked() {
 		ended := done.ended
 		n.mu.documents += done.considered
 		if _, t := n.schedule.taskAt(n.mu.prefix); n.choosesBest() {
-			enough := t.enough(n.schedule.segmentStates != nil)
+			enough := t.enoughInAll(n.schedule.segmentStates != nil)
 			ended = ended || enough > 0 && n.mu.documents >= enough && n.mu.count > n.request.Matches
 		}
 		if (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {

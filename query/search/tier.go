@@ -38,9 +38,9 @@ func (t tier) maxDocuments(surveyed bool) int {
 	return 0 // every definition counts
 }
 
-// enough returns the number of documents, in all segments and in the tiers up to t, that
+// enoughInAll returns the number of documents, in all segments and in the tiers up to t, that
 // suffice for the choice of the best, or 0 for no bound.
-func (t tier) enough(surveyed bool) int {
+func (t tier) enoughInAll(surveyed bool) int {
 	if t == tierDefines {
 		return enoughDefinitions
 	}
