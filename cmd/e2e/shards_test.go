@@ -3,34 +3,41 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// shardCluster is a deployment with a query node that holds everything, two shards and a
-// front.
+// shardCluster is a deployment with a query node that holds everything, two shards, of which the
+// second has two replicas, and a front.
 type shardCluster struct {
 	*replicas
 	whole, front *server
-	shards       [2]*server
-	peers        [2]string
+	shards       [3]*server
+	peers        [3]string
 	repositories []string
 }
 
-// startShard starts the shard with a number, with more settings.
-func (c *shardCluster) startShard(number int, settings ...string) *server {
-	return c.startWith(fmt.Sprintf("shard-%d", number), append([]string{fmt.Sprintf("shard.share=%d/2", number), "shard.listen=" + c.peers[number]}, settings...)...)
+// shares are the shares of the shards.
+var shares = [3]string{"0/2", "1/2", "1/2"}
+
+// startShard starts the shard with a number.
+func (c *shardCluster) startShard(number int) *server {
+	return c.startWith(fmt.Sprintf("shard-%d", number), "shard.share="+shares[number], "shard.listen="+c.peers[number])
 }
 
 // startWith starts a query node with more settings.
@@ -95,7 +102,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 		must(t, err)
 		c.shards[i] = c.startShard(i)
 	}
-	c.front = c.startWith("front", "shard.peers="+strings.Join(c.peers[:], ","))
+	c.front = c.startWith("front", fmt.Sprintf("shard.peers=0/2@%s,1/2@%s,1/2@%s", c.peers[0], c.peers[1], c.peers[2]))
 	if !pollUntil(func() bool {
 		_, answer, err := c.front.search(map[string]any{"query": "here", "matches": 100}, nil)
 		return err == nil && answer.Exhaustive
@@ -106,17 +113,26 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("refused operations", c.checkRefusals)
 	t.Run("read your writes", c.checkPosition)
 	t.Run("private repositories", c.checkPrivate)
-	t.Run("frozen shard", func(t *testing.T) {
+	t.Run("frozen replica", func(t *testing.T) {
+		c.searchDuring(t, func() { must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP)) })
+		logged := len(c.front.output.String())
+		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
+		c.awaitLogged(t, logged, "shard is reached")
+	})
+	rest := scrapeServer(c.front)
+	t.Run("killed replica", func(t *testing.T) { c.searchDuring(t, c.shards[2].killProcess) })
+	t.Run("no replica is left", func(t *testing.T) {
 		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP))
 		c.checkLoss(t)
 		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
 		c.checkReturn(t)
-	})
-	t.Run("killed shard", func(t *testing.T) {
 		c.shards[1].killProcess()
 		c.checkLoss(t)
-		c.shards[1] = c.startShard(1)
+		c.awaitReplicas(t, 0)
+		lost := scrapeServer(c.front)
+		c.shards[1], c.shards[2] = c.startShard(1), c.startShard(2)
 		c.checkReturn(t)
+		c.checkAlerts(t, rest, lost)
 	})
 	t.Run("settings that do not agree", c.checkSettings)
 }
@@ -322,6 +338,53 @@ func (c *shardCluster) checkPrivate(t *testing.T) {
 	}
 }
 
+// searchDuring searches the front while a replica is lost, and until it is known to be lost and
+// more searches are answered: each answer is complete, and that of the whole process.
+func (c *shardCluster) searchDuring(t *testing.T, lose func()) {
+	t.Helper()
+	const atOnce, more = 2, 20
+	body := map[string]any{"query": "here or plays", "matches": 100, "facets": true}
+	_, answer := send(t, c.whole, http.MethodPost, "/api/search", body)
+	if want := mustJSON(t, answer); !strings.Contains(want, `"isSearchExhaustive":true`) {
+		t.Fatalf("the whole process is not complete: %s", want)
+	}
+	logged := len(c.front.output.String())
+	var searches sync.WaitGroup
+	var answered atomic.Int64
+	done := make(chan struct{})
+	for range atOnce {
+		searches.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if status, _ := c.compareAnswer(t, "", request{http.MethodPost, "/api/search", body}); status != http.StatusOK {
+					t.Errorf("status %d", status)
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	lose()
+	c.awaitLogged(t, logged, "shard is lost; trying again")
+	before := answered.Load()
+	if !pollUntil(func() bool { return answered.Load() >= before+more }) {
+		t.Errorf("%d searches are answered after the loss", answered.Load()-before)
+	}
+	close(done)
+	searches.Wait()
+}
+
+// awaitLogged waits until the front has logged a message after some output.
+func (c *shardCluster) awaitLogged(t *testing.T, after int, message string) {
+	t.Helper()
+	if !pollUntil(func() bool { return strings.Contains(c.front.output.String()[after:], message) }) {
+		t.Errorf("the front does not log %q", message)
+	}
+}
+
 // checkLoss checks that a search without shard 1 is not exhaustive and names the reason, that
 // a file of shard 0 is served and one of shard 1 is not, and that the front stays ready.
 func (c *shardCluster) checkLoss(t *testing.T) {
@@ -360,6 +423,37 @@ func (c *shardCluster) checkReturn(t *testing.T) {
 	}
 }
 
+// awaitReplicas waits until the front reaches a number of replicas of shard 1.
+func (c *shardCluster) awaitReplicas(t *testing.T, want float64) {
+	t.Helper()
+	if !pollUntil(func() bool {
+		up, found := metricOf(c.front, "quarry_shards_replicas_up", `share="1/2"`)
+		return found && up == want
+	}) {
+		t.Errorf("the front does not count %v replicas", want)
+	}
+}
+
+// checkAlerts checks the alerts of a lost share and of its replicas, once they are back.
+func (c *shardCluster) checkAlerts(t *testing.T, rest, lost scrape) {
+	t.Helper()
+	if !pollUntil(func() bool {
+		up, found := metricOf(c.front, "quarry_shards_replicas_up", `share="1/2"`)
+		return found && up == 2
+	}) {
+		t.Error("the front does not count both replicas")
+	}
+	promtool, err := exec.LookPath("promtool")
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		return // as TestAlertsOfRealFaults
+	}
+	must(t, err)
+	rules, err := os.ReadFile("../../deploy/prometheus/rules.yml")
+	must(t, err)
+	e := &episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(c.front)}, alerts: []string{"QuarryShareLost", "QuarryReplicaLost"}}
+	e.checkRules(t, promtool, string(rules))
+}
+
 // checkSettings starts processes with settings that do not agree with others, or with their
 // own index.
 func (c *shardCluster) checkSettings(t *testing.T) {
@@ -377,11 +471,14 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 			if !s.hasExited() && s.getStatus("/healthz") == http.StatusOK {
 				status, got := send(t, s, http.MethodPost, "/api/search", map[string]any{"query": "here", "matches": 10})
 				reason = mustJSON(t, got)
-				return status == http.StatusServiceUnavailable && strings.Contains(reason, "no shard answers") && !strings.Contains(reason, "has not been reached yet")
+				return status == http.StatusServiceUnavailable && strings.Contains(reason, "no shard answers") && strings.Contains(s.output.String(), "shard is lost; trying again")
 			}
 			return s.hasExited()
 		})
 		s.killProcess()
+		if strings.Contains(reason, c.peers[2]) {
+			t.Errorf("%v: the answer names the address of a shard: %s", settings, reason)
+		}
 		return reason + s.output.String()
 	}
 	must(t, c.shards[0].stop())
@@ -395,10 +492,11 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 		{"front", nil, "hold no partition, as those of a front, and the settings want all partitions"},
 		{"new", []string{"shard.share=9/12", "shard.listen=" + c.peers[0]}, "has no partition"},
 		{"new", []string{"shard.share=0/2"}, "share and listen are given together"},
-		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0/2@" + c.peers[1]}, "has 2 owners"},
+		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0-3@" + c.peers[1]}, "has 2 owners"},
+		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0/2@" + c.peers[1]}, "partition 1 has no owner"},
 		{"front", []string{"shard.peers=0/4@" + c.peers[0] + ",1/4@" + c.peers[1]}, "has no owner"},
-		{"front", []string{"shard.peers=" + c.peers[1]}, "make its shard.share and shard.peers agree"},
-		{"other", []string{"access.secret=" + strings.Repeat("x", 32), "shard.peers=" + c.peers[1] + "," + c.peers[0]}, "the peer has another secret"},
+		{"front", []string{"shard.peers=" + c.peers[2]}, "make its shard.share and shard.peers agree"},
+		{"other", []string{"access.secret=" + strings.Repeat("x", 32), "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "the peer has another secret"},
 	} {
 		if got := start(x.name, x.settings...); !strings.Contains(got, x.want) {
 			t.Errorf("%s with %v: %s\nwant %q", x.name, x.settings, got, x.want)

@@ -65,6 +65,14 @@ type Views interface {
 	View(ctx context.Context) (search.View, error)
 }
 
+// CoveredViews are Views of other processes, each of which sees another part of the log.
+type CoveredViews interface {
+	Views
+	// CoveredView returns a view with what it covers. It has reached WantedPosition, or lacks
+	// the partitions that have not.
+	CoveredView(ctx context.Context) (search.View, Coverage, error)
+}
+
 // Catalog provides the registered repositories, indexed or not.
 type Catalog interface {
 	// Repositories returns all repositories ordered by name, then ID. The caller must not

@@ -36,8 +36,25 @@ type Positions interface {
 	// WaitFor blocks until a search that begins later sees p, or ctx ends. An event has its
 	// full effect once what it changes is searchable, or it is given up. An event of a
 	// repository for which sees returns false has none; a nil sees means true. The error
-	// wraps ErrPosition if the log has no such partition.
-	WaitFor(ctx context.Context, p LogPosition, sees func(*code.Repository) bool) error
+	// wraps ErrPosition if the log has no such partition. reached is what a view of
+	// CoveredViews must have reached, by partition; nil if each later view sees p.
+	WaitFor(ctx context.Context, p LogPosition, sees func(*code.Repository) bool) (reached []event.Offset, err error)
+}
+
+// reachedKey is the key of what a view must have reached, in contexts of requests.
+type reachedKey struct{}
+
+// WithWantedPosition returns a context whose views must have reached the next offset of each
+// partition.
+func WithWantedPosition(ctx context.Context, next []event.Offset) context.Context {
+	return context.WithValue(ctx, reachedKey{}, next)
+}
+
+// WantedPosition returns the next offset of each partition that a view of the context must
+// have reached; nil for none.
+func WantedPosition(ctx context.Context) []event.Offset {
+	next, _ := ctx.Value(reachedKey{}).([]event.Offset)
+	return next
 }
 
 // ErrPosition reports a minPosition that is not valid.
@@ -110,17 +127,18 @@ func (s *Server) parsePosition(ctx context.Context, text string) (p LogPosition,
 	return p, nil
 }
 
-// awaitPosition waits until searches see a minPosition, for at most Options.PositionWait.
-func (s *Server) awaitPosition(r *http.Request, text string) error {
+// awaitPosition waits until searches see a minPosition, for at most Options.PositionWait. It
+// returns the context for their views.
+func (s *Server) awaitPosition(r *http.Request, text string) (context.Context, error) {
 	if text == "" {
-		return nil
+		return r.Context(), nil
 	}
 	if s.o.Positions == nil {
-		return fmt.Errorf("%w: this server knows no positions", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this server knows no positions", ErrUnavailable)
 	}
 	p, err := s.parsePosition(r.Context(), text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	leave, err := s.front.EnterWait(front.ExchangeIn(r.Context()))
 	if err != nil {
@@ -129,7 +147,7 @@ func (s *Server) awaitPosition(r *http.Request, text string) error {
 			result = waitCallerRefused
 		}
 		s.metrics.positionWaits.WithLabelValues(result).Inc()
-		return err
+		return nil, err
 	}
 	defer leave()
 	visible := s.callerVisibility(r.Context())
@@ -139,19 +157,20 @@ func (s *Server) awaitPosition(r *http.Request, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.PositionWait)
 	defer cancel()
-	err = s.o.Positions.WaitFor(ctx, p, sees)
+	reached, err := s.o.Positions.WaitFor(ctx, p, sees)
 	switch {
 	case err == nil:
 		s.metrics.positionWaits.WithLabelValues(waitReached).Inc()
+		return WithWantedPosition(r.Context(), reached), nil
 	case r.Context().Err() != nil:
 		s.metrics.positionWaits.WithLabelValues(waitCanceled).Inc()
-		return fmt.Errorf("search: %w", r.Context().Err())
+		return nil, fmt.Errorf("search: %w", r.Context().Err())
 	case errors.Is(err, context.DeadlineExceeded):
 		s.metrics.positionWaits.WithLabelValues(waitNotReached).Inc()
 		if sees == nil {
-			return fmt.Errorf("%w within %v: want %.200s, this process is at %s", errNotReached, s.o.PositionWait, text, formatOffsets(s.o.Coverage().Next))
+			return nil, fmt.Errorf("%w within %v: want %.200s, this process is at %s", errNotReached, s.o.PositionWait, text, formatOffsets(s.o.Coverage().Next))
 		}
-		return fmt.Errorf("%w within %v", errNotReached, s.o.PositionWait)
+		return nil, fmt.Errorf("%w within %v", errNotReached, s.o.PositionWait)
 	}
-	return err
+	return nil, err
 }

@@ -24,7 +24,7 @@ type fakePositions struct{ waited []api.LogPosition }
 
 var fakeNext = []event.Offset{58, 13}
 
-func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) error {
+func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	p.waited = append(p.waited, wanted)
 	reached := len(wanted.Next) <= len(fakeNext)
 	for partition, next := range wanted.Next {
@@ -35,19 +35,19 @@ func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, see
 		reached = reached && at.Offset < fakeNext[at.Partition] && !hidden
 	}
 	if reached {
-		return nil
+		return nil, nil
 	}
 	<-ctx.Done()
-	return fmt.Errorf("wait: %w", ctx.Err())
+	return nil, fmt.Errorf("wait: %w", ctx.Err())
 }
 
 // blockedPositions are positions that nothing reaches before the end of the wait.
 type blockedPositions struct{ waiting chan struct{} }
 
-func (p blockedPositions) WaitFor(ctx context.Context, _ api.LogPosition, _ func(*code.Repository) bool) error {
+func (p blockedPositions) WaitFor(ctx context.Context, _ api.LogPosition, _ func(*code.Repository) bool) ([]event.Offset, error) {
 	p.waiting <- struct{}{}
 	<-ctx.Done()
-	return ctx.Err()
+	return nil, ctx.Err()
 }
 
 // TestPositionWaitsAreShared has each caller wait for a position as often as it may: further

@@ -96,9 +96,13 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 
 // openView returns a view of the index, limited to the repositories that exist for the
 // caller, and what it covers of the log, which is read first: the view is never older.
-func (s *Server) openView(ctx context.Context) (search.View, Coverage, error) {
-	covered := s.o.Coverage()
-	v, err := s.o.Views.View(ctx)
+func (s *Server) openView(ctx context.Context) (v search.View, covered Coverage, err error) {
+	if views, ok := s.o.Views.(CoveredViews); ok {
+		v, covered, err = views.CoveredView(ctx)
+	} else {
+		covered = s.o.Coverage()
+		v, err = s.o.Views.View(ctx)
+	}
 	if err != nil {
 		return nil, covered, err
 	}

@@ -39,7 +39,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", in.Query)
 	out := newParsedSearch(&in, s.o.MaxMatches)
 	started := time.Now()
-	out.Public = s.isPublic
+	out.Public, out.NewView = s.isPublic, true
 	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
 	out.took = time.Since(started)
 	return out, err
@@ -67,13 +67,14 @@ func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 
 func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	in, err := s.parseSearch(r)
-	if err == nil {
-		err = s.awaitPosition(r, in.minPosition)
-	}
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
+	ctx, err := s.awaitPosition(r, in.minPosition)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
 	defer cancel()
 	view, coverage, err := s.openView(ctx)
 	if in.coverage = coverage; err != nil {

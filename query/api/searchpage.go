@@ -17,7 +17,7 @@ import (
 func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error {
 	matches := r.Matches
 	r.Matches, r.Display = min(r.Matches, s.o.MaxMatches), min(r.Display, s.o.MaxMatches)
-	r.Public, r.Related = s.isPublic, true
+	r.Public, r.Related, r.NewView = s.isPublic, true, true
 	limited, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
 	defer cancel()
 	view, coverage, err := s.openView(limited)

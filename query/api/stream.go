@@ -19,13 +19,14 @@ import (
 // later one is a frame.
 func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	in, err := s.parseSearch(r)
-	if err == nil {
-		err = s.awaitPosition(r, in.minPosition)
-	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
+	ctx, err := s.awaitPosition(r, in.minPosition)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
 	defer cancel()
 	view, coverage, err := s.openView(ctx)
 	if in.coverage = coverage; err != nil {

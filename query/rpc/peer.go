@@ -180,6 +180,8 @@ type State struct {
 	// projections.Coverage.
 	Next []int64
 	Age  time.Duration
+	// Settings is a digest of the settings that decide what callers see; empty if unknown.
+	Settings string
 }
 
 // maxStateBytes bounds an encoded State.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -191,6 +193,55 @@ func TestRefusedSessions(t *testing.T) {
 	}
 }
 
+// TestRefusalsAreLoggedRarely checks that refused handshakes, which anyone can send, are all counted
+// and rarely logged.
+func TestRefusalsAreLoggedRarely(t *testing.T) {
+	var log strings.Builder
+	registry := prometheus.NewRegistry()
+	now := time.Unix(1000, 0)
+	h := startShard(t, 0, func(o *ServerOptions) {
+		o.Logger, o.Registerer, o.Now = slog.New(slog.NewTextHandler(&log, nil)), registry, func() time.Time { return now }
+	})
+	h.Secret = bytes.Repeat([]byte("x"), MinSecretBytes)
+	send := func() {
+		s := h.NewSession([]byte("ann"))
+		defer s.Close()
+		if _, err := s.Call(t.Context(), &search.ShardCall{Open: true}); !errors.Is(err, search.ErrShardLost) {
+			t.Errorf("%v, want ErrShardLost", err)
+		}
+	}
+	for range 20 {
+		send()
+	}
+	now = now.Add(refusalLogEvery)
+	send()
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "suppressed=0") || !strings.Contains(lines[1], "suppressed=19") {
+		t.Errorf("logged: %s", log.String())
+	}
+	if n := readMetric(t, registry, "quarry_rpc_sessions_refused_total", refusedHandshake); n != 21 {
+		t.Errorf("%v refusals are counted, want 21", n)
+	}
+}
+
+// readMetric returns the value of a counter with a reason, or of a gauge.
+func readMetric(t *testing.T, registry *prometheus.Registry, name, reason string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && (reason == "" || m.GetLabel()[0].GetValue() == reason) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no %s with %q", name, reason)
+	return 0
+}
+
 // TestCallEnds checks that a call of the shard ends when the caller leaves, and when its time
 // is over, and that the session is lost then.
 func TestCallEnds(t *testing.T) {
@@ -225,11 +276,15 @@ func TestCallEnds(t *testing.T) {
 // TestIdleSessionEnds checks that a session whose front sends no call, or reads no reply, ends
 // and releases its view.
 func TestIdleSessionEnds(t *testing.T) {
-	h := startShard(t, 0, func(o *ServerOptions) { o.MaxIdle = time.Second })
+	registry := prometheus.NewRegistry()
+	h := startShard(t, 0, func(o *ServerOptions) { o.MaxIdle, o.Registerer = time.Second, registry })
 	idle := h.NewSession([]byte("ann"))
 	defer idle.Close()
 	if _, err := idle.Call(t.Context(), &search.ShardCall{Open: true}); err != nil {
 		t.Fatal(err)
+	}
+	if n := readMetric(t, registry, "quarry_rpc_sessions", ""); n != 1 {
+		t.Errorf("%v sessions are open, want 1", n)
 	}
 	clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })
 	if _, err := idle.Call(t.Context(), &search.ShardCall{Open: true}); !errors.Is(err, search.ErrShardLost) {
@@ -249,7 +304,15 @@ func TestIdleSessionEnds(t *testing.T) {
 	if err := full.codec.sendMessage(&call{Call: &search.ShardCall{Refs: true}}); err != nil {
 		t.Fatal(err)
 	}
-	clocktest.WaitUntil(t, "the view of a front that does not read is released", func() bool { return h.released.Load() == 2 })
+	clocktest.WaitUntil(t, "both sessions have ended for being idle", func() bool {
+		return h.released.Load() == 2 && readMetric(t, registry, "quarry_rpc_sessions_ended_total", endIdle) == 2 && readMetric(t, registry, "quarry_rpc_sessions", "") == 0
+	})
+	closed := h.NewSession([]byte("ann"))
+	if _, err := closed.Call(t.Context(), &search.ShardCall{Open: true}); err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	clocktest.WaitUntil(t, "the session is closed", func() bool { return readMetric(t, registry, "quarry_rpc_sessions_ended_total", endClosed) == 1 })
 }
 
 // talkingShard answers each call with a reply.

@@ -1,14 +1,19 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/search"
 )
@@ -43,17 +48,28 @@ type ServerOptions struct {
 	// MaxIdle bounds the time for which a session is idle. Default: DefaultMaxIdle.
 	MaxIdle time.Duration
 	// Now is the clock of handshakes. Default: time.Now.
-	Now    func() time.Time
-	Logger *slog.Logger // optional
+	Now        func() time.Time
+	Logger     *slog.Logger          // optional
+	Registerer prometheus.Registerer // of the metrics; nil for none
 }
+
+// refusalLogEvery is the interval at which refused handshakes are logged: anyone who reaches the
+// listener can cause them.
+const refusalLogEvery = 10 * time.Second
 
 // Server serves the sessions of one shard. It implements http.Handler.
 type Server struct {
-	o     ServerOptions
-	slots chan struct{}
-	open  sync.WaitGroup
-	ctx   context.Context // of the sessions
-	end   context.CancelFunc
+	o       ServerOptions
+	metrics *metrics
+	slots   chan struct{}
+	open    sync.WaitGroup
+	ctx     context.Context // of the sessions
+	end     context.CancelFunc
+	refused struct {
+		sync.Mutex
+		logged     time.Time // when a refused handshake was logged
+		suppressed int       // since then
+	}
 }
 
 // NewServer returns a Server. Close ends its sessions.
@@ -73,7 +89,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, slots: make(chan struct{}, o.MaxSessions)}
+	s := &Server{o: o, metrics: NewMetrics(o.Registerer), slots: make(chan struct{}, o.MaxSessions)}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -96,8 +112,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h, err := readHandshake(path, r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
 	if err != nil {
-		s.o.Logger.Warn("refusing a session of a front", "peer", r.RemoteAddr, "error", err)
-		http.Error(w, err.Error(), http.StatusForbidden)
+		s.logRefusal(r.RemoteAddr, err)
+		s.refuseRequest(w, refusedHandshake, http.StatusForbidden, err)
 		return
 	}
 	if !isSession {
@@ -108,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		http.Error(w, fmt.Sprintf("the shard has %d open sessions", s.o.MaxSessions), http.StatusServiceUnavailable)
+		s.refuseRequest(w, refusedLimit, http.StatusServiceUnavailable, fmt.Errorf("the shard has %d open sessions", s.o.MaxSessions))
 		return
 	}
 	s.open.Add(1)
@@ -120,11 +136,36 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		open.repository, err = s.o.OpenRepository(s.ctx, h.caller)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		s.refuseRequest(w, refusedUnavailable, http.StatusServiceUnavailable, err)
 		return
 	}
 	defer open.close()
-	s.serveSession(w, open)
+	s.metrics.open.Inc()
+	defer s.metrics.open.Dec()
+	reason := endClosed
+	if errors.Is(s.serveSession(w, open), os.ErrDeadlineExceeded) {
+		reason = endIdle
+	}
+	s.metrics.ended.WithLabelValues(reason).Inc()
+}
+
+// refuseRequest refuses a request for a reason, which the front gets.
+func (s *Server) refuseRequest(w http.ResponseWriter, reason string, status int, err error) {
+	s.metrics.refused.WithLabelValues(reason).Inc()
+	http.Error(w, err.Error(), status)
+}
+
+// logRefusal logs a refused handshake, unless another one was logged a short time ago.
+func (s *Server) logRefusal(peer string, err error) {
+	s.refused.Lock()
+	defer s.refused.Unlock()
+	now := s.o.Now()
+	if since := now.Sub(s.refused.logged); since >= 0 && since < refusalLogEvery {
+		s.refused.suppressed++
+		return
+	}
+	s.o.Logger.Warn("refusing a session of a front", "peer", peer, "error", err, "suppressed", s.refused.suppressed)
+	s.refused.logged, s.refused.suppressed = now, 0
 }
 
 // serveState answers with the state of the shard.
@@ -152,34 +193,39 @@ func (o openSession) close() {
 	o.repository.Close()
 }
 
-// serveSession upgrades the connection and carries out calls.
-func (s *Server) serveSession(w http.ResponseWriter, session openSession) {
+// serveSession upgrades the connection and carries out calls. The error is
+// os.ErrDeadlineExceeded if the front sent no call or read no reply for too long.
+func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended error) {
 	conn, stream, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return err
 	}
 	defer func() { _ = conn.Close() }() // nothing is left to send
 	if err := conn.SetDeadline(time.Time{}); err != nil {
-		return
+		return err
 	}
 	_, err = fmt.Fprintf(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n\r\n", protocol, headerPartitions, formatPartitions(s.o.Partitions))
-	if err != nil || stream.Flush() != nil {
-		return
+	if err := cmp.Or(err, stream.Flush()); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
 	codec := newCodec(conn, stream.Reader)
 	calls := make(chan *call)
 	var reader sync.WaitGroup
-	defer reader.Wait()
+	var unread error // why no call is read any more
+	defer func() {
+		reader.Wait()
+		ended = cmp.Or(ended, unread)
+	}()
 	defer func() { _ = conn.Close() }() // ends the reader
 	defer cancel()
 	reader.Go(func() {
 		defer cancel() // the front is gone
 		for {
 			c := &call{}
-			if conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)) != nil || codec.receiveMessage(c) != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
+			if unread = cmp.Or(conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)), codec.receiveMessage(c)); unread != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
 				return
 			}
 			select {
@@ -193,11 +239,11 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) {
 		select {
 		case c := <-calls:
 			r := session.carryOut(ctx, c)
-			if conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)) != nil || codec.sendMessage(r) != nil {
-				return
+			if err := cmp.Or(conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)), codec.sendMessage(r)); err != nil {
+				return err
 			}
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }

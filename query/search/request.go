@@ -45,6 +45,10 @@ type Request struct {
 	// have most of the words.
 	Brief bool
 
+	// NewView means that the caller has read nothing from the view. A view of shards then may
+	// change until the search ends: see ReplicatedShard.
+	NewView bool
+
 	// probes collects the additional searches that a search runs; nil if they are not
 	// needed.
 	probes *[]ProbeExplain

@@ -107,8 +107,25 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 }
 
 // admitSearch runs a request once there is a slot for it. It passes files to emit,
-// unless emit is nil.
+// unless emit is nil. If a shard moves to another replica, the search begins again with the time
+// that is left, and has emitted nothing before.
 func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+	start, limit := time.Now(), r.maxDuration(s.options.MaxDuration)
+	shards, _ := view.(*shardedView)
+	for {
+		if shards != nil {
+			shards.allowChange(r.NewView)
+		}
+		result, err := s.admitOnce(ctx, view, r, emit)
+		if !errors.Is(err, errShardMoved) {
+			return result, err
+		}
+		r.timeLimit = max(limit-time.Since(start), 1)
+	}
+}
+
+// admitOnce is admitSearch with the replicas that a view has now.
+func (s *Searcher) admitOnce(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	r, err := s.resolvePredicates(ctx, view, r)
 	if err != nil {
@@ -124,6 +141,9 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 	result, err := s.runSearch(ctx, ticket, view, r, emit)
 	if err != nil {
 		return nil, err
+	}
+	if shards, ok := view.(*shardedView); ok {
+		shards.allowChange(false)
 	}
 	if !r.isReading {
 		ticket.Leave()

@@ -26,12 +26,7 @@ type shardedView struct {
 	repos  []*Repository // of all shards, by ID
 	number map[code.RepositoryID]uint32
 	state  ShardState // without the repositories
-}
-
-// openShard is a session of a view.
-type openShard struct {
-	session Shard
-	lost    error // why it cannot be reached any more
+	read   bool       // callers have read more than the repositories
 }
 
 var _ View = (*shardedView)(nil)
@@ -53,6 +48,7 @@ func NewShards(ctx context.Context, sessions []Shard) (View, error) {
 	}
 	if err == nil {
 		err = v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Open: true} }, func(i int, r *ShardReply) {
+			v.shards[i].state = r.Open
 			v.repos = append(v.repos, r.Open.Repositories...)
 			v.state.Restricted = v.state.Restricted || r.Open.Restricted
 			v.state.AsOf = r.Open.AsOf
@@ -115,7 +111,7 @@ func (v *shardedView) Revisions(ctx context.Context, match func(*Repository, cod
 // a time. A nil call is not sent. A shard that cannot be reached is lost: later calls leave
 // it out, and the search reports that it is not complete. So is one that does not answer
 // within maxStepTime, or with something else. The error is that of a shard that refuses the
-// call, that of ctx, or ErrUnavailable if all shards are lost.
+// call, that of ctx, ErrUnavailable if all shards are lost, or errShardMoved.
 func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
 	within, cancel := context.WithTimeoutCause(ctx, maxStepTime, ErrShardLost)
 	defer cancel()
@@ -125,6 +121,7 @@ func (v *shardedView) callEach(ctx context.Context, call func(shard int) *ShardC
 // callEachWithin is callEach with the time of ctx, whose cause is ErrShardLost when it is over.
 func (v *shardedView) callEachWithin(ctx context.Context, call func(shard int) *ShardCall, take func(shard int, r *ShardReply)) error {
 	var mu sync.Mutex
+	moved := false
 	g, gctx := errgroup.WithContext(ctx)
 	for i, s := range v.shards {
 		c := call(i)
@@ -132,14 +129,17 @@ func (v *shardedView) callEachWithin(ctx context.Context, call func(shard int) *
 			continue
 		}
 		g.Go(func() error {
-			r, err := s.session.Call(gctx, c)
+			r, opened, err := s.sendCall(gctx, c)
 			mu.Lock()
 			defer mu.Unlock()
+			if opened != nil {
+				v.replaceState(s, opened)
+			}
 			switch {
-			case err == nil && !r.answers(c):
-				s.lost = fmt.Errorf("%w: its reply does not answer the call", ErrShardLost)
 			case err == nil:
 				take(i, r)
+			case errors.Is(err, errShardMoved):
+				moved = true // the others complete the step: a call that is canceled ends its session
 			case errors.Is(err, ErrShardLost):
 				s.lost = err
 			case errors.Is(context.Cause(ctx), ErrShardLost):
@@ -152,6 +152,9 @@ func (v *shardedView) callEachWithin(ctx context.Context, call func(shard int) *
 	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	if moved {
+		return errShardMoved
 	}
 	if slices.ContainsFunc(v.shards, func(s *openShard) bool { return s.lost == nil }) {
 		return nil

@@ -36,14 +36,14 @@ func NewPositions(v *versions.Versions, f *deadletters.Follower) *Positions {
 
 // WaitFor implements api.Positions. The live version may change meanwhile: to one that has
 // caught up, so an event that is reached is not looked at again.
-func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) error {
+func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	for pause := minPositionPause; ; pause = min(2*pause, maxPositionPause) {
 		reached, err := p.isReached(ctx, &wanted, sees)
 		if reached || err != nil {
-			return err
+			return nil, err
 		}
 		if err := clock.Sleep(ctx, pause); err != nil {
-			return fmt.Errorf("wait for a position: %w", err)
+			return nil, fmt.Errorf("wait for a position: %w", err)
 		}
 	}
 }

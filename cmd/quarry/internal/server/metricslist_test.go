@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/query/rpc"
 )
 
 // metricsPage is written by QUARRY_GENERATE=1 (make generate). docscheck compares the
@@ -79,6 +80,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
 	shards.NewMetrics(l, nil)
+	rpc.NewMetrics(l)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

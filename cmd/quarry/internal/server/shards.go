@@ -2,6 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -9,12 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -57,7 +63,7 @@ func (s *Server) openFront(o *api.Options) error {
 		Peers: peers, Secret: s.shardSecret(), Partitions: s.partitions,
 		Accounts: s.accounts.AccountsRunner().Checkpoints, HasNumber: s.numbering.HasNumber,
 		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
-		Coverage:    s.versions.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Coverage:    s.versions.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return fmt.Errorf("shard.peers: %w", err)
@@ -70,6 +76,22 @@ func (s *Server) openFront(o *api.Options) error {
 // shardSecret returns the secret that shards and fronts share.
 func (s *Server) shardSecret() []byte { return s.masterSecret.DeriveKey("sessions of shards") }
 
+// digestVisibility returns a digest of the settings that decide what callers see. It is keyed: the
+// connections of fronts are not encrypted.
+func (s *Server) digestVisibility() string {
+	text, err := json.Marshal(struct {
+		DefaultVisibility string
+		HostRules         map[string]auth.HostRule
+		Contexts          []config.Context
+	}{s.o.Config.Access.DefaultVisibility, s.hostRules.rules(), s.o.Config.Query.Contexts})
+	if err != nil {
+		panic(err) // of strings, numbers and flags
+	}
+	m := hmac.New(sha256.New, s.shardSecret())
+	m.Write(append([]byte("settings\n"), text...))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
 // openShard serves the sessions of fronts, with the searcher and the views of the API.
 func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	partitions, err := s.share.Partitions(s.partitions)
@@ -81,11 +103,11 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
 		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions), Status: o.Status,
 		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: s.versions.Coverage, Missing: s.versions.ReportMissing,
-		Version: s.o.Version,
+		Settings: s.digestVisibility, Version: s.o.Version,
 	})
 	s.shardServer, err = rpc.NewServer(rpc.ServerOptions{
 		Secret: s.shardSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
-		Logger: s.o.Logger,
+		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err

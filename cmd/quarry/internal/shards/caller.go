@@ -23,12 +23,14 @@ type caller struct {
 	Accounts []event.Position `json:"accounts,omitempty"`
 	// Repository is the repository of a session about one.
 	Repository code.RepositoryID `json:"repository,omitempty"`
+	// Settings is the digest of the settings of the front that decide what callers see.
+	Settings string `json:"settings,omitempty"`
 }
 
 // encodeCaller encodes the caller of a principal.
-func encodeCaller(p *auth.Principal, accounts []event.Position, id code.RepositoryID) ([]byte, error) {
+func encodeCaller(p *auth.Principal, accounts []event.Position, id code.RepositoryID, settings string) ([]byte, error) {
 	c := caller{
-		Kind: p.Actor.Kind, User: p.Actor.User, Credential: p.Actor.Credential, Role: p.Role, Scopes: p.Scopes, Accounts: accounts, Repository: id,
+		Kind: p.Actor.Kind, User: p.Actor.User, Credential: p.Actor.Credential, Role: p.Role, Scopes: p.Scopes, Accounts: accounts, Repository: id, Settings: settings,
 	}
 	if p.Repositories != nil {
 		only := make([]code.RepositoryID, 0, len(p.Repositories))

@@ -22,7 +22,7 @@ func TestCallerSurvives(t *testing.T) {
 			Actor: account.Actor{Kind: account.ActorKind("key"), User: "u1", Credential: "k1"}, Role: account.RoleOwner,
 			Scopes: []account.Scope{account.ScopeAdmin}, Repositories: only,
 		}
-		b, err := encodeCaller(p, at, 5)
+		b, err := encodeCaller(p, at, 5, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestCallerSurvives(t *testing.T) {
 			t.Errorf("%s: %+v, caller %+v, %v", name, got, c, err)
 		}
 	}
-	b, err := encodeCaller(auth.From(context.Background()), nil, 0)
+	b, err := encodeCaller(auth.From(context.Background()), nil, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 // reached are positions that the rows of the front have reached.
 type reached struct{}
 
-func (reached) WaitFor(context.Context, api.LogPosition, func(*code.Repository) bool) error {
-	return nil
+func (reached) WaitFor(context.Context, api.LogPosition, func(*code.Repository) bool) ([]event.Offset, error) {
+	return nil, nil
 }
 
 // TestWaitForShards checks that requests wait until a shard has applied what the front has, all
@@ -51,7 +51,7 @@ func TestWaitForShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := NewFront(FrontOptions{
-		Peers: peers, Secret: secret, Partitions: 2, Positions: reached{}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Peers: peers, Secret: secret, Partitions: 2, Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Coverage: func() projections.Coverage { return projections.Coverage{Next: []event.Offset{5, 9}} },
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestWaitForShards(t *testing.T) {
 	before, waits := probes.Load(), 100
 	for range waits {
 		waiting.Go(func() {
-			if err := f.WaitFor(ctx, api.LogPosition{}, nil); err != nil {
+			if _, err := f.WaitFor(ctx, api.LogPosition{}, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -77,7 +77,9 @@ func TestWaitForShards(t *testing.T) {
 		}
 	})
 	clocktest.WaitUntil(t, "some probes", func() bool { return probes.Load() >= before+5 })
-	if done, _ := f.peers[0].hasReached([]event.Offset{5, 9}); done {
+	early, cancelEarly := context.WithCancel(ctx)
+	cancelEarly()
+	if err := f.shares[0].awaitReached(early, []event.Offset{5, 9}, false); err == nil {
 		t.Error("the shard has not applied offset 4")
 	}
 	next.Store(5)

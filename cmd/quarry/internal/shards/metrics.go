@@ -1,7 +1,6 @@
 package shards
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -20,37 +19,56 @@ const (
 
 // metrics describe the peers of a front.
 type metrics struct {
-	up    *prometheus.GaugeVec
-	calls *prometheus.CounterVec
-	time  *prometheus.HistogramVec
+	up, replicasUp *prometheus.GaugeVec
+	calls, moves   *prometheus.CounterVec
+	time           *prometheus.HistogramVec
 }
 
-// NewMetrics registers the metrics of a front with some peers.
-func NewMetrics(r prometheus.Registerer, peers []PeerAddress) *metrics {
+// NewMetrics registers the metrics of a front with some shares.
+func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 	f := promauto.With(r)
 	m := &metrics{
 		up: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_shards_peer_up", Help: "1 if the shard at the address of a peer answered the last probe and owns its partitions.",
-		}, []string{"peer"}),
+			Name: "quarry_shards_peer_up", Help: "1 if the replica of a share at the address of a peer answered the last probe and owns its partitions.",
+		}, []string{"share", "peer"}),
+		replicasUp: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_shards_replicas_up", Help: "Replicas of a share that answered the last probe. At 0, answers lack the partitions of the share.",
+		}, []string{"share"}),
 		calls: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_shards_calls_total", Help: "Calls of shards, by peer and result: answered, lost, or refused by the shard.",
-		}, []string{"peer", "result"}),
+			Name: "quarry_shards_calls_total", Help: "Calls of shards, by share, peer and result: answered, lost, or refused by the shard.",
+		}, []string{"share", "peer", "result"}),
+		moves: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_shards_moves_total", Help: "Sessions that lost a replica of a share and continued at another one.",
+		}, []string{"share"}),
 		time: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "quarry_shards_call_seconds", Help: "Time of calls of shards, by step: see search.ShardCall; repository is a call about one repository.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"step"}),
 	}
-	for _, p := range peers {
-		m.up.WithLabelValues(p.Address)
-		for _, result := range []string{resultAnswered, resultLost, resultRefused} {
-			m.calls.WithLabelValues(p.Address, result)
-		}
+	for _, s := range shares {
+		m.moves.WithLabelValues(s.name)
+		m.replicasUp.WithLabelValues(s.name)
 	}
 	return m
 }
 
+// addPeer creates the series of a peer.
+func (m *metrics) addPeer(share, address string) {
+	m.up.WithLabelValues(share, address)
+	for _, result := range []string{resultAnswered, resultLost, resultRefused} {
+		m.calls.WithLabelValues(share, address, result)
+	}
+}
+
+// removePeer deletes the series of a peer.
+func (m *metrics) removePeer(share, address string) {
+	labels := prometheus.Labels{"share": share, "peer": address}
+	m.up.Delete(labels)
+	m.calls.DeletePartialMatch(labels)
+}
+
 // observeCall counts a call that began at a time.
-func (m *metrics) observeCall(address, step string, began time.Time, err error) {
+func (m *metrics) observeCall(share, address, step string, began time.Time, err error) {
 	result := resultAnswered
 	switch {
 	case errors.Is(err, search.ErrShardLost):
@@ -58,21 +76,6 @@ func (m *metrics) observeCall(address, step string, began time.Time, err error) 
 	case err != nil:
 		result = resultRefused
 	}
-	m.calls.WithLabelValues(address, result).Inc()
+	m.calls.WithLabelValues(share, address, result).Inc()
 	m.time.WithLabelValues(step).Observe(time.Since(began).Seconds())
-}
-
-// measuredShard counts the calls of a session.
-type measuredShard struct {
-	search.Shard
-	metrics *metrics
-	address string
-}
-
-// Call implements search.Shard.
-func (s *measuredShard) Call(ctx context.Context, c *search.ShardCall) (*search.ShardReply, error) {
-	began := time.Now()
-	r, err := s.Shard.Call(ctx, c)
-	s.metrics.observeCall(s.address, c.Step(), began, err)
-	return r, err
 }

@@ -2,6 +2,9 @@ package shards
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api"
@@ -15,9 +18,9 @@ import (
 // repositoryTime bounds a call about a repository.
 const repositoryTime = 15 * time.Second
 
-// openRepository opens a session about a repository at the owner of its partition.
+// openRepository opens a session about a repository at a replica with its partition.
 func (f *Front) openRepository(ctx context.Context, id code.RepositoryID) (*remoteRepository, error) {
-	p, err := f.ownerOf(id)
+	to, err := f.ownerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -25,24 +28,54 @@ func (f *Front) openRepository(ctx context.Context, id code.RepositoryID) (*remo
 	if err != nil {
 		return nil, err
 	}
-	return &remoteRepository{session: p.OpenRepository(who), metrics: f.metrics, address: p.Address}, nil
+	return &remoteRepository{route: to, who: who, session: to.at.OpenRepository(who)}, nil
 }
 
 // remoteRepository is a session about a repository, and its refs if it is a snapshot.
 type remoteRepository struct {
+	*route
+	who     []byte
 	session rpc.RepositorySession
-	metrics *metrics
-	address string
 	refs    *rpc.RepositoryReply
 }
 
-func (r *remoteRepository) call(ctx context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
+// callOwner sends a call to the replica, and to another one if it is lost. A snapshot continues
+// only where all refs are at the same commits: what it has returned is of this state.
+func (r *remoteRepository) callOwner(ctx context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, repositoryTime, search.ErrShardLost)
 	defer cancel()
-	began := time.Now()
-	out, err := r.session.Call(ctx, c)
-	r.metrics.observeCall(r.address, "repository", began, err)
+	out, err := r.callReplica(ctx, c)
+	for errors.Is(err, search.ErrShardLost) && ctx.Err() == nil {
+		r.session.Close()
+		if err = r.chooseNext(ctx); err != nil {
+			break
+		}
+		r.session = r.at.OpenRepository(r.who)
+		if r.refs != nil {
+			refs, failure := r.callReplica(ctx, &rpc.RepositoryCall{Refs: true})
+			if err = failure; err == nil && (refs.Default != r.refs.Default || !slices.EqualFunc(refs.Branches, r.refs.Branches, isSameBranch)) {
+				err = fmt.Errorf("%w: another replica of the share %s has other commits", search.ErrShardLost, r.share.name)
+			}
+			if err != nil {
+				continue
+			}
+		}
+		out, err = r.callReplica(ctx, c)
+	}
 	return out, unavailableIfLost(err)
+}
+
+// isSameBranch compares all but the time, which follows from the commit.
+func isSameBranch(a, b source.Branch) bool {
+	return a.Ref == b.Ref && a.Commit == b.Commit && a.Indexed == b.Indexed && a.Default == b.Default
+}
+
+func (r *remoteRepository) callReplica(ctx context.Context, c *rpc.RepositoryCall) (out *rpc.RepositoryReply, err error) {
+	err = r.measureCall(ctx, "repository", func(ctx context.Context) error {
+		out, err = r.session.Call(ctx, c)
+		return err
+	})
+	return out, err
 }
 
 var _ source.Index = (*Front)(nil)
@@ -53,7 +86,7 @@ func (f *Front) Snapshot(ctx context.Context, id code.RepositoryID) (source.Snap
 	if err != nil {
 		return nil, err
 	}
-	if r.refs, err = r.call(ctx, &rpc.RepositoryCall{Refs: true}); err != nil {
+	if r.refs, err = r.callOwner(ctx, &rpc.RepositoryCall{Refs: true}); err != nil {
 		r.Release()
 		return nil, err
 	}
@@ -90,7 +123,7 @@ func (r *remoteRepository) Branches(code.RepositoryID) []source.Branch {
 
 // File implements source.Snapshot.
 func (r *remoteRepository) File(ctx context.Context, _ code.RepositoryID, ref code.Ref, path string) (source.File, error) {
-	out, err := r.call(ctx, &rpc.RepositoryCall{File: &rpc.RefPath{Ref: ref, Path: path}})
+	out, err := r.callOwner(ctx, &rpc.RepositoryCall{File: &rpc.RefPath{Ref: ref, Path: path}})
 	if err != nil {
 		return source.File{}, err
 	}
@@ -99,7 +132,7 @@ func (r *remoteRepository) File(ctx context.Context, _ code.RepositoryID, ref co
 
 // List implements source.Snapshot.
 func (r *remoteRepository) List(ctx context.Context, _ code.RepositoryID, ref code.Ref, path string, limit int) ([]source.Entry, error) {
-	out, err := r.call(ctx, &rpc.RepositoryCall{List: &rpc.RefPath{Ref: ref, Path: path, Limit: limit}})
+	out, err := r.callOwner(ctx, &rpc.RepositoryCall{List: &rpc.RefPath{Ref: ref, Path: path, Limit: limit}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +141,7 @@ func (r *remoteRepository) List(ctx context.Context, _ code.RepositoryID, ref co
 
 // Files implements source.Snapshot.
 func (r *remoteRepository) Files(ctx context.Context, _ code.RepositoryID, ref code.Ref, limit int) ([]string, error) {
-	out, err := r.call(ctx, &rpc.RepositoryCall{Files: &rpc.RefPath{Ref: ref, Limit: limit}})
+	out, err := r.callOwner(ctx, &rpc.RepositoryCall{Files: &rpc.RefPath{Ref: ref, Limit: limit}})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +157,7 @@ func (f *Front) Status(ctx context.Context, id code.RepositoryID) (indexing.Stat
 		return indexing.Status{}, err
 	}
 	defer r.Release()
-	out, err := r.call(ctx, &rpc.RepositoryCall{Status: true})
+	out, err := r.callOwner(ctx, &rpc.RepositoryCall{Status: true})
 	if err != nil {
 		return indexing.Status{}, err
 	}
@@ -138,7 +171,7 @@ func (f *Front) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref,
 		return nil, 0, err
 	}
 	defer r.Release()
-	out, err := r.call(ctx, &rpc.RepositoryCall{Skipped: &rpc.SkippedFiles{Ref: ref, Reason: reason, Offset: offset, Limit: limit}})
+	out, err := r.callOwner(ctx, &rpc.RepositoryCall{Skipped: &rpc.SkippedFiles{Ref: ref, Reason: reason, Offset: offset, Limit: limit}})
 	if err != nil {
 		return nil, 0, err
 	}

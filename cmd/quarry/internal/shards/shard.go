@@ -39,6 +39,8 @@ type ShardOptions struct {
 	Coverage func() projections.Coverage
 	// Missing returns what searches lack.
 	Missing func() replay.Missing
+	// Settings returns the digest of the settings that decide what callers see.
+	Settings func() string
 	// Version is the version of the program.
 	Version string
 }
@@ -55,7 +57,7 @@ func (s *Shard) State() (*rpc.State, error) {
 		return nil, err
 	}
 	covered := s.o.Coverage()
-	state := &rpc.State{Program: s.o.Version, Age: covered.Age, Next: make([]int64, len(covered.Next))}
+	state := &rpc.State{Program: s.o.Version, Settings: s.o.Settings(), Age: covered.Age, Next: make([]int64, len(covered.Next))}
 	for p, next := range covered.Next {
 		state.Next[p] = int64(next)
 	}
@@ -71,6 +73,9 @@ func (s *Shard) admitCaller(ctx context.Context, b []byte) (*caller, func(*code.
 	c, principal, err := decodeCaller(b)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if c.Settings != "" && c.Settings != s.o.Settings() {
+		return nil, nil, nil, errSettings
 	}
 	ctx, cancel := context.WithTimeout(ctx, accountsWait)
 	defer cancel()

@@ -1,0 +1,63 @@
+package shards
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections"
+)
+
+// maxReplicas bounds the replicas of a share.
+const maxReplicas = 16
+
+// PeerAddress is a shard in the settings.
+type PeerAddress struct {
+	Address string
+	Share   projections.Share
+}
+
+// ParsePeers parses the addresses of shards: HOST:PORT for each share in order, or
+// SHARE@HOST:PORT for all of them. Peers with the same share are replicas.
+func ParsePeers(texts []string) ([]PeerAddress, error) {
+	peers := make([]PeerAddress, len(texts))
+	for i, text := range texts {
+		share, address, named := strings.Cut(text, "@")
+		if !named {
+			share, address = fmt.Sprintf("%d/%d", i, len(texts)), text
+		}
+		if named != strings.Contains(texts[0], "@") {
+			return nil, fmt.Errorf("%w: %.80q: give the share of all peers, or of none", projections.ErrShare, text)
+		}
+		var err error
+		if peers[i].Share, err = projections.ParseShare(share, ""); err != nil {
+			return nil, err
+		}
+		peers[i].Address = address
+	}
+	return peers, nil
+}
+
+// groupPeers returns the shares of a log with some partitions, each with its replicas: the
+// peers with the same partitions. It returns projections.ErrShare if the shares are not all
+// partitions once.
+func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, err error) {
+	var names []string
+	var owners []projections.Share
+	for _, p := range peers {
+		owned, _ := p.Share.Partitions(partitions) // CheckShares returns the error
+		i := slices.IndexFunc(shares, func(s *share) bool { return len(owned) > 0 && slices.Equal(s.owned, owned) })
+		if i < 0 {
+			i = len(shares)
+			shares = append(shares, &share{name: p.Share.String(), owned: owned, probed: make(chan struct{})})
+			names, owners = append(names, p.Address), append(owners, p.Share)
+		} else {
+			names[i] += " and " + p.Address
+		}
+		if s := shares[i]; slices.Contains(s.addresses, p.Address) || len(s.addresses) == maxReplicas {
+			return nil, fmt.Errorf("%w: %s twice in the share %s, or more than %d replicas", projections.ErrShare, p.Address, s.name, maxReplicas)
+		}
+		shares[i].addresses = append(shares[i].addresses, p.Address)
+	}
+	return shares, projections.CheckShares(partitions, names, owners)
+}

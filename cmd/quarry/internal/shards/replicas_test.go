@@ -1,0 +1,490 @@
+package shards
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+var testSecret = bytes.Repeat([]byte("s"), rpc.MinSecretBytes)
+
+// replica is a replica of the only share of a log with one partition. Its connections can be cut
+// after some bytes.
+type replica struct {
+	address  string
+	next     atomic.Int64
+	age      atomic.Int64
+	lost     atomic.Bool // it answers no probes
+	settings atomic.Value
+	sessions atomic.Int64
+	// limit bounds the bytes of each session; negative for no bound. cuts counts its effect.
+	limit, cuts atomic.Int64
+	// blocked gets a value when a call blocks, if it is not nil.
+	blocked chan struct{}
+	commit  code.CommitID
+}
+
+func startReplica(t *testing.T, view search.View) *replica {
+	t.Helper()
+	r := &replica{commit: "c1"}
+	r.limit.Store(-1)
+	r.settings.Store("same")
+	r.next.Store(5)
+	searcher := search.New(search.Options{})
+	server, err := rpc.NewServer(rpc.ServerOptions{
+		Secret: testSecret, Partitions: []int32{0},
+		OpenSession: func(context.Context, []byte) (search.Shard, error) {
+			r.sessions.Add(1)
+			session := searcher.NewShardSession(view, []int32{0}, func(*code.Repository) bool { return true })
+			if r.blocked != nil {
+				return &blockingShard{session, r.blocked}, nil
+			}
+			return session, nil
+		},
+		OpenRepository: func(context.Context, []byte) (rpc.RepositorySession, error) { return r, nil },
+		State: func() (*rpc.State, error) {
+			if r.lost.Load() {
+				return nil, errors.New("not ready")
+			}
+			return &rpc.State{Next: []int64{r.next.Load()}, Age: time.Duration(r.age.Load()), Settings: r.settings.Load().(string)}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(server)
+	web.Listener = &cuttingListener{web.Listener, r}
+	web.Start()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		web.Close()
+	})
+	r.address = web.Listener.Addr().String()
+	return r
+}
+
+// Call implements rpc.RepositorySession.
+func (r *replica) Call(_ context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
+	if c.Refs {
+		return &rpc.RepositoryReply{Default: "refs/heads/main", Branches: []source.Branch{{Ref: "refs/heads/main", Commit: r.commit, Time: time.Unix(7, 0)}}}, nil
+	}
+	return &rpc.RepositoryReply{Files: []string{"main.go"}}, nil
+}
+
+// Close implements rpc.RepositorySession.
+func (r *replica) Close() {}
+
+// cuttingListener counts the bytes that sessions send, and cuts their connections.
+type cuttingListener struct {
+	net.Listener
+	r *replica
+}
+
+func (l *cuttingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &cuttingConn{Conn: conn, r: l.r, left: l.r.limit.Load()}, err
+}
+
+type cuttingConn struct {
+	net.Conn
+	r       *replica
+	session atomic.Bool
+	left    int64
+}
+
+func (c *cuttingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if bytes.HasPrefix(b[:n], []byte("GET /shard/")) {
+		c.session.Store(!bytes.HasPrefix(b[:n], []byte("GET /shard/state")))
+	}
+	return n, err
+}
+
+func (c *cuttingConn) Write(b []byte) (int, error) {
+	if c.left < 0 || !c.session.Load() {
+		return c.Conn.Write(b)
+	}
+	n, err := c.Conn.Write(b[:min(int64(len(b)), c.left)])
+	if c.left -= int64(len(b)); c.left < 0 {
+		c.r.cuts.Add(1)
+		err = errors.Join(io.ErrClosedPipe, c.Conn.Close())
+	}
+	return n, err
+}
+
+// blockingShard answers Open, and blocks in other calls until they end.
+type blockingShard struct {
+	search.Shard
+	blocked chan struct{}
+}
+
+func (s *blockingShard) Call(ctx context.Context, c *search.ShardCall) (*search.ShardReply, error) {
+	if c.Open {
+		return s.Shard.Call(ctx, c)
+	}
+	s.blocked <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// newCorpus returns the index of a repository with some files.
+func newCorpus(t *testing.T) *searchtest.Corpus {
+	t.Helper()
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("src/file%d.go", i)] = fmt.Sprintf("package main\n\nfunc kettle%d() { boil(%d) }\n", i, i)
+	}
+	c, err := searchtest.New(func(_ string, text []byte) (segment.Document, code.Flags) { return segment.Document{Text: text}, 0 }, searchtest.Repository{
+		Repository: &search.Repository{Repository: code.Repository{ID: 1, Name: "host/one", DefaultBranch: "main"}}, Files: files,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startFront starts a front of replicas and waits until all are reached.
+func startFront(t *testing.T, replicas ...*replica) *Front {
+	t.Helper()
+	var peers []string
+	for _, r := range replicas {
+		peers = append(peers, "0/1@"+r.address)
+	}
+	parsed, err := ParsePeers(peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFront(t, parsed, prometheus.NewRegistry())
+	f.runUntilEnd(t)
+	for i := range replicas {
+		f.awaitProbed(t, "it is reached", func() bool { return f.shares[0].replicas[i].state != nil })
+	}
+	return f
+}
+
+// newFront returns a front of a log with one partition.
+func newFront(t *testing.T, peers []PeerAddress, registry *prometheus.Registry) *Front {
+	t.Helper()
+	f, err := NewFront(FrontOptions{
+		Peers: peers, Secret: testSecret, Partitions: 1, Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: registry,
+		Coverage: func() projections.Coverage { return projections.Coverage{Next: []event.Offset{5}} },
+		Accounts: func() []projections.Checkpoint { return nil }, HasNumber: func(code.RepositoryID) bool { return true },
+		PartitionOf: func(code.RepositoryID) int32 { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// runUntilEnd runs the front until the test ends.
+func (f *Front) runUntilEnd(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = f.Run(ctx) }) // its error is always nil
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
+// awaitProbed waits until probes have found a state of the replicas.
+func (f *Front) awaitProbed(t *testing.T, what string, found func() bool) {
+	t.Helper()
+	s := f.shares[0]
+	clocktest.WaitUntil(t, what, func() bool {
+		for _, p := range s.listReplicas() {
+			p.requestProbe()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return found()
+	})
+}
+
+// searchFront returns the answer of a front to a query, as text.
+func searchFront(ctx context.Context, t *testing.T, f *Front) string {
+	t.Helper()
+	view, covered, err := f.CoveredView(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	defer view.Release()
+	return printAnswer(t, view) + fmt.Sprint(covered.Next)
+}
+
+func printAnswer(t *testing.T, view search.View) string {
+	q, err := syntax.Parse("kettle or boil", syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := search.New(search.Options{}).Search(context.Background(), view, search.Request{Query: q, Matches: 1000, Display: 12})
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Release()
+	var b strings.Builder
+	for i := range r.Files {
+		fmt.Fprintf(&b, "%s %v\n", r.Files[i].Path, r.Files[i].Score)
+	}
+	fmt.Fprintf(&b, "%d of %d, exhaustive %v, lost %v, ", r.Stats.Displayed, r.Stats.Matches, r.Exhaustive, r.LostPartitions)
+	return b.String()
+}
+
+// TestConnectionsAreCut cuts the connection to a replica after each number of bytes, until a
+// search needs no more: all answers are those of one process, from the other replica, and name
+// nothing as lost. Without one, the loss is named.
+func TestConnectionsAreCut(t *testing.T) {
+	corpus := newCorpus(t)
+	want := printAnswer(t, corpus) + "[5]"
+	first, second := startReplica(t, corpus), startReplica(t, corpus)
+	second.age.Store(int64(time.Minute)) // the first one is better
+	f := startFront(t, first, second)
+	const step = 89
+	limit := int64(0)
+	for ; first.cuts.Load() == limit/step; limit += step {
+		first.limit.Store(limit)
+		if got := searchFront(t.Context(), t, f); got != want {
+			t.Fatalf("after %d bytes:\n%s\nwant\n%s", limit, got, want)
+		}
+	}
+	if limit < 30*step || second.sessions.Load() < limit/step-1 {
+		t.Errorf("sessions were cut up to %d bytes, and %d sessions of the other replica followed", limit, second.sessions.Load())
+	}
+	alone := startFront(t, first)
+	for _, limit := range []int64{0, limit / 2} {
+		first.limit.Store(limit)
+		if got := searchFront(t.Context(), t, alone); !strings.Contains(got, "lost [0]") && !strings.Contains(got, "no shard answers") || strings.Contains(got, first.address) {
+			t.Errorf("after %d bytes, without another replica: %s", limit, got)
+		}
+	}
+}
+
+// TestFrozenReplica checks that a call moves to another replica once the first one answers no
+// probes, while it keeps the connection of the call.
+func TestFrozenReplica(t *testing.T) {
+	corpus := newCorpus(t)
+	first, second := startReplica(t, corpus), startReplica(t, corpus)
+	first.blocked = make(chan struct{}, 1)
+	second.age.Store(int64(time.Minute))
+	f := startFront(t, first, second)
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		if got := searchFront(t.Context(), t, f); !strings.Contains(got, "exhaustive true") {
+			t.Errorf("a replica is frozen: %s", got)
+		}
+	})
+	<-first.blocked
+	first.lost.Store(true)
+	f.awaitProbed(t, "the first replica is lost", func() bool { return f.shares[0].replicas[0].state == nil })
+	answered.Wait()
+}
+
+// TestReplicasTakeTurns checks that replicas that lag alike share the sessions, and that one that
+// lags more gets none while another one answers.
+func TestReplicasTakeTurns(t *testing.T) {
+	corpus := newCorpus(t)
+	all := []*replica{startReplica(t, corpus), startReplica(t, corpus), startReplica(t, corpus)}
+	all[2].age.Store(int64(time.Minute))
+	f := startFront(t, all...)
+	if c := f.Coverage(); c.Age > lagTolerance || c.Next[0] != 5 {
+		t.Errorf("the coverage is %+v, want that of the better replicas", c)
+	}
+	for range 10 {
+		searchFront(t.Context(), t, f)
+	}
+	if a, b, c := all[0].sessions.Load(), all[1].sessions.Load(), all[2].sessions.Load(); a != 5 || b != 5 || c != 0 {
+		t.Errorf("sessions: %d, %d and %d, want 5, 5 and 0", a, b, c)
+	}
+}
+
+// TestReplicaBehind checks that a replica that has not reached a position answers no request that
+// wants it, and that one that has reached it does, or the partitions are lost.
+func TestReplicaBehind(t *testing.T) {
+	corpus := newCorpus(t)
+	first, second := startReplica(t, corpus), startReplica(t, corpus)
+	second.next.Store(4)
+	f := startFront(t, first, second)
+	next, err := f.WaitFor(t.Context(), api.LogPosition{}, nil)
+	if err != nil || !slices.Equal(next, []event.Offset{5}) {
+		t.Fatalf("%v, %v, want the position of the front", next, err)
+	}
+	ctx := api.WithWantedPosition(t.Context(), next)
+	for range 6 {
+		if got := searchFront(ctx, t, f); !strings.Contains(got, "exhaustive true") || !strings.HasSuffix(got, "[5]") {
+			t.Errorf("a replica has reached the position: %s", got)
+		}
+	}
+	if n := second.sessions.Load(); n != 0 {
+		t.Errorf("%d sessions at the replica that is behind", n)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.AwaitApplied(ended, event.Position{Offset: 4}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a replica that requests may choose has not applied the record: %v", err)
+	}
+	first.lost.Store(true)
+	f.awaitProbed(t, "the first replica is lost", func() bool { return f.shares[0].replicas[0].state == nil })
+	if got := searchFront(ctx, t, f); !strings.Contains(got, "no shard answers") {
+		t.Errorf("no replica has reached the position: %s", got)
+	}
+	if got := searchFront(t.Context(), t, f); !strings.HasSuffix(got, "[4]") {
+		t.Errorf("a search that wants no position: %s", got)
+	}
+	second.next.Store(5)
+	if got := searchFront(ctx, t, f); !strings.HasSuffix(got, "[5]") {
+		t.Errorf("the other replica has reached the position: %s", got)
+	}
+}
+
+// TestRepositoryMoves checks that a session about a repository continues at a replica with the
+// same commits, and is unavailable otherwise.
+func TestRepositoryMoves(t *testing.T) {
+	corpus := newCorpus(t)
+	for commit, available := range map[code.CommitID]bool{"c1": true, "c2": false} {
+		first, second := startReplica(t, corpus), startReplica(t, corpus)
+		second.commit = commit
+		second.age.Store(int64(time.Minute))
+		f := startFront(t, first, second)
+		ctx := t.Context()
+		snapshot, err := f.Snapshot(ctx, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.lost.Store(true)
+		f.awaitProbed(t, "the first replica is lost", func() bool { return f.shares[0].replicas[0].state == nil })
+		files, err := snapshot.Files(ctx, 1, "refs/heads/main", 10)
+		if (err == nil) != available || available && len(files) != 1 || !available && !errors.Is(err, search.ErrUnavailable) {
+			t.Errorf("the other replica is at %s: %v, %v", commit, files, err)
+		}
+		snapshot.Release()
+	}
+}
+
+// TestPeersByName follows the addresses of a name: each is a replica, one that goes gets no session
+// any more, and a name that cannot be resolved keeps its own. A share has a bound of replicas.
+func TestPeersByName(t *testing.T) {
+	corpus := newCorpus(t)
+	first, second := startReplica(t, corpus), startReplica(t, corpus)
+	_, port, _ := net.SplitHostPort(first.address)
+	_, otherPort, _ := net.SplitHostPort(second.address)
+	peers, err := ParsePeers([]string{"0/1@one.example:" + port, "0/1@other.example:" + otherPort})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	addresses := map[string][]string{"one.example": {"127.0.0.1"}}
+	set := func(name string, to ...string) { mu.Lock(); addresses[name] = to; mu.Unlock() }
+	registry := prometheus.NewRegistry()
+	f := newFront(t, peers, registry)
+	f.resolveEvery = time.Millisecond
+	f.o.Lookup = func(_ context.Context, host string) ([]string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if addresses[host] == nil {
+			return nil, errors.New("no such host")
+		}
+		return addresses[host], nil
+	}
+	f.runUntilEnd(t)
+	s := f.shares[0]
+	f.awaitProbed(t, "the first replica is reached", func() bool { return s.countReachedLocked() == 1 })
+	set("other.example", "127.0.0.1")
+	f.awaitProbed(t, "the second replica is reached", func() bool { return s.countReachedLocked() == 2 })
+	for range 4 {
+		searchFront(t.Context(), t, f)
+	}
+	if a, b := first.sessions.Load(), second.sessions.Load(); a != 2 || b != 2 {
+		t.Errorf("sessions: %d and %d, want 2 and 2", a, b)
+	}
+	set("one.example")
+	set("other.example", "127.0.0.2", "127.0.0.1")
+	f.awaitProbed(t, "a third replica appears", func() bool { return len(s.replicas) == 3 })
+	set("other.example", "127.0.0.2")
+	f.awaitProbed(t, "the second replica goes", func() bool { return len(s.replicas) == 2 && s.countReachedLocked() == 1 })
+	if got := searchFront(t.Context(), t, f); !strings.Contains(got, "exhaustive true") || first.sessions.Load() != 3 {
+		t.Errorf("the name of the first replica is not resolved: %s", got)
+	}
+	for _, series := range []string{"quarry_shards_peer_up", "quarry_shards_calls_total"} {
+		if n := countSeries(t, registry, series, second.address); n != 0 {
+			t.Errorf("%d series %s of a replica that is gone", n, series)
+		}
+	}
+	var many []string
+	for i := range 2 * maxReplicas {
+		many = append(many, fmt.Sprintf("127.0.1.%d", i))
+	}
+	set("other.example", many...)
+	f.awaitProbed(t, "as many replicas as possible appear", func() bool { return len(s.replicas) == maxReplicas })
+}
+
+// countSeries counts the series of a metric with the label peer.
+func countSeries(t *testing.T, registry *prometheus.Registry, name, peer string) (n int) {
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetName() == "peer" && l.GetValue() == peer {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// TestOtherSettings checks that a shard whose settings decide otherwise what a caller sees is lost
+// to a front, and opens no session for it.
+func TestOtherSettings(t *testing.T) {
+	corpus := newCorpus(t)
+	r := startReplica(t, corpus)
+	peers, err := ParsePeers([]string{r.address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for settings, want := range map[string]bool{"": true, "same": true, "other": false} {
+		r.settings.Store(settings)
+		f := newFront(t, peers, prometheus.NewRegistry())
+		f.runUntilEnd(t)
+		f.awaitProbed(t, "the shard is probed", func() bool { return !errors.Is(f.shares[0].replicas[0].failure, errNotProbed) })
+		if got := f.CheckReady() == nil; got != want {
+			t.Errorf("settings %q: ready %v: %v", settings, got, f.shares[0].replicas[0].failure)
+		}
+	}
+	who, err := encodeCaller(auth.From(t.Context()), nil, 0, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := NewShard(ShardOptions{Ready: func() error { return nil }, Settings: func() string { return "same" }})
+	if _, err := shard.OpenSession(t.Context(), who); !errors.Is(err, errSettings) {
+		t.Errorf("a session of a front with other settings: %v, want errSettings", err)
+	}
+}
