@@ -63,6 +63,7 @@ var checks = []check{
 	{"backup", checkBackup},
 	{"log", checkLog},
 	{"clock", checkClock},
+	{"shards", checkShards},
 	{"server", checkServer},
 	{"owner", checkOwner},
 	{"dead letters", checkDeadLetters},

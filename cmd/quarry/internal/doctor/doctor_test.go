@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -105,6 +106,16 @@ func (in *installation) changeMode(path string, mode os.FileMode) {
 	if err := os.Chmod(path, mode); err != nil {
 		in.t.Fatal(err)
 	}
+}
+
+// acceptConnections returns an address that accepts connections until the test ends.
+func (in *installation) acceptConnections() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	in.t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
 }
 
 // setCertificate gives the server the certificate of package httptest, that long before it
@@ -254,6 +265,17 @@ func TestChecks(t *testing.T) {
 			if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, future, future)); err != nil {
 				in.t.Fatal(err)
 			}
+		}},
+		{"shards", Problem, "not a share", func(in *installation) { in.Config.Shard.Peers = []string{"2/2@127.0.0.1:1"} }},
+		{"shards", Problem, "no replica of the share 1/2 is reached", func(in *installation) {
+			in.Config.Shard.Peers = []string{in.acceptConnections(), "127.0.0.1:1"}
+		}},
+		{"shards", Warning, "1 of 2 replicas of the share 0/1 are reached", func(in *installation) {
+			in.Config.Shard.Peers = []string{"0/1@" + in.acceptConnections(), "0/1@127.0.0.1:1"}
+		}},
+		{"shards", Warning, "the share 0/1 has one replica", func(in *installation) { in.Config.Shard.Peers = []string{in.acceptConnections()} }},
+		{"shards", OK, "2 replicas of the share 0/1 are reached", func(in *installation) {
+			in.Config.Shard.Peers = []string{"0/1@" + in.acceptConnections(), "0/1@" + in.acceptConnections()}
 		}},
 		{"server", Warning, "no server is running", func(in *installation) { in.setStopped() }},
 		{"server", Problem, "no server answers", func(in *installation) { in.useServer("http://127.0.0.1:1") }},
