@@ -19,7 +19,7 @@ const (
 
 // layouts are the values with which the chart is rendered. The rendered manifests are in
 // NAME.golden.yaml next to them.
-var layouts = []string{"single", "scaled"}
+var layouts = []string{"single", "scaled", "sharded"}
 
 // TestChart lints the chart, and compares the manifests of each layout with the committed
 // ones.
@@ -67,6 +67,8 @@ func TestChartRefusesValues(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"layout=scaled,config.log.driver=kafka,config.storage.segments=s3://bucket/folder", "all query pods must have the same"},
 		{"layout=both", "layout"},
+		{"layout=sharded,shard.shares=17", "config.log.partitions of at least shard.shares"},
+		{"shard.replicas=17", "replicas"},
 		{"typo=1", "typo"},
 		{"query.replicas=0", "replicas"},
 		{"config.listen=0.0.0.0:80", "listen"},

@@ -1,6 +1,19 @@
-{{- /* The roles that this layout runs, as a list in JSON. */}}
+{{- /* The components that this layout runs, as a list in JSON. shard-0 has share 0, and so on. */}}
 {{- define "quarry.roles" -}}
-{{- if eq .Values.layout "scaled" }}["ingest","pipeline","query"]{{ else }}["single"]{{ end }}
+{{- if eq .Values.layout "single" }}["single"]
+{{- else if eq .Values.layout "scaled" }}["ingest","pipeline","query"]
+{{- else }}["ingest","pipeline",{{ range $i := until (int .Values.shard.shares) }}"shard-{{ $i }}",{{ end }}"query"]
+{{- end }}
+{{- end }}
+
+{{- /* The values of a component, as JSON. */}}
+{{- define "quarry.values" -}}
+{{- index .root.Values (ternary "shard" .role (hasPrefix "shard-" .role)) | toJson }}
+{{- end }}
+
+{{- /* The peers of a front: each share, and the name of its pods. */}}
+{{- define "quarry.peers" -}}
+{{- range $i := until (int .Values.shard.shares) }}{{ if $i }},{{ end }}{{ $i }}/{{ $.Values.shard.shares }}@{{ $.Release.Name }}-quarry-shard-{{ $i }}-pods:7080{{ end }}
 {{- end }}
 
 {{- define "quarry.selector" -}}
@@ -24,11 +37,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- /* The settings, with those that the chart decides. Secrets never belong here. */}}
 {{- define "quarry.config" -}}
-{{- if eq .Values.layout "scaled" }}
+{{- if ne .Values.layout "single" }}
 {{- $log := .Values.config.log | default dict }}
-{{- if ne ($log.driver | default "") "kafka" }}{{ fail "layout: scaled needs config.log.driver: kafka, with config.log.kafka.brokers" }}{{ end }}
-{{- if not (hasPrefix "s3://" ((.Values.config.storage | default dict).segments | default "")) }}{{ fail "layout: scaled needs config.storage.segments: s3://BUCKET/FOLDER, because its pods share no disk" }}{{ end }}
-{{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all query pods must have the same" }}{{ end }}
+{{- if and (eq .Values.layout "sharded") (gt (int .Values.shard.shares) (int ($log.partitions | default 4))) }}{{ fail "layout: sharded needs config.log.partitions of at least shard.shares" }}{{ end }}
+{{- if ne ($log.driver | default "") "kafka" }}{{ fail "layout: scaled or sharded needs config.log.driver: kafka, with config.log.kafka.brokers" }}{{ end }}
+{{- if not (hasPrefix "s3://" ((.Values.config.storage | default dict).segments | default "")) }}{{ fail "layout: scaled or sharded needs config.storage.segments: s3://BUCKET/FOLDER, because its pods share no disk" }}{{ end }}
+{{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled or sharded needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all query pods must have the same" }}{{ end }}
 {{- end }}
 {{- toYaml (mergeOverwrite (deepCopy .Values.config) (dict "data" "/var/lib/quarry/data" "listen" "0.0.0.0:7070" "metricsListen" "0.0.0.0:7071")) }}
 {{- end }}
@@ -49,7 +63,8 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 
 {{- define "quarry.pod" -}}
-{{- $values := index .root.Values .role }}
+{{- $values := include "quarry.values" . | fromJson }}
+{{- $isShard := hasPrefix "shard-" .role }}
 metadata:
   labels: {{- include "quarry.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .role }}
@@ -92,10 +107,16 @@ spec:
     - name: quarry
       image: {{ include "quarry.image" .root }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-      args: [serve, --config, /etc/quarry/quarry.yaml{{ if ne .role "single" }}, --role, {{ .role }}{{ end }}]
+      args: [serve, --config, /etc/quarry/quarry.yaml{{ if ne .role "single" }}, --role, {{ ternary "query" .role $isShard }}{{ end }}
+        {{- if $isShard }}, --set, {{ printf "shard.share=%s/%v" (trimPrefix "shard-" .role) .root.Values.shard.shares | quote }}, --set, "shard.listen=0.0.0.0:7080"
+        {{- else if and (eq .root.Values.layout "sharded") (eq .role "query") }}, --set, {{ printf "shard.peers=%s" (include "quarry.peers" .root) | quote }}
+        {{- end }}]
       ports:
         - {name: http, containerPort: 7070}
         - {name: metrics, containerPort: 7071}
+        {{- if $isShard }}
+        - {name: sessions, containerPort: 7080}
+        {{- end }}
       # A start may have to check and open large stores.
       startupProbe:
         httpGet: {path: /healthz, port: http}
