@@ -11,9 +11,18 @@ import (
 const maxExpressionFiles = 100
 
 // adviseExpressions adds a notice if a query finds something once its terms that have the
-// shape of regular expressions are read as such. It reports whether it does.
+// shape of regular expressions, of words with a star or of exclusions in other search tools
+// are read as such. It reports whether it does.
 func (a *adviceFinder) adviseExpressions(ctx context.Context) bool {
-	q := a.request.Query.ReadExpressions()
+	written := a.request.Query
+	return a.adviseReading(ctx, written.ReadExpressions(), "as a regular expression") ||
+		a.adviseReading(ctx, written.ReadWildcards(), "with a star for the rest of a word") ||
+		a.adviseReading(ctx, written.ReadExclusions(), "with a minus, which excludes a term")
+}
+
+// adviseReading adds a notice if another reading of the query, which may be nil, finds
+// something.
+func (a *adviceFinder) adviseReading(ctx context.Context, q *syntax.Parsed, how string) bool {
 	if q == nil {
 		return false
 	}
@@ -37,7 +46,7 @@ func (a *adviceFinder) adviseExpressions(ctx context.Context) bool {
 	}
 	a.notices = append(a.notices, syntax.Notice{
 		Code: syntax.AmbiguousQuery, At: spanOfTerms(a.request.Query), Suggestions: []string{q.Text},
-		Message: fmt.Sprintf("Nothing is found as text. %s as a regular expression: %s", found, cutFilter(q.Text)),
+		Message: fmt.Sprintf("Nothing is found as text. %s %s: %s", found, how, cutFilter(q.Text)),
 	})
 	return true
 }

@@ -36,6 +36,54 @@ func compilesSelective(text string) bool {
 // regular expressions are read as such, or nil if no term has that shape. Quoted terms,
 // terms with a keyword and negated terms keep their meaning.
 func (q *Parsed) ReadExpressions() *Parsed {
+	return q.rewriteLeaves(func(leaf Query, written string) Query {
+		if !isExpression(written) {
+			return nil
+		}
+		return q.expressionLeaf(leaf, written)
+	})
+}
+
+// wildcardWord matches a word with a star inside, such as clean*Path.
+var wildcardWord = regexp.MustCompile(`^\w+(?:\*\w+)+$`)
+
+// ReadWildcards returns the query in which a star inside of a literal word stands for any
+// characters of a word, or nil if no term has one.
+func (q *Parsed) ReadWildcards() *Parsed {
+	return q.rewriteLeaves(func(leaf Query, written string) Query {
+		if text, ok := leaf.(*Text); ok && !text.Regexp && text.Pattern == written && wildcardWord.MatchString(written) {
+			return q.expressionLeaf(leaf, written).(*Text).withPattern(strings.ReplaceAll(written, "*", `\w*`))
+		}
+		return nil
+	})
+}
+
+func (q *Text) withPattern(pattern string) *Text {
+	other := *q
+	other.Pattern = pattern
+	return &other
+}
+
+// excludedWord matches a word after an exclamation mark.
+var excludedWord = regexp.MustCompile(`^![\pL_]\w*$`)
+
+// ReadExclusions returns the query in which an exclamation mark before a word of several
+// terms excludes it, as a minus does, or nil if no term has one.
+func (q *Parsed) ReadExclusions() *Parsed {
+	if len(conjunctsOf(q.Root)) < 2 {
+		return nil
+	}
+	return q.rewriteLeaves(func(leaf Query, written string) Query {
+		if text, ok := leaf.(*Text); ok && !text.Regexp && text.Pattern == written && excludedWord.MatchString(written) {
+			return &Not{Child: text.withPattern(written[1:])}
+		}
+		return nil
+	})
+}
+
+// rewriteLeaves returns the query with the leaves for which rewrite returns another tree,
+// or nil if it does for none. Negated leaves keep their meaning.
+func (q *Parsed) rewriteLeaves(rewrite func(leaf Query, written string) Query) *Parsed {
 	text, at := "", 0
 	Walk(q.Root, func(leaf Query) bool {
 		if _, negated := leaf.(*Not); negated {
@@ -45,11 +93,7 @@ func (q *Parsed) ReadExpressions() *Parsed {
 		if span.Start < at || span.End <= span.Start || span.End > len(q.Text) {
 			return true
 		}
-		written := q.Text[span.Start:span.End]
-		if !isExpression(written) {
-			return true
-		}
-		if other := q.expressionLeaf(leaf, written); other != nil {
+		if other := rewrite(leaf, q.Text[span.Start:span.End]); other != nil {
 			text += q.Text[at:span.Start] + Print(other, q.Options)
 			at = span.End
 		}
