@@ -41,6 +41,9 @@ var syntaxRows = []syntaxGroup{
 		{"rev:release boil", "on other branches and tags; rev:* on all that are indexed"},
 		{"-is:test boil", "not in tests; also is:generated, is:vendored, is:docs"},
 		{"boil -line:TODO", "not on lines with TODO"},
+		{"repo:has.file(path:go.mod content:meadow) boil", "in repositories with such a file; also repo:has.path() and repo:has.content()"},
+		{"file:has.content(import) boil", "in files that contain something else"},
+		{"file:has.owner(@meadow) boil", "in files that CODEOWNERS gives to somebody"},
 	}},
 	{"What", []syntaxRow{
 		{"sym:^New$", "files that define the symbol"},
