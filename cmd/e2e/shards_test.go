@@ -457,7 +457,7 @@ func (c *shardCluster) checkAlerts(t *testing.T, rest, lost scrape) {
 // checkSettings starts processes with settings that do not agree with others, or with their
 // own index.
 func (c *shardCluster) checkSettings(t *testing.T) {
-	start := func(name string, settings ...string) string {
+	start := func(name, want string, settings ...string) string {
 		address, err := freeAddress()
 		must(t, err)
 		args := []string{"--config", c.config, "--data", filepath.Join(c.dir, name), "--role", "query"}
@@ -471,7 +471,7 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 			if !s.hasExited() && s.getStatus("/healthz") == http.StatusOK {
 				status, got := send(t, s, http.MethodPost, "/api/search", map[string]any{"query": "here", "matches": 10})
 				reason = mustJSON(t, got)
-				return status == http.StatusServiceUnavailable && strings.Contains(reason, "no shard answers") && strings.Contains(s.output.String(), "shard is lost; trying again")
+				return status == http.StatusServiceUnavailable && strings.Contains(reason, "no shard answers") && strings.Contains(s.output.String(), want)
 			}
 			return s.hasExited()
 		})
@@ -498,7 +498,7 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 		{"front", []string{"shard.peers=" + c.peers[2]}, "make its shard.share and shard.peers agree"},
 		{"other", []string{"access.secret=" + strings.Repeat("x", 32), "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "the peer has another secret"},
 	} {
-		if got := start(x.name, x.settings...); !strings.Contains(got, x.want) {
+		if got := start(x.name, x.want, x.settings...); !strings.Contains(got, x.want) {
 			t.Errorf("%s with %v: %s\nwant %q", x.name, x.settings, got, x.want)
 		}
 	}
