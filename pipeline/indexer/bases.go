@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -44,7 +45,7 @@ func (h *indexRun) chooseBases(ctx context.Context, pending []*refChange) ([]*re
 	d := &derivation{h: h, ordered: ordered, root: h.announcedDefault("", ordered)}
 	if len(fresh) == 1 {
 		fresh[0].base = d.root
-		if same, ok := h.refAt(fresh[0].Commit); ok {
+		if same, ok := h.refAt(fresh[0].Commit, ordered); ok {
 			fresh[0].base = same
 		}
 		return append(ordered, fresh[0]), nil
@@ -88,13 +89,17 @@ func (h *indexRun) announcedDefault(ref code.Ref, before []*refChange) code.Revi
 	return code.Revision{Ref: from, Commit: commit}
 }
 
-// refAt returns an indexed ref at the given commit.
-func (h *indexRun) refAt(commit code.CommitID) (code.Revision, bool) {
-	if h.indexed[h.head] == commit {
+// refAt returns a ref that is at the given commit once the refs before are announced.
+func (h *indexRun) refAt(commit code.CommitID, before []*refChange) (code.Revision, bool) {
+	indexed := maps.Clone(h.indexed)
+	for _, other := range before {
+		indexed[other.Ref] = other.Commit
+	}
+	if indexed[h.head] == commit {
 		return code.Revision{Ref: h.head, Commit: commit}, true
 	}
 	var found code.Revision
-	for ref, at := range h.indexed {
+	for ref, at := range indexed {
 		if at == commit && (found.Ref == "" || ref < found.Ref) {
 			found = code.Revision{Ref: ref, Commit: commit}
 		}

@@ -254,3 +254,17 @@ func TestRefreshOfARefAndItsBase(t *testing.T) {
 	}
 	b.check("main", "one")
 }
+
+// TestNewBranchWhereAnotherWas creates a branch at the indexed commit of the default branch,
+// which moves on in the same batch: the new branch must not build on the commit that it left.
+func TestNewBranchWhereAnotherWas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", largeText(0), "b.go", largeText(1))
+	b.registerRepository()
+	branchAt(b.repo, "release", "main")
+	b.repo.Git("checkout", "--quiet", "main")
+	b.repo.CommitFiles("a.go", largeText(2))
+	b.deliverTogether(b.pushOf("main", 3), b.pushOf("release", 3))
+	b.check("main", "release")
+}
