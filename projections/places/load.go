@@ -24,7 +24,7 @@ func (p *Places) loadState(ctx context.Context) error {
 	for _, step := range []func() error{
 		func() (err error) { lost, err = p.loadSegments(ctx); return err },
 		func() error { return p.excludeLost(lost) },
-		p.loadErasures, p.loadMarks, p.loadRepositories, p.loadRemoved, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		p.loadErasures, p.loadMarks, p.loadRepositories, p.loadRemoved, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadBroken, p.loadDoomed,
 		func() error { return p.exciseOrphans(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -235,6 +235,17 @@ func (p *Places) loadPlacesBetween(from, to []byte, done func(*handle, *segment.
 func (p *Places) loadUnheld() error {
 	return forEachRow(p.store, newKey(kindUnheld, 0), func(k, _ []byte) error {
 		p.ensurePartition(int32(binary.BigEndian.Uint32(k[2:]))).unheld++
+		return nil
+	})
+}
+
+func (p *Places) loadBroken() error {
+	return forEachRow(p.store, newKey(kindBroken, 0), func(_, value []byte) error {
+		var b BrokenError
+		if err := json.Unmarshal(value, &b); err != nil {
+			return err
+		}
+		p.ensurePartition(b.Position.Partition).brokenRefs++
 		return nil
 	})
 }

@@ -192,6 +192,9 @@ func (h *history) check() error {
 }
 
 func (h *history) checkRefs(v *places.View) error {
+	if broken, err := v.Broken(1000); err != nil || v.BrokenRefs() != len(broken) {
+		return fmt.Errorf("the view counts %d broken refs, want %d: %w", v.BrokenRefs(), len(broken), err)
+	}
 	known := 0
 	for _, r := range v.Repositories() {
 		if r == nil {

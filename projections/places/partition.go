@@ -26,6 +26,7 @@ type partition struct {
 	// results may then reference the old location.
 	generation uint64
 	unheld     int
+	brokenRefs int // refs whose last event could not be applied
 
 	// eraseUntil is the time of the latest erasure: text of removals until then must be
 	// deleted immediately. erased holds the times at which repositories were erased.
@@ -54,6 +55,7 @@ type staged struct {
 	places       map[uint32][]locatedChange
 	moved        bool
 	unheld       int
+	brokenRefs   int // added, or removed if negative
 	// marks are the new marks of segments, by sequence; zero for none.
 	marks map[uint32]time.Time
 	// waitingMark is the mark of segments that wait for their deletion; zero for none.
@@ -248,6 +250,7 @@ func (part *partition) applyStaged(s *staged) {
 		part.pending[sequence] = append(part.pending[sequence], list...)
 	}
 	part.unheld += s.unheld
+	part.brokenRefs += s.brokenRefs
 	if s.moved || len(s.dropped) > 0 {
 		part.generation++
 	}

@@ -64,7 +64,7 @@ func (p *Places) rebuildTables(part *partition) {
 // the segments.
 func (p *Places) newPartitionView(part *partition) *partitionView {
 	pv := &partitionView{
-		number: part.number, generation: part.generation, unheld: part.unheld, removed: part.removedRepositories,
+		number: part.number, generation: part.generation, unheld: part.unheld, brokenRefs: part.brokenRefs, removed: part.removedRepositories,
 		snapshot: p.store.NewSnapshot(), bySequence: map[uint32]int{},
 	}
 	pv.refs.Store(1)

@@ -52,6 +52,10 @@ func (c *change) removeRepository(id code.RepositoryID, at time.Time) error {
 	if err := firstError(c.replacePlaces(id, shown, nil), c.subtractCounts(id)); err != nil {
 		return err
 	}
+	err = forEachRow(c.b, repositoryPrefix(kindBroken, id), func(_, _ []byte) error { c.stage.brokenRefs--; return nil })
+	if err != nil {
+		return err
+	}
 	for _, kind := range []byte{kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
 		lo := repositoryPrefix(kind, id)
 		if err := c.b.DeleteRange(lo, store.Successor(lo)); err != nil {

@@ -95,7 +95,13 @@ func (c *change) noteBroken(ev *event.RevisionIndexed, base *refRow, why accept.
 	}
 	c.stage.outcomes = append(c.stage.outcomes, string(why))
 	c.stage.broken = append(c.stage.broken, broken)
-	return writeRow(c.b, refKey(kindBroken, ev.Repository, ev.Ref), broken)
+	key := refKey(kindBroken, ev.Repository, ev.Ref)
+	if _, known, err := c.b.Read(key); err != nil {
+		return err
+	} else if !known {
+		c.stage.brokenRefs++
+	}
+	return writeRow(c.b, key, broken)
 }
 
 // moveRef moves the ref.
@@ -125,10 +131,16 @@ func (c *change) moveRef(ctx context.Context, rec event.Record, ev *event.Revisi
 			return err
 		}
 	}
+	broken := refKey(kindBroken, ev.Repository, ev.Ref)
+	if _, known, err := c.b.Read(broken); err != nil {
+		return err
+	} else if known {
+		c.stage.brokenRefs--
+	}
 	return firstError(
 		writeRow(c.b, refKey(kindRef, ev.Repository, ev.Ref), next),
 		writeRow(c.b, repositoryPrefix(kindRepository, ev.Repository), repo),
-		c.b.Delete(refKey(kindBroken, ev.Repository, ev.Ref)),
+		c.b.Delete(broken),
 		c.stage.setRef(c.part, repo, ev.Ref, next, t))
 }
 

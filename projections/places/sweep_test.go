@@ -329,6 +329,9 @@ func TestBroken(t *testing.T) {
 	v := h.places.Acquire()
 	broken, err := v.Broken(10)
 	must(t, err)
+	if n := v.BrokenRefs(); n != 1 {
+		t.Errorf("the view counts %d broken refs, want 1", n)
+	}
 	v.Release()
 	if len(broken) != 1 || broken[0].Have != repo.Refs[main].Commit || broken[0].Ref != main {
 		t.Fatalf("broken: %v", broken)
@@ -337,8 +340,8 @@ func TestBroken(t *testing.T) {
 	must(t, h.check())
 	h.apply(h.w.Index(repo, main, files, nil, unknown)...)
 	v = h.places.Acquire()
-	if broken, err = v.Broken(10); err != nil || len(broken) != 0 {
-		t.Fatalf("after the repair: %v, %v", broken, err)
+	if broken, err = v.Broken(10); err != nil || len(broken) != 0 || v.BrokenRefs() != 0 {
+		t.Fatalf("after the repair: %v, %d counted, %v", broken, v.BrokenRefs(), err)
 	}
 	v.Release()
 	families, err := reg.Gather()

@@ -119,6 +119,7 @@ type partitionView struct {
 	// bySequence maps a sequence to an index of segments and handles.
 	bySequence map[uint32]int
 	unheld     int
+	brokenRefs int
 	removed    map[code.RepositoryID]*code.Repository
 }
 
@@ -224,6 +225,16 @@ func (v *View) UnheldCount() int {
 	n := 0
 	for _, part := range v.parts {
 		n += part.unheld
+	}
+	return n
+}
+
+// BrokenRefs returns the number of refs whose last event could not be applied. Searches show
+// their state before it until they are re-indexed.
+func (v *View) BrokenRefs() int {
+	n := 0
+	for _, part := range v.parts {
+		n += part.brokenRefs
 	}
 	return n
 }

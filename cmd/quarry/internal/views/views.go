@@ -75,8 +75,8 @@ func (v view) Release() {
 func (v view) AsOf() string { return v.index.AsOf() }
 
 // MissingDocuments returns the number of documents that refs name and no segment of the view
-// holds.
-func (v view) MissingDocuments() int { return v.View.UnheldCount() }
+// holds, and of refs that do not show their last revision.
+func (v view) MissingDocuments() int { return v.View.UnheldCount() + v.View.BrokenRefs() }
 
 var _ search.View = view{}
 
