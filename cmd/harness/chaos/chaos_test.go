@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 )
 
 // TestChaos is a short run of the suite, with a few rounds for every setup. The seed
@@ -29,11 +30,14 @@ func TestChaos(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2} {
+	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2, fleet.InBucket: 2} {
 		t.Run(string(setup), func(t *testing.T) {
 			t.Parallel() // the setups mostly wait for their processes
 			if setup != fleet.Embedded {
 				needBrokers(t)
+			}
+			if setup == fleet.InBucket {
+				s3test.Need(t)
 			}
 			c := &cli{Quarry: binary, Work: dir, Rounds: n, Seed: seed, Setups: []fleet.Setup{setup}, Out: filepath.Join(dir, string(setup)+".md")}
 			if err := c.Run(t.Context()); err != nil {

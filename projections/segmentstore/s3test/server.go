@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,9 @@ const (
 	Bucket    = "quarry"
 	Region    = "eu-test-1"
 )
+
+// ErrUnavailable means that the program of the server is not installed.
+var ErrUnavailable = errors.New("no versitygw; make s3 builds it, and QUARRY_VERSITYGW names it")
 
 // hangDeadline only ends a hang of a server that starts.
 const hangDeadline = 5 * time.Minute
@@ -42,45 +46,86 @@ type Server struct {
 // Start starts a server with an empty bucket, which ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	program := os.Getenv("QUARRY_VERSITYGW")
-	if program == "" {
-		program = "versitygw"
-	}
-	program, err := exec.LookPath(program)
-	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
-		t.Skip("S3: no versitygw; make s3 builds it, and QUARRY_VERSITYGW names it")
-	}
+	Need(t)
+	s, err := Open(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{t: t, program: program, address: listener.Addr().String(), Dir: t.TempDir(), sidecar: t.TempDir()}
-	s.Endpoint = "http://" + s.address
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(s.Dir, Bucket), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart()
+	s.t = t
 	t.Cleanup(s.Stop)
 	return s
 }
 
-// Restart starts the server again after Stop, and waits until it answers.
+// Need skips the test without the program of the server, or fails it if everything must run.
+func Need(t testing.TB) {
+	t.Helper()
+	switch _, err := findProgram(); {
+	case err != nil && os.Getenv("QUARRY_REQUIRE_ALL") == "1":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip("S3:", err)
+	}
+}
+
+func findProgram() (string, error) {
+	program := os.Getenv("QUARRY_VERSITYGW")
+	if program == "" {
+		program = "versitygw"
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return path, nil
+}
+
+// Open starts a server with an empty bucket, whose data is in the directory dir. The caller
+// stops it. The error wraps ErrUnavailable if the program is not installed.
+func Open(ctx context.Context, dir string) (*Server, error) {
+	program, err := findProgram()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{program: program, address: listener.Addr().String(), Dir: filepath.Join(dir, "objects"), sidecar: filepath.Join(dir, "metadata")}
+	s.Endpoint = "http://" + s.address
+	if err := errors.Join(listener.Close(), os.MkdirAll(filepath.Join(s.Dir, Bucket), 0o700), os.Mkdir(s.sidecar, 0o700)); err != nil {
+		return nil, err
+	}
+	return s, s.Run(ctx)
+}
+
+// Settings are the settings of a process of Quarry whose segments are in a folder of the
+// bucket.
+func (s *Server) Settings(folder string) []string {
+	return []string{
+		"storage.segments=s3://" + Bucket + "/" + folder, "storage.s3.endpoint=" + s.Endpoint, "storage.s3.region=" + Region,
+		"storage.s3.pathStyle=true", "storage.s3.accessKeyId=" + AccessKey, "storage.s3.secretAccessKey=" + SecretKey,
+	}
+}
+
+// Restart is Run in the test of Start.
 func (s *Server) Restart() {
 	s.t.Helper()
+	if err := s.Run(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Run starts the server again after Stop, and waits until it answers.
+func (s *Server) Run(ctx context.Context) error {
 	s.cmd = exec.Command(s.program, "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--region", Region, "--quiet",
 		"--health", "/health", "posix", "--sidecar", s.sidecar, s.Dir)
 	var output bytes.Buffer
 	s.cmd.Stdout, s.cmd.Stderr = &output, &output
 	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		s.cmd = nil
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), hangDeadline)
+	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
 	cmd, exited := s.cmd, make(chan struct{})
 	s.exited = exited
@@ -91,18 +136,17 @@ func (s *Server) Restart() {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/health", nil)
 		if err != nil {
-			s.t.Fatal(err)
+			return err
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err == nil {
-			_ = response.Body.Close()
-			return
+			return response.Body.Close()
 		}
 		select {
 		case <-exited:
-			s.t.Fatalf("the S3 server ended: %s", output.String())
+			return fmt.Errorf("the S3 server ended: %s", output.String())
 		case <-ctx.Done():
-			s.t.Fatalf("the S3 server does not answer within %v: %v", hangDeadline, err)
+			return fmt.Errorf("the S3 server does not answer within %v: %w", hangDeadline, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -15,14 +15,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// bucketSettings are the settings of a segment store in a bucket of s.
-func bucketSettings(s *s3test.Server) []string {
-	return []string{
-		"storage.segments=s3://" + s3test.Bucket + "/segments", "storage.s3.endpoint=" + s.Endpoint, "storage.s3.region=" + s3test.Region,
-		"storage.s3.pathStyle=true", "storage.s3.accessKeyId=" + s3test.AccessKey, "storage.s3.secretAccessKey=" + s3test.SecretKey,
-	}
-}
-
 // TestSegmentsInABucket runs a server whose segments are in a bucket through an outage of
 // the bucket, lost projections, lost objects, and a lost bucket. In the end the index equals
 // git, nothing was indexed from a store that is not there, and the data directory has no
@@ -30,7 +22,7 @@ func bucketSettings(s *s3test.Server) []string {
 func TestSegmentsInABucket(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Start(t)
-	w := newLossWorld(t, true, bucketSettings(s3)...)
+	w := newLossWorld(t, true, s3.Settings("segments")...)
 	g := w.repositories[0]
 
 	s3.Stop()

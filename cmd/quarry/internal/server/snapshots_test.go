@@ -154,7 +154,7 @@ func TestStartFromASnapshot(t *testing.T) {
 func TestStartFromASnapshotInABucket(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Start(t)
-	w := newLossWorld(t, false, append(bucketSettings(s3), "snapshots.interval=1s", "snapshots.keep=1")...)
+	w := newLossWorld(t, false, append(s3.Settings("segments"), "snapshots.interval=1s", "snapshots.keep=1")...)
 	first := ""
 	waitUntil(t, func() bool {
 		list := w.listSnapshots()

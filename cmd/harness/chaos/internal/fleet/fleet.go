@@ -17,21 +17,24 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 )
 
 // Setup is a way to run Quarry.
 type Setup string
 
 // These are the setups: one process on the embedded log; four processes on one broker, or
-// on three.
+// on three; five on one broker, with two query processes, the segments in a bucket, and
+// snapshots.
 const (
 	Embedded     Setup = "embedded"
 	OneBroker    Setup = "kafka1"
 	ThreeBrokers Setup = "kafka3"
+	InBucket     Setup = "bucket"
 )
 
 // Setups contains all setups.
-var Setups = []Setup{Embedded, OneBroker, ThreeBrokers}
+var Setups = []Setup{Embedded, OneBroker, ThreeBrokers, InBucket}
 
 // Options are the options of Open. Quarry, Dir and Setup are required.
 type Options struct {
@@ -51,6 +54,8 @@ type Fleet struct {
 	Members []*Member
 	// Brokers is nil with the embedded log.
 	Brokers *brokers.Cluster
+	// Bucket is the S3 server of the setup InBucket, or nil.
+	Bucket *s3test.Server
 	// Disk is the file system of the data, or nil if none could be mounted.
 	Disk *Disk
 
@@ -110,6 +115,15 @@ func (f *Fleet) writeConfig() error {
 	return os.WriteFile(f.config, text, 0o600)
 }
 
+// snapshotInterval is the interval of the setup InBucket, a few rounds.
+const snapshotInterval = 15 * time.Second
+
+// Roles of members.
+const (
+	roleQuery    = "query"
+	rolePipeline = "pipeline"
+)
+
 // planMembers creates the members of the setup, and starts the brokers.
 func (f *Fleet) planMembers(ctx context.Context) (err error) {
 	if f.o.Setup == Embedded {
@@ -125,9 +139,18 @@ func (f *Fleet) planMembers(ctx context.Context) (err error) {
 	}
 	f.settings = []string{
 		"log.driver=kafka", "log.kafka.brokers=" + strings.Join(f.Brokers.Addresses, ","), fmt.Sprintf("log.kafka.replicationFactor=%d", n),
-		"storage.segments=" + f.SegmentsDir(),
 	}
-	f.Members = []*Member{f.newMember("query", "query"), f.newMember("worker-a", "pipeline"), f.newMember("worker-b", "pipeline"), f.newMember("ingest", "ingest")}
+	f.Members = []*Member{f.newMember("query", roleQuery)}
+	if f.o.Setup == InBucket {
+		if f.Bucket, err = s3test.Open(ctx, filepath.Join(f.dir, "bucket")); err != nil {
+			return err
+		}
+		f.settings = append(append(f.settings, f.Bucket.Settings("fleet")...), "snapshots.interval="+snapshotInterval.String())
+		f.Members = append(f.Members, f.newMember("query-b", roleQuery))
+	} else {
+		f.settings = append(f.settings, "storage.segments="+f.SegmentsDir())
+	}
+	f.Members = append(f.Members, f.newMember("worker-a", rolePipeline), f.newMember("worker-b", rolePipeline), f.newMember("ingest", "ingest"))
 	return nil
 }
 
@@ -135,7 +158,7 @@ func (f *Fleet) newMember(name, role string) *Member {
 	return &Member{Name: name, Role: role, Data: filepath.Join(f.storeDir(), name), fleet: f}
 }
 
-// SegmentsDir returns the segment store that all members share.
+// SegmentsDir returns the segment store that all members share, if it is a directory.
 func (f *Fleet) SegmentsDir() string {
 	if f.o.Setup == Embedded {
 		return filepath.Join(f.Query().Data, "segments")
@@ -143,19 +166,26 @@ func (f *Fleet) SegmentsDir() string {
 	return filepath.Join(f.storeDir(), "segments")
 }
 
-// Query returns the member that serves searches, Ingest the member that receives
-// webhooks, and Workers the members that index.
+// Query returns the first member that serves searches, Queries all of them, Ingest the
+// member that receives webhooks, and Workers the members that index.
 func (f *Fleet) Query() *Member { return f.Members[0] }
+
+// Queries is documented with Query.
+func (f *Fleet) Queries() []*Member { return f.membersWith(roleQuery) }
 
 // Ingest is documented with Query.
 func (f *Fleet) Ingest() *Member { return f.Members[len(f.Members)-1] }
 
 // Workers is documented with Query.
-func (f *Fleet) Workers() []*Member {
-	if len(f.Members) == 1 {
-		return f.Members
+func (f *Fleet) Workers() []*Member { return f.membersWith(rolePipeline) }
+
+func (f *Fleet) membersWith(role string) (out []*Member) {
+	for _, m := range f.Members {
+		if m.Role == role || m.Role == "" {
+			out = append(out, m)
+		}
 	}
-	return f.Members[1 : len(f.Members)-1]
+	return out
 }
 
 // Start starts all members that are not running, concurrently.
@@ -206,6 +236,9 @@ func (f *Fleet) Close() error {
 	var all []error
 	if f.Brokers != nil {
 		all = append(all, f.Brokers.Close())
+	}
+	if f.Bucket != nil {
+		f.Bucket.Stop()
 	}
 	if f.Disk != nil {
 		all = append(all, f.Disk.Close())

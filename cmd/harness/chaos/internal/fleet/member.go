@@ -204,6 +204,12 @@ func (m *Member) Kill() {
 	<-m.exited
 }
 
+// Freeze stops the process from running, and Thaw lets it go on.
+func (m *Member) Freeze() error { return m.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw is documented with Freeze.
+func (m *Member) Thaw() error { return m.cmd.Process.Signal(syscall.SIGCONT) }
+
 // Stop ends the process and expects exit code 0.
 func (m *Member) Stop() error {
 	if m.cmd == nil {

@@ -8,11 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // maxPending bounds the pushes that wait for their delivery.
@@ -62,19 +66,31 @@ type Sender struct {
 
 	client  *http.Client
 	pending []delivery
-	sent    int
+	// positions holds the last acknowledged push of each ref since ForgetPositions.
+	positions map[string]string
+	sent      int
 }
 
 type delivery struct {
 	id    string
+	ref   string
 	body  []byte
 	tries int
 }
 
 // NewSender returns a sender. Like hosts, its client times out.
 func NewSender(r *Repository, h Hook) *Sender {
-	return &Sender{Repository: r, Hook: h, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return &Sender{Repository: r, Hook: h, positions: map[string]string{}, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 }
+
+// MinPosition returns the position of the last acknowledged push of each ref, as the
+// minPosition of a search. It is empty if there was none since ForgetPositions.
+func (s *Sender) MinPosition() string {
+	return strings.Join(slices.Sorted(maps.Values(s.positions)), ",")
+}
+
+// ForgetPositions forgets the pushes so far, which were found.
+func (s *Sender) ForgetPositions() { clear(s.positions) }
 
 // Run pushes and delivers until ctx ends.
 func (s *Sender) Run(ctx context.Context) error {
@@ -125,7 +141,7 @@ func (s *Sender) pushOnce(ctx context.Context) error {
 	}
 	s.sent++
 	s.Counts.Pushes++
-	s.pending = append(s.pending, delivery{id: fmt.Sprintf("msg_%s_%d", s.Repository.Name, s.sent), body: body})
+	s.pending = append(s.pending, delivery{id: fmt.Sprintf("msg_%s_%d", s.Repository.Name, s.sent), ref: move.Ref, body: body})
 	return nil
 }
 
@@ -144,6 +160,11 @@ func (s *Sender) deliverPending(ctx context.Context) error {
 		case status == http.StatusAccepted:
 			s.Counts.Acknowledged++
 			s.Acknowledged = append(s.Acknowledged, d.id)
+			var accepted struct{ Positions []event.Position }
+			if err := json.Unmarshal([]byte(answer), &accepted); err != nil || len(accepted.Positions) != 1 {
+				return fmt.Errorf("%s: %w: want one position: %s", d.id, ErrAnswer, answer)
+			}
+			s.positions[d.ref] = accepted.Positions[0].String()
 			s.pending = s.pending[1:]
 		case status == http.StatusServiceUnavailable || s.Hook.Tolerate(status):
 			s.Counts.Refused++

@@ -27,7 +27,12 @@ type fault struct {
 
 var (
 	allSetups    = fleet.Setups
-	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
+	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers, fleet.InBucket}
+	// directorySetups have the segment store in a directory, and unmountSetups one that
+	// several processes share.
+	directorySetups = []fleet.Setup{fleet.Embedded, fleet.OneBroker, fleet.ThreeBrokers}
+	unmountSetups   = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
+	bucketSetups    = []fleet.Setup{fleet.InBucket}
 )
 
 // allFaults contains all faults, in the order of their documentation.
@@ -46,9 +51,11 @@ var allFaults = []fault{
 	{name: "lost projections", setups: allSetups, do: (*chaosRun).loseProjections},
 	{name: "lost mirrors", setups: allSetups, do: (*chaosRun).loseMirrors},
 	{name: "mirrors lost while running", setups: allSetups, do: (*chaosRun).loseMirrorsRunning},
-	{name: "lost segments", setups: allSetups, do: (*chaosRun).loseSegments},
-	{name: "lost segments below live projections", setups: allSetups, do: (*chaosRun).loseSegmentsBelow},
-	{name: "unmounted segments", setups: brokerSetups, do: (*chaosRun).unmountSegments},
+	{name: "lost segments", setups: directorySetups, do: (*chaosRun).loseSegments},
+	{name: "lost segments below live projections", setups: directorySetups, do: (*chaosRun).loseSegmentsBelow},
+	{name: "unmounted segments", setups: unmountSetups, do: (*chaosRun).unmountSegments},
+	{name: "refused bucket", setups: bucketSetups, do: (*chaosRun).refuseBucket},
+	{name: "frozen query", setups: brokerSetups, do: (*chaosRun).freezeQuery},
 	{name: "restored backup", setups: allSetups, do: (*chaosRun).restoreBackup},
 }
 
@@ -64,7 +71,40 @@ func (r *chaosRun) killWorker(ctx context.Context) error {
 	return r.restartMember(ctx, workers[r.random.IntN(len(workers))])
 }
 
-func (r *chaosRun) killQuery(ctx context.Context) error { return r.restartMember(ctx, r.fleet.Query()) }
+func (r *chaosRun) killQuery(ctx context.Context) error {
+	return r.restartMember(ctx, r.anyQuery())
+}
+
+func (r *chaosRun) anyQuery() *fleet.Member {
+	queries := r.fleet.Queries()
+	return queries[r.random.IntN(len(queries))]
+}
+
+// freezeQuery stops a query process from running for a while, longer or shorter than the lag
+// after which its answers are not exhaustive.
+func (r *chaosRun) freezeQuery(ctx context.Context) error {
+	m := r.anyQuery()
+	if err := m.Freeze(); err != nil {
+		return err
+	}
+	r.pauseRandomly(ctx, 500*time.Millisecond, 9*time.Second)
+	return m.Thaw()
+}
+
+// refuseBucket ends the S3 server for a while, and kills a query process meanwhile or not,
+// which starts again once the bucket is back.
+func (r *chaosRun) refuseBucket(ctx context.Context) error {
+	r.fleet.Bucket.Stop()
+	r.pauseRandomly(ctx, 500*time.Millisecond, 6*time.Second)
+	m := r.anyQuery()
+	if r.random.IntN(2) == 0 {
+		m.Kill()
+	}
+	if err := r.fleet.Bucket.Run(ctx); err != nil || m.Running() {
+		return err
+	}
+	return m.Start(ctx)
+}
 
 func (r *chaosRun) killIngest(ctx context.Context) error {
 	return r.restartMember(ctx, r.fleet.Ingest())
@@ -193,9 +233,10 @@ func (r *chaosRun) jumpClock(ctx context.Context) error {
 	return r.fleet.MoveClock(0)
 }
 
-// loseProjections restarts the query process without its projections.
+// loseProjections restarts a query process without its projections: it starts from a
+// snapshot, or replays the log.
 func (r *chaosRun) loseProjections(ctx context.Context) error {
-	return r.loseDirectory(ctx, r.fleet.Query(), "projections")
+	return r.loseDirectory(ctx, r.anyQuery(), "projections")
 }
 
 func (r *chaosRun) loseMirrors(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
@@ -22,7 +23,8 @@ import (
 // errMismatch means that the search results differ from the pushed state.
 var errMismatch = errors.New("what is found is not what was pushed")
 
-// awaitModel waits until searches find exactly the files of the model.
+// awaitModel waits until each query process finds exactly the files of the model. An answer
+// that has waited for the last pushes and calls itself exhaustive must not differ from it.
 func (r *chaosRun) awaitModel(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
@@ -34,9 +36,12 @@ func (r *chaosRun) awaitModel(ctx context.Context) error {
 			if err := r.restartFull(ctx); err != nil {
 				return err
 			}
-			err := r.checkRepository(ctx, s.Repository)
+			err := r.checkRepository(ctx, s)
 			if err == nil {
 				break
+			}
+			if errors.Is(err, errMismatch) && s.MinPosition() != "" {
+				return fmt.Errorf("an exhaustive answer after the last push: %w", err)
 			}
 			if ctx.Err() == nil {
 				last = err
@@ -55,19 +60,32 @@ func (r *chaosRun) awaitModel(ctx context.Context) error {
 // was correct.
 func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 	for _, s := range r.senders {
-		if err := r.checkRepository(ctx, s.Repository); err != nil {
+		if err := r.checkRepository(ctx, s); err != nil {
 			return fmt.Errorf("right before, and now: %w", err)
+		}
+	}
+	for _, s := range r.senders {
+		s.ForgetPositions()
+	}
+	return nil
+}
+
+// checkRepository compares one repository with its model, each branch and all together, in
+// every query process.
+func (r *chaosRun) checkRepository(ctx context.Context, s *host.Sender) error {
+	for _, m := range r.fleet.Queries() {
+		if err := r.checkAnswers(ctx, m, s); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-// checkRepository compares one repository with its model, each branch and all together.
-func (r *chaosRun) checkRepository(ctx context.Context, repository *host.Repository) error {
-	want := repository.Want()
+func (r *chaosRun) checkAnswers(ctx context.Context, m *fleet.Member, s *host.Sender) error {
+	repository, want := s.Repository, s.Repository.Want()
 	everything := map[string]bool{}
 	for _, ref := range slices.Sorted(maps.Keys(want)) {
-		got, err := r.findTokens(ctx, repository, ref)
+		got, err := r.findTokens(ctx, m, s, ref)
 		if err != nil {
 			return err
 		}
@@ -82,7 +100,7 @@ func (r *chaosRun) checkRepository(ctx context.Context, repository *host.Reposit
 			return fmt.Errorf("%w: %s %s: found what is not there: %v", errMismatch, repository.Name, ref, got)
 		}
 	}
-	got, err := r.findTokens(ctx, repository, "*")
+	got, err := r.findTokens(ctx, m, s, "*")
 	if err != nil {
 		return err
 	}
@@ -98,30 +116,32 @@ func (r *chaosRun) checkRepository(ctx context.Context, repository *host.Reposit
 
 var tokenPattern = regexp.MustCompile(`tok\d+x\d+z`)
 
-// findTokens returns the tokens of a repository that a search finds, by path.
-func (r *chaosRun) findTokens(ctx context.Context, repository *host.Repository, rev string) (map[string][]string, error) {
+// findTokens returns the tokens of a repository that a search finds, by path. The search
+// waits until the last pushes are searchable.
+func (r *chaosRun) findTokens(ctx context.Context, m *fleet.Member, s *host.Sender, rev string) (map[string][]string, error) {
 	body, err := json.Marshal(map[string]any{
-		"query": fmt.Sprintf("repo:^%s$ rev:%s %s", repository.Name, rev, repository.TokenPattern()), "matches": 10_000, "isRegexEnabled": true,
+		"query": fmt.Sprintf("repo:^%s$ rev:%s %s", s.Repository.Name, rev, s.Repository.TokenPattern()), "matches": 10_000, "isRegexEnabled": true,
+		"minPosition": s.MinPosition(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.sendRequest(ctx, http.MethodPost, "/api/search", body)
+	data, err := r.sendRequest(ctx, m, http.MethodPost, "/api/search", body)
 	if err != nil {
 		return nil, err
 	}
 	return tokensOf(data)
 }
 
-// sendRequest sends a request to the query process and returns the response, whose status
+// sendRequest sends a request to a query process and returns the response, whose status
 // must be 200.
-func (r *chaosRun) sendRequest(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, r.fleet.Query().URL()+path, bytes.NewReader(body))
+func (r *chaosRun) sendRequest(ctx context.Context, m *fleet.Member, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, m.URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := operator.Client(r.fleet.Query().Data).Do(request)
+	response, err := operator.Client(m.Data).Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (r *chaosRun) awaitOutcome(ctx context.Context, id string) error {
 
 // readOutcomes returns the outcomes of the pushes in all deliveries with an ID.
 func (r *chaosRun) readOutcomes(ctx context.Context, id string) ([]string, error) {
-	data, err := r.sendRequest(ctx, http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
+	data, err := r.sendRequest(ctx, r.fleet.Query(), http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
 	if err != nil {
 		return nil, err
 	}
