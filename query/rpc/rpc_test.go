@@ -307,6 +307,7 @@ func TestIdleSessionEnds(t *testing.T) {
 	clocktest.WaitUntil(t, "both sessions have ended for being idle", func() bool {
 		return h.released.Load() == 2 && readMetric(t, registry, "quarry_rpc_sessions_ended_total", endIdle) == 2 && readMetric(t, registry, "quarry_rpc_sessions", "") == 0
 	})
+	h.wrap = func(s search.Shard) search.Shard { return s }
 	closed := h.NewSession([]byte("ann"))
 	if _, err := closed.Call(t.Context(), &search.ShardCall{Open: true}); err != nil {
 		t.Fatal(err)

@@ -273,7 +273,8 @@ func TestConnectionsAreCut(t *testing.T) {
 			t.Fatalf("after %d bytes:\n%s\nwant\n%s", limit, got, want)
 		}
 	}
-	if limit < 30*step || second.sessions.Load() < limit/step-1 {
+	const withoutMove = 5 // sessions that are cut in the reply to their last call
+	if limit < 30*step || second.sessions.Load() < limit/step-withoutMove {
 		t.Errorf("sessions were cut up to %d bytes, and %d sessions of the other replica followed", limit, second.sessions.Load())
 	}
 	alone := startFront(t, first)
