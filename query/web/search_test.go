@@ -267,50 +267,12 @@ func TestFacetsEditTheQuery(t *testing.T) {
 	}
 }
 
-// TestGroups counts matches by a property, and refuses what results refuse.
-func TestGroups(t *testing.T) {
-	var searches *fakeSearches
-	w := searchOf(t, 1, func(f *fakeSearches) {
-		searches, f.reason = f, "display limit"
-		directories := search.Facet{Name: search.FacetDirectory, Complete: true, More: true}
-		for i := range 40 {
-			directories.Values = append(directories.Values, search.FacetValue{Value: fmt.Sprintf("<d%d>/", i), Filter: fmt.Sprintf("file:^d%d/", i), Matches: 400 - i, Files: 2})
-		}
-		f.result.Facets = []search.Facet{directories, {Name: search.FacetKind, Values: []search.FacetValue{{Value: "func", Filter: "kind:func", Matches: 1}}}}
-	})
-	b := w.browser.get("/search/groups?q=kettle&by=directory&case=1").expectPage(http.StatusOK, "4 matches in 1 file", "all of them", "<d39>/", "361", "2 files", "with fewer matches")
-	for _, link := range []string{"/search?case=1&amp;q=kettle&#43;file%3A%5Ed39%2F", "/search/groups?case=1&amp;q=kettle&#43;file%3A%5Ed39%2F&amp;by=directory", "/search/groups?case=1&amp;q=kettle&amp;by=language"} {
-		if !strings.Contains(b.page, `href="`+link+`"`) {
-			t.Errorf("no link %s in\n%s", link, b.page)
-		}
+// TestLabelsOfLines checks that the label of a line contains the number that its link shows.
+func TestLabelsOfLines(t *testing.T) {
+	w := searchOf(t, 0, func(f *fakeSearches) { f.files = []search.FileMatch{newFile("long.go", 102)} })
+	if page := w.browser.get("/search?q=kettle").page; !strings.Contains(page, `aria-label="Line 1011">1011</a>`) {
+		t.Error("the label of line 1011 differs from its number")
 	}
-	if r := searches.request; r.FacetValues != search.MaxGroups || r.Display != 1 || !r.Query.Options.CaseSensitive {
-		t.Errorf("the request is %+v", r)
-	}
-	w.browser.get("/search/groups?q=kettle&by=kind").expectPage(http.StatusOK, "no matches to group")
-	w.browser.get("/search/groups?q=%28kettle&re=1").expectPage(http.StatusBadRequest, "Column")
-	w.browser.get("/search/groups?q=context:closed+kettle").expectPage(http.StatusBadRequest, "There is no search context")
-	w.browser.get("/search/groups").leadsTo("/")
-	b = w.browser.get("/search?q=kettle").expectPage(http.StatusOK, "32 more", "All values")
-	if shown, _, _ := strings.Cut(b.page, `class="facet-more"`); !strings.Contains(shown, "&lt;d7&gt;/") || strings.Contains(shown, "&lt;d8&gt;/") {
-		t.Error("the first eight values are not those that are shown")
-	}
-}
-
-// TestContextsPage lists search contexts with the repositories that the visitor may see.
-func TestContextsPage(t *testing.T) {
-	w := searchOf(t, 1, nil)
-	r, err := http.NewRequest(http.MethodGet, w.server.URL+"/search/contexts", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept", "text/html")
-	w.browser.doRequest(r)
-	b := w.browser.expectPage(http.StatusOK, "context:Opera", "context:open", "1 repository", "example.com/open")
-	if strings.Contains(b.page, "closed") || !strings.Contains(b.page, `href="/search?q=context%3Aopen&#43;type%3Arepo"`) {
-		t.Errorf("the page is\n%s", b.page)
-	}
-	w.browser.get("/").expectPage(http.StatusOK, "context:open", "Recent searches")
 }
 
 // TestResultsStream reads the head, then a file, while the search is still running.

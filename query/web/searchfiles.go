@@ -289,7 +289,7 @@ func (w *fileWriter) writeLine(text *codehtml.Cursor, start int, line []byte, ma
 	w.raw(`<a class="n"`)
 	w.attribute("href", link)
 	w.raw(` aria-label="`)
-	w.text(w.texts.mustFormat("resultsLine", "n", number))
+	w.text(w.texts.mustFormat("resultsLine", "n", strconv.Itoa(number))) // as the link reads: without separators
 	w.raw(`">`)
 	w.number(number)
 	w.raw(`</a><code>`)
