@@ -58,7 +58,8 @@ func (m *model) Revisions(_ context.Context, match func(*Repository, code.Ref) b
 				b.Add(s.Places.Doc[p], repo, ref, s.Places.Flags[p], string(s.Places.Path(p)))
 			}
 		}
-		out[i] = Segment{Reader: s.Reader, Places: b.Build(), Origins: s.Origins}
+		out[i] = s
+		out[i].Places = b.Build()
 	}
 	return out, m.refs, nil
 }

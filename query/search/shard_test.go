@@ -160,6 +160,9 @@ func (a asker) request(t *testing.T, seed uint64) Request {
 	if a.IntN(2) == 0 {
 		text = a.typedQuery()
 	}
+	if a.IntN(5) == 0 {
+		text = "rev:" + a.pick("*", "HEAD", "e", "dev") + " " + text
+	}
 	q, err := syntax.Parse(text, syntax.Options{})
 	if err != nil {
 		t.Logf("seed %d: %q: %v", seed, text, err)
