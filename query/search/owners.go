@@ -19,9 +19,9 @@ import (
 var ownersPaths = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"}
 
 const (
-	// maxOwnersFiles bounds the CODEOWNERS that a query reads, and maxOwnersBytes the
-	// expressions of the rules that it keeps: about 40 times that much memory if all are
-	// compiled.
+	// maxOwnersFiles bounds the CODEOWNERS that a predicate reads, and maxOwnersBytes the
+	// expressions of the rules that all predicates of a query keep: about 40 times that much
+	// memory if all are compiled.
 	maxOwnersFiles = 2000
 	maxOwnersBytes = 512 << 10
 )
@@ -37,6 +37,7 @@ func (s *Searcher) findOwned(
 		r.predicateStop = StopTimeLimit
 		return &found, nil
 	}
+	deadline := time.Now().Add(left)
 	var paths []string
 	for _, path := range ownersPaths {
 		paths = append(paths, regexp.QuoteMeta(path))
@@ -55,30 +56,37 @@ func (s *Searcher) findOwned(
 	}
 	defer result.Release()
 	r.predicateCosts.add(&result.Stats)
-	if found.Unfinished = !result.Exhaustive; found.Unfinished {
+	if found.Unfinished = result.Stopped != StopNone; found.Unfinished { // files may be left out of an answer that counts all
 		r.predicateStop = result.Stopped
 	}
 	slices.SortFunc(result.Files, func(a, b FileMatch) int {
 		return slices.Index(ownersPaths, a.Path) - slices.Index(ownersPaths, b.Path)
 	})
-	seen, bytes := map[*Repository]bool{}, 0
-	for i := range result.Files {
-		f := &result.Files[i]
-		if seen[f.Repo] {
-			continue
-		}
+	seen := map[*Repository]bool{}
+	files := slices.DeleteFunc(result.Files, func(f FileMatch) bool {
+		again := seen[f.Repo]
 		seen[f.Repo] = true
+		return again
+	})
+	// A repository with many rules must not take the room of all others.
+	slices.SortStableFunc(files, func(a, b FileMatch) int { return len(a.Content) - len(b.Content) })
+	for i := range files {
+		if time.Now().After(deadline) { // rules take longer to read than to find
+			found.Unfinished, r.predicateStop = true, StopTimeLimit
+			break
+		}
+		f, bytes := &files[i], 0
 		sections := readOwners(string(f.Content), q.Owner)
 		for _, section := range sections {
 			for _, rule := range section {
 				bytes += len(rule.Pattern)
 			}
 		}
-		if bytes > maxOwnersBytes {
+		if r.ownersBytes+bytes > maxOwnersBytes {
 			found.Unfinished, r.predicateStop = true, StopByteLimit
-			break
+			continue
 		}
-		if len(sections) > 0 {
+		if r.ownersBytes += bytes; len(sections) > 0 {
 			found.Rules = append(found.Rules, syntax.OwnersRules{Repository: f.Repo.ID, Sections: sections})
 		}
 	}
@@ -154,11 +162,7 @@ func ownersPattern(path string) string {
 		return ""
 	}
 	if !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/*") {
-		below, err := syntax.GlobRegexp(path + "/")
-		if err != nil {
-			return ""
-		}
-		pattern += "|" + below
+		pattern = strings.TrimSuffix(pattern, "$") + "(?:/.*)?$"
 	}
 	return pattern
 }

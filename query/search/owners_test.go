@@ -137,10 +137,10 @@ func TestOwners(t *testing.T) {
 // a negation then selects nothing.
 func TestOwnersAreBounded(t *testing.T) {
 	m := &model{}
-	rules := strings.Repeat("/"+strings.Repeat("d", 900)+` @bob\n`, maxOwnersBytes/1500)
-	m.script(t, "host/a CODEOWNERS Text "+rules+"\nhost/b b.go Go kmalloc")
-	for query, want := range map[string]int{
-		"file:has.owner(bob)": 0, "-file:has.owner(bob)": 0, "file:has.owner(amy)": 0, "-file:has.owner(amy)": 2,
+	rules := strings.Repeat("/"+strings.Repeat("d", 900)+` @bob\n`, maxOwnersBytes/800)
+	m.script(t, "host/a CODEOWNERS Text "+rules+"\nhost/b b.go Go kmalloc\nhost/c CODEOWNERS Text * @bob")
+	for query, want := range map[string]int{ // few rules are read although there are many elsewhere
+		"file:has.owner(bob)": 1, "-file:has.owner(bob)": 0, "file:has.owner(amy)": 0, "-file:has.owner(amy)": 3,
 	} {
 		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10})
 		stopped := StopNone
@@ -149,6 +149,34 @@ func TestOwnersAreBounded(t *testing.T) {
 		}
 		if err != nil || r.Stats.Matches != want || r.Stopped != stopped {
 			t.Errorf("%s: %d matches, stopped by %q, want %d, %q: %v", query, r.Stats.Matches, r.Stopped, want, stopped, err)
+		}
+	}
+}
+
+// TestOwnersOfAllPredicatesAreBounded checks that the rules of several predicates have one bound.
+func TestOwnersOfAllPredicatesAreBounded(t *testing.T) {
+	m := &model{}
+	m.script(t, "host/a CODEOWNERS Text "+strings.Repeat("/"+strings.Repeat("d", 900)+` @bob @amy\n`, maxOwnersBytes/1500))
+	for query, want := range map[string]StopReason{
+		"file:has.owner(bob)": StopNone, "file:has.owner(bob) or file:has.owner(amy)": StopByteLimit,
+	} {
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10})
+		if err != nil || r.Stopped != want {
+			t.Errorf("%s: stopped by %q, want %q: %v", query, r.Stopped, want, err)
+		}
+	}
+}
+
+// TestOwnersBeyondTheSizeOfAnswers checks that CODEOWNERS that are left out for their size make
+// the answer not exhaustive, and that a negation does not take their files for files of others.
+func TestOwnersBeyondTheSizeOfAnswers(t *testing.T) {
+	m := &model{}
+	text := "* @bob # " + strings.Repeat("filler ", 1000)
+	m.script(t, "host/a CODEOWNERS Text "+text+"\nhost/b CODEOWNERS Text "+text)
+	for query, want := range map[string]int{"file:has.owner(bob)": 1, "-file:has.owner(bob)": 0} {
+		r, err := newSearcher(Options{MaxResultBytes: 5000}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10})
+		if err != nil || r.Stats.Matches != want || r.Exhaustive || r.Stopped != StopByteLimit {
+			t.Errorf("%s: %d matches, exhaustive %t, stopped by %q, want %d: %v", query, r.Stats.Matches, r.Exhaustive, r.Stopped, want, err)
 		}
 	}
 }

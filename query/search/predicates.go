@@ -15,7 +15,7 @@ import (
 // see, and over all shards.
 
 // predicateShare bounds the time for all predicates of a query to a fraction of
-// Options.MaxDuration: 5 s of 30 s.
+// Options.MaxDuration: 5 s of 30 s. It is part of Request.timeLimit.
 const predicateShare = 6
 
 // resolvePredicates returns the request with the repositories and rules of its predicates.
@@ -38,7 +38,7 @@ func (s *Searcher) resolvePredicates(ctx context.Context, view View, r Request) 
 	if len(unknown) == 0 {
 		return r, nil
 	}
-	deadline, known := time.Now().Add(s.options.MaxDuration/predicateShare), map[string]syntax.Query{}
+	deadline, known := time.Now().Add(r.maxDuration(s.options.MaxDuration/predicateShare)), map[string]syntax.Query{}
 	for _, q := range unknown {
 		if known[q.String()] != nil {
 			continue
@@ -102,7 +102,7 @@ func (s *Searcher) findRepositoriesWith(
 	}
 	defer result.Release()
 	r.predicateCosts.add(&result.Stats)
-	if found.Unfinished = !result.Exhaustive; found.Unfinished {
+	if found.Unfinished = result.Stopped != StopNone; found.Unfinished {
 		r.predicateStop = result.Stopped
 	}
 	for _, repo := range result.Repositories {

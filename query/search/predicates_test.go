@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -24,6 +25,19 @@ func TestUnfinishedPredicate(t *testing.T) {
 		cut, err := newSearcher(Options{MaxScanBytes: 1 << 20}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10})
 		if err != nil || cut.Stats.Matches > want || cut.Exhaustive || cut.Stopped != StopScanLimit {
 			t.Errorf("%s with little text: %d matches, exhaustive %t, stopped by %q: %v", query, cut.Stats.Matches, cut.Exhaustive, cut.Stopped, err)
+		}
+	}
+}
+
+// TestPredicateWithinTimeLimit checks that predicates are part of the time of a search, which may
+// be one for another predicate.
+func TestPredicateWithinTimeLimit(t *testing.T) {
+	m := &model{}
+	m.script(t, "host/a a.go Go kmalloc")
+	for limit, want := range map[time.Duration]StopReason{0: StopNone, 1: StopTimeLimit} {
+		r, err := newSearcher(Options{}).resolvePredicates(t.Context(), m, Request{Query: parse(t, "repo:has.content(kmalloc) a"), Matches: 10, timeLimit: limit})
+		if err != nil || r.predicateStop != want {
+			t.Errorf("with a limit of %v: stopped by %q, want %q: %v", limit, r.predicateStop, want, err)
 		}
 	}
 }

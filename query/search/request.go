@@ -61,8 +61,10 @@ type Request struct {
 	anyMatch bool
 	// predicateCosts is the work of the searches for the repositories of predicates.
 	// predicateStop is the reason why one of them did not cover everything.
+	// ownersBytes is the size of the rules of owners: see maxOwnersBytes.
 	predicateCosts Stats
 	predicateStop  StopReason
+	ownersBytes    int
 	// line is the 1-based line to show for each file without matches in its text; 0 for
 	// none.
 	line int

@@ -132,6 +132,9 @@ func (s *Searcher) admitOnce(ctx context.Context, view View, r Request, emit Emi
 		return nil, err
 	}
 	entered := time.Now()
+	if r.timeLimit > 0 {
+		r.timeLimit = max(r.timeLimit-entered.Sub(start), 1)
+	}
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
