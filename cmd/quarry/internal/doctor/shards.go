@@ -79,7 +79,7 @@ func reachReplicas(ctx context.Context, addresses []string) (all, reached int, f
 			dial(address)
 			continue
 		}
-		for _, h := range hosts {
+		for _, h := range shards.ChooseFamily(hosts) {
 			dial(net.JoinHostPort(h, port))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -73,12 +74,24 @@ func NewFront(o FrontOptions) (*Front, error) {
 	for _, s := range shares {
 		for _, address := range s.addresses {
 			if !isName(address) {
-				s.addPeer(address, o.Secret)
-				f.metrics.addPeer(s.name, address)
+				f.addPeer(s, address)
 			}
 		}
 	}
 	return f, nil
+}
+
+// addPeer adds a replica. It returns nil if the share has it already, or too many.
+func (f *Front) addPeer(s *share, address string) *peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.replicas) >= maxReplicas || slices.ContainsFunc(s.replicas, func(p *peer) bool { return p.Address == address }) {
+		return nil
+	}
+	p := &peer{Peer: rpc.Peer{Address: address, Secret: f.o.Secret, Owned: s.owned}, awaited: make(chan struct{}, 1), failure: errNotProbed}
+	p.calls = f.metrics.addPeer(s.name, address)
+	s.replicas = append(slices.Clip(s.replicas), p)
+	return p
 }
 
 // Run probes the peers until ctx ends.

@@ -52,12 +52,18 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 	return m
 }
 
+// callCounters count the calls of a peer by their result. Calls that end after removePeer do not
+// create the series again.
+type callCounters map[string]prometheus.Counter
+
 // addPeer creates the series of a peer.
-func (m *metrics) addPeer(share, address string) {
+func (m *metrics) addPeer(share, address string) callCounters {
 	m.up.WithLabelValues(share, address)
+	calls := callCounters{}
 	for _, result := range []string{resultAnswered, resultLost, resultRefused} {
-		m.calls.WithLabelValues(share, address, result)
+		calls[result] = m.calls.WithLabelValues(share, address, result)
 	}
+	return calls
 }
 
 // removePeer deletes the series of a peer.
@@ -67,8 +73,8 @@ func (m *metrics) removePeer(share, address string) {
 	m.calls.DeletePartialMatch(labels)
 }
 
-// observeCall counts a call that began at a time.
-func (m *metrics) observeCall(share, address, step string, began time.Time, err error) {
+// observeCall counts a call of a peer that began at a time.
+func (m *metrics) observeCall(calls callCounters, step string, began time.Time, err error) {
 	result := resultAnswered
 	switch {
 	case errors.Is(err, search.ErrShardLost):
@@ -76,6 +82,6 @@ func (m *metrics) observeCall(share, address, step string, began time.Time, err 
 	case err != nil:
 		result = resultRefused
 	}
-	m.calls.WithLabelValues(share, address, result).Inc()
+	calls[result].Inc()
 	m.time.WithLabelValues(step).Observe(time.Since(began).Seconds())
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,16 @@ func isName(address string) bool {
 	return err != nil
 }
 
+// ChooseFamily returns the IPv4 addresses of a host or, if it has none, those of IPv6. A process
+// with addresses of both would count as two replicas, or as one that is lost.
+func ChooseFamily(addresses []string) []string {
+	isV6 := func(a string) bool { return strings.Contains(a, ":") }
+	if v4 := slices.DeleteFunc(slices.Clone(addresses), isV6); len(v4) > 0 {
+		return v4
+	}
+	return addresses
+}
+
 // followName probes the replicas at the addresses of a name until ctx ends. A name that cannot be
 // resolved keeps those that it had.
 func (f *Front) followName(ctx context.Context, s *share, address string) {
@@ -47,7 +58,7 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 		if err == nil && len(hosts) > 0 {
 			failed = ""
 			var current []string
-			for _, h := range hosts {
+			for _, h := range ChooseFamily(hosts) {
 				current = append(current, net.JoinHostPort(h, port))
 			}
 			for a, end := range known {
@@ -62,13 +73,12 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 				if known[a] != nil {
 					continue
 				}
-				p := s.addPeer(a, f.o.Secret)
+				p := f.addPeer(s, a)
 				if p == nil {
 					full = true
 					continue
 				}
 				f.o.Logger.Info("a replica of a share has appeared at its name", "peer", a, "share", s.name, "name", host)
-				f.metrics.addPeer(s.name, a)
 				probeCtx, end := context.WithCancel(ctx)
 				known[a] = end
 				probes.Go(func() {

@@ -415,8 +415,8 @@ func TestPeersByName(t *testing.T) {
 	f.runUntilEnd(t)
 	s := f.shares[0]
 	f.awaitProbed(t, "the first replica is reached", func() bool { return s.countReachedLocked() == 1 })
-	set("other.example", "127.0.0.1")
-	f.awaitProbed(t, "the second replica is reached", func() bool { return s.countReachedLocked() == 2 })
+	set("other.example", "127.0.0.1", "::1") // one process
+	f.awaitProbed(t, "the second replica is reached", func() bool { return s.countReachedLocked() == 2 && len(s.replicas) == 2 })
 	for range 4 {
 		searchFront(t.Context(), t, f)
 	}
@@ -436,12 +436,33 @@ func TestPeersByName(t *testing.T) {
 			t.Errorf("%d series %s of a replica that is gone", n, series)
 		}
 	}
+	gone := f.addPeer(s, "127.0.0.3:1")
+	f.removePeer(s, gone)
+	late := &route{f: f, share: s, at: &choice{peer: gone, reached: t.Context()}}
+	if err := late.measureCall(t.Context(), "visit", func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := countSeries(t, registry, "quarry_shards_calls_total", gone.Address); n != 0 {
+		t.Errorf("%d series of a call that ended after its replica had gone", n)
+	}
 	var many []string
 	for i := range 2 * maxReplicas {
 		many = append(many, fmt.Sprintf("127.0.1.%d", i))
 	}
 	set("other.example", many...)
 	f.awaitProbed(t, "as many replicas as possible appear", func() bool { return len(s.replicas) == maxReplicas })
+}
+
+// TestChooseFamily checks that a process with addresses of both families is one replica.
+func TestChooseFamily(t *testing.T) {
+	for _, c := range []struct{ all, want []string }{
+		{[]string{"::1", "127.0.0.1"}, []string{"127.0.0.1"}}, {[]string{"fe80::1%eth0", "::1"}, []string{"fe80::1%eth0", "::1"}},
+		{[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.1", "10.0.0.2"}}, {nil, nil},
+	} {
+		if got := ChooseFamily(c.all); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.all, got, c.want)
+		}
+	}
 }
 
 // countSeries counts the series of a metric with the label peer.

@@ -58,7 +58,7 @@ func (r *route) measureCall(ctx context.Context, step string, call func(ctx cont
 	defer stop()
 	began := time.Now()
 	err := call(ctx)
-	r.f.metrics.observeCall(r.share.name, p.Address, step, began, err)
+	r.f.metrics.observeCall(p.calls, step, began, err)
 	if !errors.Is(err, search.ErrShardLost) {
 		return err
 	}

@@ -59,21 +59,10 @@ type peer struct {
 	lose    context.CancelFunc
 	// lossLogged is when a lost call was logged.
 	lossLogged time.Time
+	calls      callCounters
 }
 
 var errNotProbed = errors.New("it has not been reached yet")
-
-// addPeer adds a replica. It returns nil if the share has it already, or too many.
-func (s *share) addPeer(address string, secret []byte) *peer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.replicas) >= maxReplicas || slices.ContainsFunc(s.replicas, func(p *peer) bool { return p.Address == address }) {
-		return nil
-	}
-	p := &peer{Peer: rpc.Peer{Address: address, Secret: secret, Owned: s.owned}, awaited: make(chan struct{}, 1), failure: errNotProbed}
-	s.replicas = append(slices.Clip(s.replicas), p)
-	return p
-}
 
 // countReachedLocked counts the replicas that are reached.
 func (s *share) countReachedLocked() (n int) {
