@@ -20,8 +20,8 @@ var ownersPaths = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"
 
 const (
 	// maxOwnersFiles bounds the CODEOWNERS that a predicate reads, and maxOwnersBytes the
-	// expressions of the rules that all predicates of a query keep: about 40 times that much
-	// memory if all are compiled.
+	// paths and expressions of the rules that all predicates of a query keep: about 40 times
+	// that much memory if all are expressions.
 	maxOwnersFiles = 2000
 	maxOwnersBytes = 512 << 10
 )
@@ -79,7 +79,7 @@ func (s *Searcher) findOwned(
 		sections := readOwners(string(f.Content), q.Owner)
 		for _, section := range sections {
 			for _, rule := range section {
-				bytes += len(rule.Pattern)
+				bytes += len(rule.Path) + len(rule.Pattern)
 			}
 		}
 		if r.ownersBytes+bytes > maxOwnersBytes {
@@ -115,17 +115,18 @@ func readOwners(text, owner string) (sections [][]syntax.OwnersRule) {
 			continue
 		}
 		path, owners := cutOwnersPath(line)
-		pattern := ownersPattern(path)
-		if pattern == "" {
+		rule := newOwnersRule(path)
+		if rule == (syntax.OwnersRule{}) {
 			continue
 		}
 		names := strings.Fields(owners)
 		if len(names) == 0 {
 			names = inherited
 		}
-		section = append(section, syntax.OwnersRule{Pattern: pattern, Owned: slices.ContainsFunc(names, func(name string) bool {
+		rule.Owned = slices.ContainsFunc(names, func(name string) bool {
 			return owner == "" || strings.EqualFold(strings.TrimPrefix(name, "@"), strings.TrimPrefix(owner, "@"))
-		})})
+		})
+		section = append(section, rule)
 	}
 	end()
 	return sections
@@ -148,15 +149,34 @@ func cutOwnersPath(line string) (path, owners string) {
 // maxOwnersPath bounds the path of a rule that is read.
 const maxOwnersPath = 1000
 
-// ownersPattern returns the regular expression of the path of a rule: a file, or a directory
-// with all below it. It returns "" for a comment and what CODEOWNERS does not support.
-func ownersPattern(path string) string {
-	if path == "" || len(path) > maxOwnersPath || strings.ContainsAny(path, `![]{}\`) || path[0] == '#' {
-		return ""
+// newOwnersRule returns the rule for a path without its owner: a file, or a directory with all
+// below it. It is zero for a comment and what CODEOWNERS does not support. Most paths have no
+// wildcard, and need no regular expression, which takes hundreds of times as long if there are
+// many.
+func newOwnersRule(path string) (rule syntax.OwnersRule) {
+	if strings.Trim(path, "/") == "" || len(path) > maxOwnersPath || strings.ContainsAny(path, `![]{}\`) || path[0] == '#' {
+		return rule
 	}
 	if strings.Contains(strings.Trim(path, "/"), "/") {
 		path = "/" + strings.TrimPrefix(path, "/") // of the root
 	}
+	if base, cut := strings.CutSuffix(path, "/**"); cut {
+		path = base + "/"
+	}
+	if strings.ContainsAny(path, "*?") {
+		rule.Pattern = ownersPattern(path)
+		return rule
+	}
+	rule.Anywhere, rule.Below = path[0] != '/', strings.HasSuffix(path, "/")
+	rule.Path = "/" + strings.TrimLeft(path, "/")
+	if !rule.Below {
+		rule.Path += "/"
+	}
+	return rule
+}
+
+// ownersPattern returns the regular expression of the path of a rule, or "" if there is none.
+func ownersPattern(path string) string {
 	pattern, err := syntax.GlobRegexp(path)
 	if err != nil {
 		return ""
@@ -179,7 +199,7 @@ func isOwned(q *syntax.Owned, negated bool) func(r *Repository, path []byte) boo
 			return true
 		}
 		matcher, ok := rules[r.ID]
-		return ok && matcher().owns(path)
+		return ok && matcher().owns(string(path))
 	}
 }
 
@@ -189,7 +209,8 @@ type ownersMatcher [][]ownersStep
 // ownersStep stands for consecutive rules that agree. The last rules are the first step.
 type ownersStep struct {
 	owned   bool
-	pattern *regexp.Regexp
+	paths   []syntax.OwnersRule
+	pattern *regexp.Regexp // nil for none
 }
 
 // newOwnersMatcher compiles rules. Each of them compiles, and maxOwnersBytes bounds them;
@@ -202,15 +223,22 @@ func newOwnersMatcher(sections [][]syntax.OwnersRule) (m ownersMatcher) {
 			for start > 0 && rules[start-1].Owned == rules[end-1].Owned {
 				start--
 			}
+			step := ownersStep{owned: rules[start].Owned}
 			var patterns []string
 			for _, r := range rules[start:end] {
-				patterns = append(patterns, r.Pattern)
+				if r.Path != "" {
+					step.paths = append(step.paths, r)
+				} else {
+					patterns = append(patterns, r.Pattern)
+				}
 			}
-			pattern, err := regexp.Compile(strings.Join(patterns, "|"))
-			if err != nil {
-				return nil
+			if patterns != nil {
+				var err error
+				if step.pattern, err = regexp.Compile(strings.Join(patterns, "|")); err != nil {
+					return nil
+				}
 			}
-			steps = append(steps, ownersStep{rules[start].Owned, pattern})
+			steps = append(steps, step)
 			end = start
 		}
 		m = append(m, steps)
@@ -218,9 +246,22 @@ func newOwnersMatcher(sections [][]syntax.OwnersRule) (m ownersMatcher) {
 	return m
 }
 
-func (m ownersMatcher) owns(path []byte) bool {
+func (m ownersMatcher) owns(path string) bool {
+	whole := "/" + path + "/"
 	return slices.ContainsFunc(m, func(steps []ownersStep) bool {
-		i := slices.IndexFunc(steps, func(s ownersStep) bool { return s.pattern.Match(path) })
+		i := slices.IndexFunc(steps, func(s ownersStep) bool {
+			hasPath := slices.ContainsFunc(s.paths, func(r syntax.OwnersRule) bool { return holdsPath(&r, whole) })
+			return hasPath || s.pattern != nil && s.pattern.MatchString(path)
+		})
 		return i >= 0 && steps[i].owned
 	})
+}
+
+// holdsPath reports whether a rule with a path holds for another one, which has a slash before and
+// after it.
+func holdsPath(r *syntax.OwnersRule, path string) bool {
+	if r.Below {
+		path = path[:len(path)-1] // not the directory itself, which would be a file
+	}
+	return strings.HasPrefix(path, r.Path) || r.Anywhere && strings.Contains(path, r.Path)
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,15 +48,49 @@ docs/schema.sql @architect
 		{sections, "@api", "docs/api docs/api/x", "docs/a"},
 		{sections, "@dba", "a.sql x/b.sql", "docs/schema.sql"},
 		{sections, "", "docs/a a.sql", "x.go"},
+		{"/vendor/** @v\n", "@v", "vendor/a vendor/a/b", "vendor x/vendor/a"},
+		{"a*\n/** @v\n/b\n", "@v", "a c/d", "b b/c"},
 	} {
 		m := newOwnersMatcher(readOwners(c.text, c.owner))
 		for i, paths := range []string{c.owned, c.others} {
 			for _, path := range strings.Fields(strings.ReplaceAll(paths, "with blank", "with_blank")) {
-				if path = strings.ReplaceAll(path, "with_blank", "with blank"); m.owns([]byte(path)) != (i == 0) {
+				if path = strings.ReplaceAll(path, "with_blank", "with blank"); m.owns(path) != (i == 0) {
 					t.Errorf("%q owns %s: %t", c.owner, path, i != 0)
 				}
 			}
 		}
+	}
+}
+
+// TestOwnersPaths compares rules without wildcards with their regular expressions.
+func TestOwnersPaths(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 37))
+	randomPath := func(parts ...string) (path string) {
+		for range 1 + rng.IntN(6) {
+			path += parts[rng.IntN(len(parts))]
+		}
+		return path
+	}
+	held := 0
+	for range 20000 {
+		written, path := randomPath("a", "b", "/", "/", ".c"), strings.Trim(randomPath("a", "b", "/", "a/", ".c"), "/")
+		rule := newOwnersRule(written)
+		if strings.Trim(written, "/") == "" {
+			continue
+		}
+		if strings.Contains(strings.Trim(written, "/"), "/") {
+			written = "/" + strings.TrimPrefix(written, "/")
+		}
+		want, err := regexp.MatchString(ownersPattern(written), path)
+		if got := holdsPath(&rule, "/"+path+"/"); err != nil || got != want {
+			t.Fatalf("%q holds for %q: %t, want %t: %v", written, path, got, want, err)
+		}
+		if want {
+			held++
+		}
+	}
+	if held < 500 {
+		t.Errorf("only %d rules hold for their paths", held)
 	}
 }
 

@@ -103,10 +103,15 @@ type OwnersRules struct {
 	Sections   [][]OwnersRule
 }
 
-// OwnersRule says whether the paths that match a regular expression have the owner.
+// OwnersRule says whether some paths have the owner: a file or directory with all below it or,
+// if Path is empty, those that match a regular expression.
 type OwnersRule struct {
-	Pattern string
-	Owned   bool
+	// Path has a slash before and after it. Anywhere means that the directories before it
+	// do not matter, and Below that it is a directory.
+	Path            string
+	Anywhere, Below bool
+	Pattern         string
+	Owned           bool
 }
 
 // Symbol is a regular expression that matches anywhere in the name of a symbol that the
