@@ -413,6 +413,13 @@ func (h *history) checkRevisions(v *places.View) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range segments { // shards order segments by partition
+		for _, r := range s.Places.Repo {
+			if p := v.Repositories()[r].Partition; p != s.Partition {
+				return fmt.Errorf("a segment of revisions has partition %d and a repository of partition %d", s.Partition, p)
+			}
+		}
+	}
 	got, err := listPlaces(v, segments, append([]code.Ref{}, refs...))
 	if err != nil {
 		return err
