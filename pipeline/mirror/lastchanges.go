@@ -20,11 +20,17 @@ const (
 	maxChangeField     = 4096
 )
 
+// changeFormat is logFormat without refs, of which git would read all, and without the body.
+var changeFormat = strings.NewReplacer("%D", "", "%b", "").Replace(logFormat)
+
 // LastChanges returns the newest commits that changed a path and, if it is a directory, each
 // of its entries by name. The key of the path's own commit is "". Commits that are further
-// back than the bounds are missing, and merges are not considered.
-func (m *Mirror) LastChanges(ctx context.Context, commit code.CommitID, path string, names []string) (map[string]LogEntry, error) {
-	found := make(map[string]LogEntry, len(names)+1)
+// back than the bounds are missing, merges are not considered, and entries have no refs and no
+// body. isCut means that the time ended before everything was found.
+func (m *Mirror) LastChanges(ctx context.Context, commit code.CommitID, path string, names []string) (
+	found map[string]LogEntry, isCut bool, err error,
+) {
+	found = make(map[string]LogEntry, len(names)+1)
 	wanted := make(map[string]bool, len(names))
 	for _, name := range names {
 		wanted[name] = true
@@ -37,9 +43,11 @@ func (m *Mirror) LastChanges(ctx context.Context, commit code.CommitID, path str
 	defer stop()
 	// A commit begins with the ID of the one that is read, which no path in it contains.
 	mark := "commit " + string(commit)
-	args := []string{"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--date=raw", "--no-merges", "--name-only", "--no-renames",
-		"--format=tformat:" + mark + "%x00" + logFormat, "--max-count=" + strconv.Itoa(maxLastChanges)}
-	err := m.runLog(reading, args, LogQuery{Commit: commit, Path: path}, func(r io.Reader) error {
+	args := []string{
+		"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--date=raw", "--no-merges", "--name-only", "--no-renames",
+		"--format=tformat:" + mark + "%x00" + changeFormat, "--max-count=" + strconv.Itoa(maxLastChanges),
+	}
+	err = m.runLog(reading, args, LogQuery{Commit: commit, Path: path}, func(r io.Reader) error {
 		var fields [][]byte
 		var entry LogEntry
 		return eachToken(r, maxChangeField, func(token []byte) {
@@ -51,7 +59,6 @@ func (m *Mirror) LastChanges(ctx context.Context, commit code.CommitID, path str
 					return
 				}
 				entry = newLogEntry(fields)
-				entry.Refs, entry.Body = "", "" // nothing shows them
 				if _, known := found[""]; !known {
 					found[""] = entry
 				}
@@ -63,13 +70,19 @@ func (m *Mirror) LastChanges(ctx context.Context, commit code.CommitID, path str
 					delete(wanted, name)
 				}
 			}
-			if len(wanted) == 0 {
+			if len(wanted) == 0 && len(found) > 0 {
 				stop()
 			}
 		})
 	})
-	if err != nil && ctx.Err() == nil && (len(wanted) == 0 && len(found) > 0 || errors.Is(reading.Err(), context.DeadlineExceeded)) {
-		err = nil
+	if err == nil || ctx.Err() != nil {
+		return found, false, err
 	}
-	return found, err
+	if len(wanted) == 0 && len(found) > 0 {
+		return found, false, nil
+	}
+	if errors.Is(reading.Err(), context.DeadlineExceeded) {
+		return found, true, nil
+	}
+	return found, false, err
 }

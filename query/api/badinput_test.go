@@ -76,8 +76,8 @@ func (g *emptyGit) CountLog(context.Context, code.RepositoryID, source.LogQuery)
 	return 0, nil
 }
 
-func (g *emptyGit) LastChanges(context.Context, code.RepositoryID, code.CommitID, string, []string) (map[string]source.Commit, error) {
-	return nil, nil
+func (g *emptyGit) LastChanges(context.Context, code.RepositoryID, code.CommitID, string, []string) (map[string]source.Commit, bool, error) {
+	return nil, false, nil
 }
 
 func (g *emptyGit) Authors(context.Context, code.RepositoryID, code.CommitID, string) ([]source.Author, error) {

@@ -166,6 +166,14 @@ func (g *fakeGit) Log(ctx context.Context, _ code.RepositoryID, q source.LogQuer
 	return make([]source.Commit, n), g.recordCall(ctx, "log %d+%d", q.Skip, q.Limit)
 }
 
+// LastChanges is cut each time but the third.
+func (g *fakeGit) LastChanges(ctx context.Context, _ code.RepositoryID, _ code.CommitID, path string, names []string) (
+	map[string]source.Commit, bool, error,
+) {
+	err := g.recordCall(ctx, "last changes %s %q", path, names)
+	return map[string]source.Commit{"": {Subject: fmt.Sprint(len(g.asked))}}, len(g.asked) != 3, err
+}
+
 func (g *fakeGit) CountLog(context.Context, code.RepositoryID, source.LogQuery) (int, error) {
 	return 7, nil
 }
@@ -332,6 +340,23 @@ func TestBlameIsKept(t *testing.T) {
 	if got := strings.Join(git.asked, " "); got != "blame 111 a blame 111 b blame 111 c blame 111 d blame 111 b" {
 		t.Errorf("git was asked %s, want \"blame 111 a blame 111 b blame 111 c blame 111 d blame 111 b\"", got)
 	}
+}
+
+// TestCutLastChangesAreReadAgain checks that a list that ran out of time is not kept.
+func TestCutLastChangesAreReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newBrowser(t, &fakeGit{}, nil)
+		for i, c := range []struct {
+			after time.Duration
+			want  string
+		}{{0, "1"}, {time.Second, "1"}, {2 * time.Minute, "2"}, {2 * time.Minute, "3"}, {24 * time.Hour, "3"}} {
+			<-time.After(c.after)
+			changes, err := b.LastChanges(t.Context(), kettle, "", "dir", nil)
+			if err != nil || changes[""].Subject != c.want {
+				t.Errorf("request %d: call %s answered, want %s: %v", i, changes[""].Subject, c.want, err)
+			}
+		}
+	})
 }
 
 func TestPagesOfAHistory(t *testing.T) {

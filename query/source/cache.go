@@ -48,6 +48,12 @@ func (c *cache) put(key cacheKey, value any, bytes int64) {
 	c.mu.answers.Put(key, value, bytes)
 }
 
+func (c *cache) remove(key cacheKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.answers.Delete(key)
+}
+
 func (c *cache) sizeBytes() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

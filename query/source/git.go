@@ -31,8 +31,10 @@ type Git interface {
 	// CountLog returns how many commits q selects; it ignores Skip and Limit.
 	CountLog(ctx context.Context, id code.RepositoryID, q LogQuery) (int, error)
 	// LastChanges returns the newest commits that changed a path, by "", and the entries of the
-	// directory that it is, by name. Older ones than its bounds are missing.
-	LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (map[string]Commit, error)
+	// directory that it is, by name. Older ones than its bounds are missing. isCut means that
+	// its time ended before everything was found.
+	LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (
+		changes map[string]Commit, isCut bool, err error)
 	// Authors returns the authors of the commits reachable from a commit, below a path if
 	// it is not empty, most commits first.
 	Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]Author, error)

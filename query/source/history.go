@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -209,8 +210,18 @@ func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(
 	return value, err
 }
 
-// commitOverhead is the memory that a Commit takes in addition to its strings.
-const commitOverhead = 200
+const (
+	// commitOverhead is the memory that a Commit takes in addition to its strings.
+	commitOverhead = 200
+	// cutLifetime is how long last changes that the time of a call cut serve other callers.
+	cutLifetime = time.Minute
+)
+
+// lastChanges are cached last changes.
+type lastChanges struct {
+	commits map[string]Commit
+	until   time.Time // when they are read again; zero if they are complete
+}
 
 // LastChanges returns the newest commits that changed a path, by "", and the given entries of
 // the directory that it is, by name. Entries that did not change for long are missing.
@@ -223,19 +234,29 @@ func (b *Browser) LastChanges(ctx context.Context, r *code.Repository, name, pat
 	if err != nil {
 		return nil, err
 	}
-	size := func(changes map[string]Commit) (n int64) {
-		for name, c := range changes {
+	size := func(changes lastChanges) (n int64) {
+		for name, c := range changes.commits {
 			n += int64(commitOverhead + len(name) + len(c.AuthorName) + len(c.AuthorEmail) + len(c.Refs) + len(c.Subject) + len(c.Body))
 		}
 		return n
 	}
-	changes, err := readCached(ctx, b, cacheKey{operation: operationChanges, id: r.ID, commit: rev.commit, path: path}, size, func(ctx context.Context) (map[string]Commit, error) {
-		return b.o.Git.LastChanges(ctx, r.ID, rev.commit, path, entries)
+	key := cacheKey{operation: operationChanges, id: r.ID, commit: rev.commit, path: path}
+	if known, hit := b.cache.get(key); hit {
+		if until := known.(lastChanges).until; !until.IsZero() && b.o.Now().After(until) {
+			b.cache.remove(key)
+		}
+	}
+	changes, err := readCached(ctx, b, key, size, func(ctx context.Context) (changes lastChanges, err error) {
+		var isCut bool
+		if changes.commits, isCut, err = b.o.Git.LastChanges(ctx, r.ID, rev.commit, path, entries); isCut {
+			changes.until = b.o.Now().Add(cutLifetime)
+		}
+		return changes, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("last changes of %.200q of %s: %w", path, r.Name, err)
 	}
-	return changes, nil
+	return changes.commits, nil
 }
 
 // Diff returns the differences between two revisions, below a path if it is not empty,

@@ -359,13 +359,15 @@ func (g *Reads) CountLog(ctx context.Context, id code.RepositoryID, q source.Log
 }
 
 // LastChanges implements source.Git.
-func (g *Reads) LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (map[string]source.Commit, error) {
-	found, err := g.mirrorOf(id).LastChanges(ctx, commit, path, names)
-	changes := make(map[string]source.Commit, len(found))
+func (g *Reads) LastChanges(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, names []string) (
+	changes map[string]source.Commit, isCut bool, err error,
+) {
+	found, isCut, err := g.mirrorOf(id).LastChanges(ctx, commit, path, names)
+	changes = make(map[string]source.Commit, len(found))
 	for name, e := range found {
 		changes[name] = source.Commit(e)
 	}
-	return changes, g.mapRead(ctx, id, err, commit)
+	return changes, isCut, g.mapRead(ctx, id, err, commit)
 }
 
 // Authors implements source.Git.
