@@ -174,6 +174,9 @@ func (s *Server) noteCode(w http.ResponseWriter, v *pageRequest, p *codePage, st
 			rec.Action = audit.FetchedBlame
 		}
 	}
+	if p.view.part == lastFragment {
+		rec.Action = audit.ListedCommits
+	}
 	if p.Path != "" {
 		rec.TargetType, rec.Target = audit.TargetFile, p.Repository+":"+p.Path
 	}

@@ -37,9 +37,11 @@ func (s *Server) contextsPage(w http.ResponseWriter, v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	rows, checks := []contextRow{}, 0
+	var d contextsData
+	checks := 0
 	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
-		if checks += len(repositories); len(rows) == maxContexts || checks > maxMemberChecks {
+		if checks += len(repositories); len(d.Rows) == maxContexts || len(d.Rows) > 0 && checks > maxMemberChecks {
+			d.More = true
 			break
 		}
 		row := contextRow{Link: contextLink(name)}
@@ -53,9 +55,15 @@ func (s *Server) contextsPage(w http.ResponseWriter, v *pageRequest) error {
 				row.More++
 			}
 		}
-		rows = append(rows, row)
+		d.Rows = append(d.Rows, row)
 	}
-	return s.renderPage(w, v, view{template: "contexts", title: s.texts.mustFormat("contexts"), data: rows})
+	return s.renderPage(w, v, view{template: "contexts", title: s.texts.mustFormat("contexts"), data: d})
+}
+
+// contextsData is the data of the page.
+type contextsData struct {
+	Rows []contextRow
+	More bool // the bounds left some out
 }
 
 // contextRow is a search context on the page, with the repositories that exist for the visitor.

@@ -100,6 +100,9 @@ func isPhone(r *http.Request) bool {
 // readFile fills in the page of a file. A directory redirects to a page of another kind.
 func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	ctx := v.r.Context()
+	if v.r.URL.Query().Get("fragment") == lastFragment {
+		return s.readLastChanges(ctx, p, nil)
+	}
 	file, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)
 	if errors.Is(err, source.ErrDirectory) {
 		p.redirectTo = p.pageURL(source.PageTree, p.Path)
@@ -107,9 +110,6 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	}
 	if err != nil && !isOneOf(err, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule) {
 		return err
-	}
-	if v.r.URL.Query().Get("fragment") == lastFragment {
-		return s.readLastChanges(ctx, p, nil)
 	}
 	d, err1 := s.newCodeData(v.r, p)
 	if err1 != nil {

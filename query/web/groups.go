@@ -64,21 +64,24 @@ func (s *Server) groupsPage(w http.ResponseWriter, v *pageRequest) error {
 	request := p.request(q)
 	request.Display, request.FacetValues, request.WithoutAdvice = 1, search.MaxGroups, true
 	var d *groupsData
-	err = s.o.Search.RunSearch(v.r.Context(), request, func([]search.FileMatch, search.Stats) error { return nil }, func(r *search.Result, reason string) error {
+	ignoreFiles := func([]search.FileMatch, search.Stats) error { return nil }
+	err = s.o.Search.RunSearch(v.r.Context(), request, ignoreFiles, func(r *search.Result, reason string) error {
 		d = s.newGroupsData(p, q, by, r, reason)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.renderPage(w, v, view{template: "groups", title: s.texts.mustFormat("groupsTitle", "query", titleOf(p.Query)), data: d, search: &p})
+	title := s.texts.mustFormat("groupsTitle", "query", titleOf(p.Query))
+	return s.renderPage(w, v, view{template: "groups", title: title, data: d, search: &p})
 }
 
 // newGroupsData converts the facet of a property.
 func (s *Server) newGroupsData(p searchParams, q *syntax.Parsed, by search.FacetName, r *search.Result, reason string) *groupsData {
-	if reason == "display limit" { // the page shows no files
+	if reason == "display limit" || reason == "byte limit" { // the page shows no files
 		reason = ""
 	}
+	r.Stats.Displayed = r.Stats.Matches - 1 // of a result that a limit cuts, as many as the count says
 	state := &resultState{searchParams: p, Partial: reason != "", None: r.Stats.Matches == 0}
 	state.describeCount(s.texts, r, reason)
 	d := &groupsData{searchParams: p, Count: state.Count, Extent: state.Extent, Partial: state.Partial, ResultsURL: p.fresh().URL(p.Query)}
@@ -93,7 +96,10 @@ func (s *Server) newGroupsData(p searchParams, q *syntax.Parsed, by search.Facet
 	d.More = facet.More
 	for j, row := range s.newFacetRows(p, q, r.Facets[i:i+1])[0].Values {
 		value := facet.Values[j]
-		out := groupRow{Value: row.Value, Count: row.Count, Files: s.texts.mustFormat("resultsFiles", "n", value.Files), URL: row.URL, Share: 100 * value.Matches / max(facet.Values[0].Matches, 1)}
+		out := groupRow{
+			Value: row.Value, Count: row.Count, Files: s.texts.mustFormat("resultsFiles", "n", value.Files), URL: row.URL,
+			Share: 100 * value.Matches / max(facet.Values[0].Matches, 1),
+		}
 		if row.Chosen {
 			out.URL = d.ResultsURL
 		} else if by == search.FacetDirectory || by == search.FacetRepository {

@@ -29,6 +29,9 @@ func TestGroups(t *testing.T) {
 	if r := searches.request; r.FacetValues != search.MaxGroups || r.Display != 1 || !r.Query.Options.CaseSensitive {
 		t.Errorf("the request is %+v", r)
 	}
+	searches.reason, searches.result.Stats.Matches = "match limit", 100_001
+	w.browser.get("/search/groups?q=kettle&by=directory").expectPage(http.StatusOK, "More than 100,000 matches", "the first 100,000")
+	searches.reason, searches.result.Stats.Matches = "display limit", 4
 	w.browser.get("/search/groups?q=kettle&by=kind").expectPage(http.StatusOK, "no matches to group")
 	w.browser.get("/search/groups?q=%28kettle&re=1").expectPage(http.StatusBadRequest, "Column")
 	w.browser.get("/search/groups?q=context:closed+kettle").expectPage(http.StatusBadRequest, "There is no search context")

@@ -102,7 +102,7 @@ func (s *Server) readLastChanges(ctx context.Context, p *codePage, entries []sou
 		Path    *commitRow
 		Entries []lastChange
 	}
-	p.view = view{template: "tree", part: "last", data: &d}
+	p.view = view{template: "tree", part: lastFragment, data: &d}
 	entries = entries[:min(len(entries), maxListed)]
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -121,7 +121,8 @@ func (s *Server) readLastChanges(ctx context.Context, p *codePage, entries []sou
 	}
 	for _, e := range entries {
 		if c, ok := changes[e.Name]; ok {
-			d.Entries = append(d.Entries, lastChange{p.newEntryRow(strings.TrimPrefix(p.Path+"/"+e.Name, "/"), e).URL, p.newCommitRow(c, s.texts, s.o.Now())})
+			entry := p.newEntryRow(strings.TrimPrefix(p.Path+"/"+e.Name, "/"), e)
+			d.Entries = append(d.Entries, lastChange{entry.URL, p.newCommitRow(c, s.texts, s.o.Now())})
 		}
 	}
 	return nil

@@ -44,3 +44,6 @@ for (const later of document.querySelectorAll('.diff a.later')) {
   }, { once: true });
 }
 unfold();
+
+// What scrolls sideways within a document can be scrolled by keys in every browser.
+for (const wide of document.querySelectorAll('.prose pre, .prose table')) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;

@@ -225,6 +225,14 @@ try {
     await page.keyboard.press('Escape');
     assert.ok(await page.evaluate(() => document.activeElement.closest('#files') !== null), 'Escape leads back');
     assert.equal(await page.evaluate(() => document.querySelectorAll('.line > .n[tabindex="0"]').length), 1, 'matches are one stop of the Tab key');
+    // A file that is not loaded leaves the reader at the results; the preview keeps the focus.
+    await page.keyboard.press('i');
+    await until('the preview', async () => /was not loaded/.test(await page.locator('.preview').innerText()));
+    await check(page, 'preview');
+    await page.locator('.preview button').focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await page.locator('.preview').count(), 0);
+    assert.ok(await page.evaluate(() => document.activeElement.closest('#files') !== null), 'closing the preview leads back');
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     await check(page, 'help');

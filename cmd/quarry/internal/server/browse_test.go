@@ -515,20 +515,25 @@ func TestPagesAreInTheAuditLog(t *testing.T) {
 	page := source.Address{Repository: oddName, Revision: "main", Kind: source.PageBlob, Path: "plain.go"}.String()
 	for _, address := range []string{
 		"/api/source?" + url.Values{"repo": {oddName}, "path": {"plain.go"}, "ref": {"main"}}.Encode(), page, strings.Replace(page, "/blob/", "/raw/", 1),
-		"/api/source?repo=hidden&path=x", "/browse/hidden/-/blob/x",
+		page + "?fragment=last", "/api/source?repo=hidden&path=x", "/browse/hidden/-/blob/x",
 	} {
 		askedAs(t, "GET", s.URL()+address, "")
 	}
 	var entries []item
 	waitUntil(t, func() bool {
-		entries = slices.DeleteFunc(s.listAuditEntries(t), func(i item) bool { return i.Action != "user.fetched_file_source" })
-		return len(entries) == 5
+		entries = slices.DeleteFunc(s.listAuditEntries(t), func(i item) bool {
+			return i.Action != "user.fetched_file_source" && i.Action != "user.listed_commits"
+		})
+		return len(entries) == 6
 	})
 	slices.Reverse(entries)
 	for i, e := range entries {
 		of := entries[0]
-		if i >= 3 {
-			of = entries[3]
+		if i >= 4 {
+			of = entries[4]
+		}
+		if isCommits := i == 3; isCommits != (e.Action == "user.listed_commits") {
+			t.Errorf("entry %d is %s: the last commit of a file is no text of it", i, e.Action)
 		}
 		if e.TargetID != of.TargetID || e.TargetType != of.TargetType || e.ActorID != of.ActorID || e.ActorType != of.ActorType || e.Metadata["ref"] != of.Metadata["ref"] {
 			t.Errorf("entry %d is %+v; of the API %+v", i, e, of)

@@ -63,7 +63,11 @@ function addGrip(page, pane, sign, name) {
   const grip = document.createElement('div');
   grip.className = `grip of-${pane.id}`;
   grip.tabIndex = 0;
-  for (const [key, value] of Object.entries({ role: 'separator', 'aria-orientation': 'vertical', 'aria-label': say(texts.codePaneWidth, { name }), 'aria-controls': pane.id, 'aria-valuemin': narrowest, 'aria-valuemax': widest })) grip.setAttribute(key, value);
+  const attributes = {
+    role: 'separator', 'aria-orientation': 'vertical', 'aria-label': say(texts.codePaneWidth, { name }), 'aria-controls': pane.id,
+    'aria-valuemin': narrowest, 'aria-valuemax': widest,
+  };
+  for (const [key, value] of Object.entries(attributes)) grip.setAttribute(key, value);
   const setWidth = (px) => {
     const width = Math.round(Math.min(Math.max(px, narrowest), widest));
     page.style.setProperty(`--${pane.id}`, `${width}px`);

@@ -314,7 +314,10 @@ class QResults extends LitElement {
       if (file.querySelector('.tools')) continue;
       const tools = document.createElement('span');
       tools.className = 'tools';
-      tools.append(button('panel-right', say(texts.previewOpen), () => this.preview(file.querySelector('.line.hit') ?? file)), button('copy', say(texts.copyPath), () => this.copy(file)));
+      tools.append(
+        button('panel-right', say(texts.previewOpen), () => this.preview(file.querySelector('.line.hit') ?? file)),
+        button('copy', say(texts.copyPath), () => this.copy(file)),
+      );
       file.querySelector('.about')?.append(tools);
     }
     for (const chunk of root.querySelectorAll('.chunk')) {
@@ -375,7 +378,7 @@ class QResults extends LitElement {
     if (!link) return;
     if (previewIsOpen() && this.previewed === link) return closePreview();
     this.previewed = link;
-    showPreview(link.href, of.closest('.hit-file').dataset.path);
+    showPreview(link, of.closest('.hit-file').dataset.path);
   }
 
   // goTo leads to another page of the file: its blame or its history.
@@ -448,7 +451,8 @@ class QResults extends LitElement {
     line.scrollIntoView({ block: 'nearest' });
     if (previewIsOpen()) {
       clearTimeout(this.previewing);
-      this.previewing = setTimeout(() => previewIsOpen() && line === this.current && this.previewed !== link && this.preview(line), typingDelay);
+      const isWanted = () => previewIsOpen() && line === this.current && this.previewed !== link;
+      this.previewing = setTimeout(() => isWanted() && this.preview(line), typingDelay);
     }
   }
 

@@ -90,7 +90,8 @@ async function findBranches(query, text, signal) {
 let saved;
 async function findSaved(text, n, signal) {
   if (!document.getElementById('account')) return [];
-  saved ??= ((await ask('/api/saved_searches', signal)) ?? []).map((s) => ({ kind: 'saved', icon: 'bookmark', text: s.name, more: s.query, url: new URL(s.url).pathname }));
+  saved ??= ((await ask('/api/saved_searches', signal)) ?? [])
+    .map((s) => ({ kind: 'saved', icon: 'bookmark', text: s.name, more: s.query, url: new URL(s.url).pathname }));
   const wanted = text.trim().toLowerCase();
   return saved.filter((s) => s.text.toLowerCase().includes(wanted)).slice(0, n);
 }
@@ -118,6 +119,7 @@ export async function suggest(text, caret, signal) {
   if (key === 'sym:' && rest) return findSymbols(rest, 8, signal);
   if (key || word.length < 2) return past(5);
   const named = filters.filter((f) => f.startsWith(word.toLowerCase())).map((f) => ({ kind: 'filter', icon: 'filter', text: f, insert: f, open: true }));
-  const parts = await Promise.all([findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal), findSaved(word, 2, signal)].map((p) => p.catch(() => [])));
+  const found = [findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal), findSaved(word, 2, signal)];
+  const parts = await Promise.all(found.map((p) => p.catch(() => [])));
   return [...named, ...past(3), ...parts.flat()].slice(0, 12);
 }
