@@ -21,7 +21,7 @@ import (
 
 type searchCommand struct {
 	askFlags
-	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. docs/query-language.md describes the query language."`
+	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go, sym:NAME and file:has.content(TEXT). docs/query-language.md describes the query language."`
 	Matches     int           `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
 	After       *int          `short:"A" name:"after-context" placeholder:"N" help:"Print N lines of context after each match, whatever --context says."`
