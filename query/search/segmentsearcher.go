@@ -90,18 +90,8 @@ func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) 
 	defer v.startMatching()()
 	v.narrowPlaces()
 	chosen := v.chooseDocuments(wanted)
-	for _, d := range chosen {
-		if v.shouldStop() {
-			return hits, count, nil
-		}
-		found, n, err := v.searchDocument(number, d)
-		if err != nil {
-			return nil, 0, err
-		}
-		var enough bool
-		if hits, count, enough = v.keepHits(hits, found, count+n); enough {
-			return hits, count, nil
-		}
+	if hits, count, err = v.visitList(number, chosen); err != nil || v.shouldStop() {
+		return hits, count, err
 	}
 	if v.ended = len(chosen) > 0 && count > v.requested; v.ended {
 		return hits, count, nil

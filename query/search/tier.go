@@ -206,6 +206,11 @@ func (v *segmentSearcher) visitNamed(number int, o *segmentState, docs []segment
 		}
 	}
 	defer v.startMatching()()
+	return v.visitList(number, docs)
+}
+
+// visitList returns the hits among documents, in their order, until there are enough.
+func (v *segmentSearcher) visitList(number int, docs []segment.DocID) (hits []hit, count int, err error) {
 	for _, d := range docs {
 		if v.nextDocument(v.s.c.root, int(d)) != int(d) {
 			continue
