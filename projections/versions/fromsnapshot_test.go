@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // trimmedLog is a log without the records of quarry.events below first.
@@ -58,7 +59,7 @@ type snapshotWorld struct {
 	log     *trimmedLog
 	objects segmentstore.Driver
 	world   *projectiontest.World
-	share   projections.Share
+	share   sharding.Share
 }
 
 func (w *snapshotWorld) path(name string) string { return filepath.Join(w.dir, name) }

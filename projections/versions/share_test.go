@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 func (w *snapshotWorld) setShare(text string) {
 	w.t.Helper()
 	var err error
-	w.share, err = projections.ParseShare(text, "")
+	w.share, err = sharding.ParseShare(text, "")
 	w.must(err)
 }
 

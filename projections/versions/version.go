@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // Version holds the projections of one version over its store.
@@ -53,7 +54,7 @@ type versionOptions struct {
 	objects     segmentstore.Store
 	cache       *segment.Cache
 	// share is the part of the partitions whose places the version holds.
-	share projections.Share
+	share sharding.Share
 	// deletes records which objects to delete when a merge is applied.
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
@@ -133,7 +134,7 @@ func (i *Version) openRunner(o versionOptions) (err error) {
 
 // holdsOf returns projections.Options.Holds of a share, which bounds the places only: the
 // catalog and the ledger are whole in each process.
-func holdsOf(share projections.Share) func(projections.Projection, int32) bool {
+func holdsOf(share sharding.Share) func(projections.Projection, int32) bool {
 	return func(p projections.Projection, partition int32) bool {
 		_, isPlaces := p.(*places.Places)
 		return !isPlaces || share.Has(partition)

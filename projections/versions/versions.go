@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // Versions holds the live version of the projections and replaces it: with one that a
@@ -90,7 +91,7 @@ type Options struct {
 	// another share is not opened. With a share, no object of the segment store is deleted,
 	// no snapshot is used and no erasure is carried out: rows that other processes hold may
 	// name the same segments.
-	Share projections.Share
+	Share sharding.Share
 	// Snapshots are the snapshots from which a new node starts, and which name segments.
 	// Optional.
 	Snapshots *snapshots.Archive
@@ -329,7 +330,7 @@ func describeShare(share string) string {
 	switch share {
 	case "":
 		return "all partitions"
-	case projections.NoShare:
+	case sharding.NoShare:
 		return "no partition, as those of a front"
 	}
 	return "the share " + share

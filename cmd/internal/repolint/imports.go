@@ -33,6 +33,7 @@ var directions = []direction{
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
 	{"query/rpc", append([]string{"schemas", "query/syntax", "query/plan", "query/search", "query/source"}, formats...)},
+	{"query/shards", append([]string{"schemas", "query/api", "query/auth", "query/rpc", "query/search", "query/source", "query/syntax"}, formats...)},
 	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/publicurl", "query/search", "query/source", "query/syntax", "query/web"}},
 	// These are search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
@@ -70,7 +71,6 @@ var directions = []direction{
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},
-	{"cmd/quarry/internal/shards", []string{"schemas", "projections", "query/api", "query/auth", "query/rpc", "query/search", "query/source", "query/syntax"}},
 	{"cmd/quarry/internal/snapshotter", []string{
 		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot",
 	}},

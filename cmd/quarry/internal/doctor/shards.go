@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
+	"github.com/quarrysearch/quarry/query/shards"
 )
 
 // reachTimeout bounds the connection to the address of a shard.

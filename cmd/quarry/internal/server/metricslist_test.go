@@ -13,9 +13,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/shards"
 )
 
 // metricsPage is written by QUARRY_GENERATE=1 (make generate). docscheck compares the

@@ -24,7 +24,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/ingest/webhook"
@@ -51,7 +50,9 @@ import (
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/shards"
 	"github.com/quarrysearch/quarry/query/web"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // Options are the options of Open. All are required unless noted otherwise.
@@ -104,7 +105,7 @@ type Server struct {
 	storeIdentity *storeidentity.Keeper
 	// share is the share of the partitions whose text this process holds, and partitions
 	// the number of them if it is not all.
-	share      projections.Share
+	share      sharding.Share
 	partitions int32
 	slots      *segment.Slots // shared by imports and merges
 	damage     *repair.Metrics

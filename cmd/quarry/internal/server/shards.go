@@ -15,16 +15,16 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/shards"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/shards"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // readShare reads the share of the partitions that this process holds.
@@ -37,14 +37,14 @@ func (s *Server) readShare(ctx context.Context) (err error) {
 		return err
 	}
 	if len(c.Peers) > 0 {
-		s.share, err = projections.ParseShare(projections.NoShare, "")
+		s.share, err = sharding.ParseShare(sharding.NoShare, "")
 		return err
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
-	if s.share, err = projections.ParseShare(c.Share, host); err == nil {
+	if s.share, err = sharding.ParseShare(c.Share, host); err == nil {
 		_, err = s.share.Partitions(s.partitions)
 	}
 	if err != nil {
@@ -61,16 +61,27 @@ func (s *Server) openFront(o *api.Options) error {
 	}
 	s.front, err = shards.NewFront(shards.FrontOptions{
 		Peers: peers, Secret: s.shardSecret(), Partitions: s.partitions,
-		Accounts: s.accounts.AccountsRunner().Checkpoints, HasNumber: s.numbering.HasNumber,
+		Accounts: s.listAppliedAccounts, HasNumber: s.numbering.HasNumber,
 		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
-		Coverage:    s.versions.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Coverage:    o.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return fmt.Errorf("shard.peers: %w", err)
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
-	o.Coverage = func() api.Coverage { c := s.front.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} }
+	o.Coverage = s.front.Coverage
 	return nil
+}
+
+// listAppliedAccounts returns the position of the last applied record of each partition of the
+// accounts.
+func (s *Server) listAppliedAccounts() (positions []event.Position) {
+	for _, c := range s.accounts.AccountsRunner().Checkpoints() {
+		if c.Next > 0 {
+			positions = append(positions, event.Position{Topic: event.TopicAccounts, Partition: c.Partition, Offset: c.Next - 1})
+		}
+	}
+	return positions
 }
 
 // shardSecret returns the secret that shards and fronts share.
@@ -102,7 +113,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	shard := shards.NewShard(shards.ShardOptions{
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
 		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions), Status: o.Status,
-		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: s.versions.Coverage, Missing: s.versions.ReportMissing,
+		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
 		Settings: s.digestVisibility, Version: s.o.Version,
 	})
 	s.shardServer, err = rpc.NewServer(rpc.ServerOptions{

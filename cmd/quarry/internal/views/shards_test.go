@@ -18,13 +18,14 @@ import (
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // openShare applies the log to projections that hold the places of a share of the
 // partitions, and returns a session with a server that serves their view once.
 func (x *worldIndex) openShare(text string) search.Shard {
 	x.t.Helper()
-	share, err := projections.ParseShare(text, "")
+	share, err := sharding.ParseShare(text, "")
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // TestCallerSurvives checks that a shard sees the principal of the front, above all whether
@@ -50,7 +50,7 @@ func TestParsePeers(t *testing.T) {
 		t.Errorf("by share: %+v, %v", peers, err)
 	}
 	for _, bad := range [][]string{{"a:1", "1/2@b:1"}, {"0/2@a:1", "b:1"}, {"x@a:1"}} {
-		if _, err := ParsePeers(bad); !errors.Is(err, projections.ErrShare) {
+		if _, err := ParsePeers(bad); !errors.Is(err, sharding.ErrShare) {
 			t.Errorf("%v: %v, want ErrShare", bad, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
@@ -36,7 +35,7 @@ type ShardOptions struct {
 	Status     api.Status
 	// Ready returns an error while sessions must not be opened.
 	Ready    func() error
-	Coverage func() projections.Coverage
+	Coverage func() api.Coverage
 	// Missing returns what searches lack.
 	Missing func() replay.Missing
 	// Settings returns the digest of the settings that decide what callers see.

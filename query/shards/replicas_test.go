@@ -18,7 +18,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
@@ -195,8 +194,8 @@ func newFront(t *testing.T, peers []PeerAddress, registry *prometheus.Registry) 
 	t.Helper()
 	f, err := NewFront(FrontOptions{
 		Peers: peers, Secret: testSecret, Partitions: 1, Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: registry,
-		Coverage: func() projections.Coverage { return projections.Coverage{Next: []event.Offset{5}} },
-		Accounts: func() []projections.Checkpoint { return nil }, HasNumber: func(code.RepositoryID) bool { return true },
+		Coverage: func() api.Coverage { return api.Coverage{Next: []event.Offset{5}} },
+		Accounts: func() []event.Position { return nil }, HasNumber: func(code.RepositoryID) bool { return true },
 		PartitionOf: func(code.RepositoryID) int32 { return 0 },
 	})
 	if err != nil {

@@ -1,15 +1,10 @@
-package projections_test
+package sharding
 
 import (
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/projections/projectiontest"
-	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 func TestParseShare(t *testing.T) {
@@ -37,13 +32,13 @@ func TestParseShare(t *testing.T) {
 		{text: "none", words: "none has no partition"},
 		{text: "-1", words: "want partitions"},
 	} {
-		s, err := projections.ParseShare(c.text, c.host)
+		s, err := ParseShare(c.text, c.host)
 		var got []int32
 		if err == nil {
 			got, err = s.Partitions(6)
 		}
 		if c.words != "" {
-			if !errors.Is(err, projections.ErrShare) || !strings.Contains(err.Error(), c.words) {
+			if !errors.Is(err, ErrShare) || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("%q at %q: error %v, want %q", c.text, c.host, err, c.words)
 			}
 			continue
@@ -51,7 +46,7 @@ func TestParseShare(t *testing.T) {
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%q at %q: partitions %v, error %v, want %v", c.text, c.host, got, err, c.want)
 		}
-		if again, err := projections.ParseShare(s.String(), ""); err != nil || again.String() != s.String() {
+		if again, err := ParseShare(s.String(), ""); err != nil || again.String() != s.String() {
 			t.Errorf("%q prints as %q, which reads as %v, %v", c.text, s.String(), again, err)
 		}
 	}
@@ -65,50 +60,17 @@ func TestCheckShares(t *testing.T) {
 		{"0/2 1/2 3", "partition 3 has 2 owners: b, c"},
 		{"0-5 6", "b: not a share of the partitions: there is no partition 6: the log has 6"},
 	} {
-		var shares []projections.Share
+		var shares []Share
 		for text := range strings.FieldsSeq(c.shares) {
-			s, err := projections.ParseShare(text, "")
-			must(t, err)
+			s, err := ParseShare(text, "")
+			if err != nil {
+				t.Fatal(err)
+			}
 			shares = append(shares, s)
 		}
-		err := projections.CheckShares(6, []string{"a", "b", "c"}[:len(shares)], shares)
+		err := CheckShares(6, []string{"a", "b", "c"}[:len(shares)], shares)
 		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, want %q", c.shares, err, c.words)
 		}
-	}
-}
-
-// TestRunnerHoldsSomePartitions checks that a projection applies only the partitions that
-// the store holds, that others apply all, and that every checkpoint advances.
-func TestRunnerHoldsSomePartitions(t *testing.T) {
-	log := projectiontest.NewLog(3)
-	for p := range int32(3) {
-		log.Add(rawRecords(p, 0, "a", "b")...)
-	}
-	text, catalog := &scripted{}, &scripted{}
-	s := openMemory(t)
-	r := start(t, s, log, projections.Options{
-		Projections: []projections.Projection{catalog, text},
-		Holds: func(p projections.Projection, partition int32) bool {
-			return p != projections.Projection(text) || partition == 1
-		},
-	})
-	for p := range int32(3) {
-		must(t, r.runner.WaitFor(t.Context(), event.Position{Topic: event.TopicEvents, Partition: p, Offset: 1}))
-		next, err := s.TopicCheckpoint(event.TopicEvents, p)
-		if must(t, err); next != 2 {
-			t.Errorf("the checkpoint of partition %d is %d, want 2", p, next)
-		}
-	}
-	must(t, r.runner.Do(t.Context(), 2, func(*store.Batch) error { return nil }))
-	text.mu.Lock()
-	defer text.mu.Unlock()
-	catalog.mu.Lock()
-	defer catalog.mu.Unlock()
-	if len(text.applied) != 2 || len(catalog.applied) != 6 {
-		t.Errorf("applied %v of the text and %v of the catalog, want 2 and 6 records", text.applied, catalog.applied)
-	}
-	if text.pending != 0 || text.seen != 2 {
-		t.Errorf("%d records pending and %d seen, want 0 and 2", text.pending, text.seen)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/clock"
@@ -126,7 +126,7 @@ func (p *peer) ageLocked() time.Duration {
 	if age := p.state.Age + time.Since(p.at); age >= p.state.Age {
 		return age
 	}
-	return projections.NeverCovered
+	return math.MaxInt64 // the clock was set back
 }
 
 // hasReachedLocked reports whether a replica had applied the records below the offsets, by

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/rpc"
@@ -32,14 +31,14 @@ type FrontOptions struct {
 	Secret []byte
 	// Partitions is the number of partitions of the log.
 	Partitions int32
-	// Accounts returns the positions of the accounts that this process has applied.
-	Accounts func() []projections.Checkpoint
+	// Accounts returns the positions of the last accounts that this process has applied.
+	Accounts func() []event.Position
 	// HasNumber reports whether a repository has a number.
 	HasNumber func(code.RepositoryID) bool
 	// PartitionOf returns the partition of a repository.
 	PartitionOf func(code.RepositoryID) int32
 	// Coverage is that of the rows of this process.
-	Coverage func() projections.Coverage
+	Coverage func() api.Coverage
 	// Positions waits for the rows of this process.
 	Positions api.Positions
 	// Settings returns the digest of the settings that decide what callers see. A shard with
@@ -60,7 +59,7 @@ type Front struct {
 	resolveEvery time.Duration
 }
 
-// NewFront returns a Front, or projections.ErrShare if the shares of the peers are not all
+// NewFront returns a Front, or sharding.ErrShare if the shares of the peers are not all
 // partitions once. Run keeps the state of the peers.
 func NewFront(o FrontOptions) (*Front, error) {
 	shares, err := groupPeers(o.Peers, o.Partitions)
@@ -149,8 +148,8 @@ func (f *Front) CheckReady() error {
 }
 
 // Coverage returns what a search of the shards that are reached sees at least.
-func (f *Front) Coverage() projections.Coverage {
-	c := projections.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
+func (f *Front) Coverage() api.Coverage {
+	c := api.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
 	for _, s := range f.shares {
 		s.mu.Lock()
 		for i, p := range s.bestLocked(nil, nil) { // answers name the partitions of a share without one
@@ -198,13 +197,7 @@ func (f *Front) awaitShards(ctx context.Context, next []event.Offset, all bool) 
 
 // encodeCaller describes the principal of a context for a session.
 func (f *Front) encodeCaller(ctx context.Context, id code.RepositoryID) ([]byte, error) {
-	var accounts []event.Position
-	for _, c := range f.o.Accounts() {
-		if c.Next > 0 {
-			accounts = append(accounts, event.Position{Topic: event.TopicAccounts, Partition: c.Partition, Offset: c.Next - 1})
-		}
-	}
-	return encodeCaller(auth.From(ctx), accounts, id, f.o.Settings())
+	return encodeCaller(auth.From(ctx), f.o.Accounts(), id, f.o.Settings())
 }
 
 var _ api.CoveredViews = (*Front)(nil)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // maxReplicas bounds the replicas of a share.
@@ -14,7 +14,7 @@ const maxReplicas = 16
 // PeerAddress is a shard in the settings.
 type PeerAddress struct {
 	Address string
-	Share   projections.Share
+	Share   sharding.Share
 }
 
 // ParsePeers parses the addresses of shards: HOST:PORT for each share in order, or
@@ -27,10 +27,10 @@ func ParsePeers(texts []string) ([]PeerAddress, error) {
 			share, address = fmt.Sprintf("%d/%d", i, len(texts)), text
 		}
 		if named != strings.Contains(texts[0], "@") {
-			return nil, fmt.Errorf("%w: %.80q: give the share of all peers, or of none", projections.ErrShare, text)
+			return nil, fmt.Errorf("%w: %.80q: give the share of all peers, or of none", sharding.ErrShare, text)
 		}
 		var err error
-		if peers[i].Share, err = projections.ParseShare(share, ""); err != nil {
+		if peers[i].Share, err = sharding.ParseShare(share, ""); err != nil {
 			return nil, err
 		}
 		peers[i].Address = address
@@ -39,11 +39,11 @@ func ParsePeers(texts []string) ([]PeerAddress, error) {
 }
 
 // groupPeers returns the shares of a log with some partitions, each with its replicas: the
-// peers with the same partitions. It returns projections.ErrShare if the shares are not all
+// peers with the same partitions. It returns sharding.ErrShare if the shares are not all
 // partitions once.
 func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, err error) {
 	var names []string
-	var owners []projections.Share
+	var owners []sharding.Share
 	for _, p := range peers {
 		owned, _ := p.Share.Partitions(partitions) // CheckShares returns the error
 		i := slices.IndexFunc(shares, func(s *share) bool { return len(owned) > 0 && slices.Equal(s.owned, owned) })
@@ -55,9 +55,9 @@ func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, err err
 			names[i] += " and " + p.Address
 		}
 		if s := shares[i]; slices.Contains(s.addresses, p.Address) || len(s.addresses) == maxReplicas {
-			return nil, fmt.Errorf("%w: %s twice in the share %s, or more than %d replicas", projections.ErrShare, p.Address, s.name, maxReplicas)
+			return nil, fmt.Errorf("%w: %s twice in the share %s, or more than %d replicas", sharding.ErrShare, p.Address, s.name, maxReplicas)
 		}
 		shares[i].addresses = append(shares[i].addresses, p.Address)
 	}
-	return shares, projections.CheckShares(partitions, names, owners)
+	return shares, sharding.CheckShares(partitions, names, owners)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
@@ -52,7 +51,7 @@ func TestWaitForShards(t *testing.T) {
 	}
 	f, err := NewFront(FrontOptions{
 		Peers: peers, Secret: secret, Partitions: 2, Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Coverage: func() projections.Coverage { return projections.Coverage{Next: []event.Offset{5, 9}} },
+		Coverage: func() api.Coverage { return api.Coverage{Next: []event.Offset{5, 9}} },
 	})
 	if err != nil {
 		t.Fatal(err)

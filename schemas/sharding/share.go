@@ -1,4 +1,4 @@
-package projections
+package sharding
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 var ErrShare = errors.New("not a share of the partitions")
 
 // MaxShares bounds the shares of a log, and the partitions that a Share may list.
-const MaxShares = maxPositions
+const MaxShares = 1024
 
 // Share is the part of the partitions of the log whose text a process holds. The zero value
 // is all of them.
