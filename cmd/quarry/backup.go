@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/disk"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -214,8 +215,8 @@ func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	if err := backup.CheckRestored(b.settings.Data); err != nil {
 		return nil, err
 	}
-	lock, err := boot.LockDirectory(b.settings.Data)
-	if errors.Is(err, boot.ErrHeld) {
+	lock, err := disk.LockDirectory(b.settings.Data)
+	if errors.Is(err, disk.ErrHeld) {
 		return nil, fmt.Errorf("%s is used by a running server: leave out --offline, or stop the server", b.settings.Data)
 	}
 	if err != nil {

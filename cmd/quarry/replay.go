@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/disk"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -63,7 +64,7 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	registry := prometheus.NewRegistry()
 	r, err := server.OpenRebuild(ctx, server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry})
 	switch {
-	case errors.Is(err, boot.ErrHeld) && !c.Verify:
+	case errors.Is(err, disk.ErrHeld) && !c.Verify:
 		err = c.replayOnline(ctx, s, &settings)
 	case err == nil:
 		err = errors.Join(c.replayOffline(ctx, s, r), r.Close())

@@ -1,6 +1,5 @@
 // Package boot provides what every server process needs: a logger, a registry, a run
-// group, an HTTP listener that drains, the lock on a data directory, signals and memory
-// limits.
+// group, an HTTP listener that drains, signals and memory limits.
 //
 // It answers the question "how does the process start and stop?".
 //
@@ -9,7 +8,6 @@
 //	Group        runs actors, stops them in reverse order, bounds the time of the stop
 //	HTTP         one listener as an actor
 //	Connections  limits on the open connections of a listener
-//	Directory    the exclusive lock on a data directory
 //
 // # Invariants
 //

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // Directory is a backup directory.
 type Directory struct {
 	path string
-	lock *boot.Directory // nil if the directory was opened for reading
+	lock *disk.Directory // nil if the directory was opened for reading
 }
 
 // Open opens a backup directory for reading.
@@ -44,8 +44,8 @@ func Create(path string) (*Directory, error) {
 	if err := refuseOtherFiles(path, "LOCK", generationsDir, objectsDir); err != nil {
 		return nil, fmt.Errorf("%w; give an empty directory, or one with backups", err)
 	}
-	lock, err := boot.LockDirectory(path)
-	if errors.Is(err, boot.ErrHeld) {
+	lock, err := disk.LockDirectory(path)
+	if errors.Is(err, disk.ErrHeld) {
 		return nil, fmt.Errorf("another process writes to the backup directory %s: wait until it has ended", path)
 	}
 	if err != nil {

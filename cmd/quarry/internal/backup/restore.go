@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 // Target is the place to restore a generation to.
@@ -102,7 +102,7 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 	if err := r.checkTarget(ctx); err != nil {
 		return m, t, err
 	}
-	lock, err := boot.LockDirectory(to.Data)
+	lock, err := disk.LockDirectory(to.Data)
 	if err != nil {
 		return m, t, err
 	}

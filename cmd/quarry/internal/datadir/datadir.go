@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 // PendingAuditName is a file in the data directory with the audit records that the log
@@ -24,8 +24,8 @@ const PendingAuditName = "audit.pending"
 // Lock locks the data directory for this process. It makes the directories that Quarry
 // creates in it private before anything in them is changed. Directories that the
 // configuration chooses belong to the administrator, so Lock only warns about them.
-func Lock(c *config.Config, logger *slog.Logger) (*boot.Directory, error) {
-	directory, err := boot.LockDirectory(c.Data)
+func Lock(c *config.Config, logger *slog.Logger) (*disk.Directory, error) {
+	directory, err := disk.LockDirectory(c.Data)
 	if err != nil {
 		return nil, err
 	}

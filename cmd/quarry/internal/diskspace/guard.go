@@ -14,10 +14,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 const (
@@ -43,7 +43,7 @@ type Guard struct {
 	directories []guardedDirectory
 	minFree     int64
 	reserves    []*reserve
-	space       func(path string) (boot.Space, error)
+	space       func(path string) (disk.Space, error)
 	logger      *slog.Logger
 	metrics     *guardMetrics
 	// closed ends all waits for space.
@@ -52,7 +52,7 @@ type Guard struct {
 
 	mu struct {
 		sync.Mutex
-		space   map[string]boot.Space
+		space   map[string]disk.Space
 		low     []string // directories that were logged as low
 		waiting bool
 	}
@@ -99,7 +99,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// SpaceOf replaces the file systems, which then get no reserve. nil measures the file
 	// systems.
-	SpaceOf func(path string) (boot.Space, error)
+	SpaceOf func(path string) (disk.Space, error)
 }
 
 // New measures the disks once. It frees the reserves of full disks, so that the stores
@@ -113,7 +113,7 @@ func New(o Options) *Guard {
 	g.stopWaiting = sync.OnceFunc(func() { close(g.closed) })
 	g.metrics = newMetrics(o.Registerer, g.minFree)
 	if g.space == nil {
-		g.space = boot.SpaceOf
+		g.space = disk.SpaceOf
 		g.reserves = newReserves(c.Data, g.directories, reserveBytesOf(g.minFree))
 	}
 	g.measureSpace(context.Background())
@@ -156,7 +156,7 @@ func (g *Guard) Close() error { g.stopWaiting(); return nil }
 // measureSpace measures the free space, logs a change that affects what the process does,
 // and refills the reserves.
 func (g *Guard) measureSpace(context.Context) {
-	spaces := map[string]boot.Space{}
+	spaces := map[string]disk.Space{}
 	var low []string
 	for _, d := range g.directories {
 		space, err := g.space(existingAncestor(d.path))
@@ -190,9 +190,9 @@ func (g *Guard) measureSpace(context.Context) {
 	}
 }
 
-func (g *Guard) isLow(s boot.Space) bool { return isBelow(s, g.minFree, minFreeFiles) }
+func (g *Guard) isLow(s disk.Space) bool { return isBelow(s, g.minFree, minFreeFiles) }
 
-func isBelow(s boot.Space, bytes int64, files int64) bool {
+func isBelow(s disk.Space, bytes int64, files int64) bool {
 	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
 }
 

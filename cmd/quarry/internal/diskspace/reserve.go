@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 const (
@@ -35,13 +35,13 @@ func newReserves(data string, directories []guardedDirectory, bytes int64) (out 
 		if !d.store {
 			continue
 		}
-		of, err := boot.FileSystemOf(existingAncestor(d.path))
+		of, err := disk.FileSystemOf(existingAncestor(d.path))
 		if err != nil || seen[of] {
 			continue
 		}
 		seen[of] = true
 		directory := d.path
-		if main, err := boot.FileSystemOf(existingAncestor(data)); err == nil && main == of {
+		if main, err := disk.FileSystemOf(existingAncestor(data)); err == nil && main == of {
 			directory = data
 		}
 		out = append(out, &reserve{directory: directory, path: filepath.Join(directory, ReserveName), bytes: bytes})
@@ -67,7 +67,7 @@ func (r *reserve) reserveSpace(g *Guard) {
 	if space, err := g.space(r.directory); err != nil || space.FreeBytes < g.minFree+2*r.bytes {
 		return
 	}
-	if err := boot.Allocate(r.path, r.bytes); err != nil {
+	if err := disk.Allocate(r.path, r.bytes); err != nil {
 		g.logger.Debug("disk reserve cannot be created", "path", r.path, "error", err)
 	}
 }

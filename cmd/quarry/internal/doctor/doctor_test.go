@@ -24,6 +24,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 var errProbe = errors.New("the probe fails")
@@ -67,12 +68,12 @@ func newInstallation(t *testing.T) *installation {
 	}))
 	t.Cleanup(s.Close)
 	in.Examination = &Examination{Config: &c, Now: func() time.Time { return now }, Probes: Probes{
-		Space: func(string) (boot.Space, error) {
-			return boot.Space{FreeBytes: 100 << 30, TotalBytes: 200 << 30, FreeFiles: 1e6, TotalFiles: 1e7}, nil
+		Space: func(string) (disk.Space, error) {
+			return disk.Space{FreeBytes: 100 << 30, TotalBytes: 200 << 30, FreeFiles: 1e6, TotalFiles: 1e7}, nil
 		},
 		Memory:     func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 4 << 30}, nil },
 		OpenFiles:  func(int) (uint64, error) { return 65536, nil },
-		Holder:     func(string) (boot.Holder, error) { return boot.Holder{Held: true, Process: 1}, nil },
+		Holder:     func(string) (disk.Holder, error) { return disk.Holder{Held: true, Process: 1}, nil },
 		Owner:      func(string) (bool, uint32, error) { return true, 0, nil },
 		Git:        func(context.Context) (string, error) { return "git version 2.39.5", nil },
 		Topics:     func(context.Context) ([]topics.Report, error) { return []topics.Report{{Exists: true}}, nil },
@@ -91,7 +92,7 @@ func (in *installation) useServer(url string) {
 }
 
 func (in *installation) setStopped() {
-	in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, nil }
+	in.Probes.Holder = func(string) (disk.Holder, error) { return disk.Holder{}, nil }
 	in.useServer("http://127.0.0.1:1")
 }
 
@@ -198,20 +199,20 @@ func TestChecks(t *testing.T) {
 			}
 		}},
 		{"lock", Warning, "the probe fails", func(in *installation) {
-			in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, errProbe }
+			in.Probes.Holder = func(string) (disk.Holder, error) { return disk.Holder{}, errProbe }
 		}},
 		{"disk", Problem, "the server is read-only", func(in *installation) {
-			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 200 << 20, TotalBytes: 1 << 40}, nil }
+			in.Probes.Space = func(string) (disk.Space, error) { return disk.Space{FreeBytes: 200 << 20, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Problem, "512 MiB left", func(in *installation) {
-			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 512 << 20, TotalBytes: 1 << 40}, nil }
+			in.Probes.Space = func(string) (disk.Space, error) { return disk.Space{FreeBytes: 512 << 20, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Warning, "3.0 GiB left", func(in *installation) {
-			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
+			in.Probes.Space = func(string) (disk.Space, error) { return disk.Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Problem, "room for 10 more files", func(in *installation) {
-			in.Probes.Space = func(string) (boot.Space, error) {
-				return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40, FreeFiles: 10, TotalFiles: 1e6}, nil
+			in.Probes.Space = func(string) (disk.Space, error) {
+				return disk.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40, FreeFiles: 10, TotalFiles: 1e6}, nil
 			}
 		}},
 		{"memory", Problem, "control group allows 512 MiB", func(in *installation) {
@@ -356,7 +357,7 @@ func TestProbes(t *testing.T) {
 	if h, err := p.Holder(dir); err != nil || h.Held {
 		t.Errorf("%+v, %v", h, err)
 	}
-	lock, err := boot.LockDirectory(dir)
+	lock, err := disk.LockDirectory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

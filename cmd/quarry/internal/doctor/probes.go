@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 // errUnknown is returned by probes that this system does not support.
@@ -19,10 +20,10 @@ var errUnknown = errors.New("not known on this system")
 
 // Probes are the functions that examine the machine and the server. Tests replace them.
 type Probes struct {
-	Space     func(dir string) (boot.Space, error)
+	Space     func(dir string) (disk.Space, error)
 	Memory    func() (boot.Memory, error)
 	OpenFiles func(process int) (uint64, error) // limit of a process; 0 is this process
-	Holder    func(dir string) (boot.Holder, error)
+	Holder    func(dir string) (disk.Holder, error)
 	Owner     func(path string) (ours bool, user uint32, err error)
 	Git       func(ctx context.Context) (string, error)
 	Topics    func(ctx context.Context) ([]topics.Report, error)
@@ -40,8 +41,8 @@ type Probes struct {
 // to sends requests to the server.
 func NewProbes(log logdriver.Options, version string, to *client.Client) Probes {
 	return Probes{
-		Space: boot.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
-		Holder: boot.HolderOf, Owner: permissions.OwnerOf,
+		Space: disk.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
+		Holder: disk.HolderOf, Owner: permissions.OwnerOf,
 		Git:    gitVersion,
 		Topics: func(ctx context.Context) ([]topics.Report, error) { return logdriver.DescribeTopics(ctx, log) },
 		LastRecord: func(ctx context.Context) (time.Time, error) {
@@ -58,4 +59,4 @@ func gitVersion(ctx context.Context) (string, error) {
 }
 
 // lockHeld returns the process that holds the data directory, if any.
-func (x *Examination) lockHeld() (boot.Holder, error) { return x.Probes.Holder(x.Config.Data) }
+func (x *Examination) lockHeld() (disk.Holder, error) { return x.Probes.Holder(x.Config.Data) }

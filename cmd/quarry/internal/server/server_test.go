@@ -16,9 +16,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
 // testConfig returns the settings of a server in a new directory. Its time limits only end
@@ -136,8 +136,8 @@ func TestDirectoryHasOneOwner(t *testing.T) {
 	c := testConfig(t)
 	open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
 	_, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry()})
-	if !errors.Is(err, boot.ErrHeld) {
-		t.Errorf("second Open = %v, want boot.ErrHeld", err)
+	if !errors.Is(err, disk.ErrHeld) {
+		t.Errorf("second Open = %v, want disk.ErrHeld", err)
 	}
 }
 

@@ -36,6 +36,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/disk"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -189,11 +190,11 @@ func simulatedJitter(wait time.Duration) time.Duration {
 
 // newDisks returns the guard of the simulated disk's space.
 func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskspace.Guard {
-	return diskspace.New(diskspace.Options{Config: w.config, Logger: w.logger, Registerer: registry, SpaceOf: func(string) (boot.Space, error) {
+	return diskspace.New(diskspace.Options{Config: w.config, Logger: w.logger, Registerer: registry, SpaceOf: func(string) (disk.Space, error) {
 		if w.host.DiskIsFull() {
-			return boot.Space{TotalBytes: 1 << 40}, nil
+			return disk.Space{TotalBytes: 1 << 40}, nil
 		}
-		return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40}, nil
+		return disk.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40}, nil
 	}})
 }
 

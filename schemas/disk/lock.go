@@ -1,4 +1,4 @@
-package boot
+package disk
 
 import (
 	"errors"
