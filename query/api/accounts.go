@@ -8,33 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// accountFailures maps the errors of auth.Service; see failures.
-var accountFailures = []errorStatus{
-	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
-	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},
-	{auth.ErrKeyExists, http.StatusBadRequest, "API_KEY_ALREADY_EXISTS"},
-	{auth.ErrRepositoryScope, http.StatusBadRequest, "INVALID_REPOSITORY_SCOPE"},
-	{auth.ErrNotActive, http.StatusBadRequest, "MEMBER_NOT_ACTIVE"},
-	{auth.ErrLastOwnerRemoved, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_REMOVED"},
-	{auth.ErrLastOwnerDemoted, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_DEMOTED"},
-	{auth.ErrPending, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
-	{auth.ErrIdentity, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
-	{auth.ErrUserNotFound, http.StatusNotFound, "USER_NOT_FOUND"},
-	{auth.ErrKeyNotFound, http.StatusNotFound, "API_KEY_NOT_FOUND"},
-	{auth.ErrTokenNotFound, http.StatusNotFound, "SCOPED_ACCESS_TOKEN_NOT_FOUND"},
-	{auth.ErrSessionNotFound, http.StatusNotFound, "NOT_FOUND"},
-	{auth.ErrInvitationNotFound, http.StatusNotFound, "NOT_FOUND"},
-	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "NOT_FOUND"},
-	{auth.ErrSavedSearchExists, http.StatusConflict, "CONFLICT"},
-	{auth.ErrConflict, http.StatusConflict, "CONFLICT"},
-	{auth.ErrTooMany, http.StatusConflict, "CONFLICT"},
-	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{auth.ErrNotReady, http.StatusServiceUnavailable, "NOT_READY"},
-	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
-}
 
 // accountHandler is a handler that requires accounts.
 type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)
@@ -44,7 +20,7 @@ type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)
 func (s *Server) withAccounts(h accountHandler) handler {
 	return func(r *http.Request) (*reply, error) {
 		if s.o.Accounts == nil {
-			return nil, fmt.Errorf("%w: this process has no accounts", ErrUnavailable)
+			return nil, fmt.Errorf("%w: this process has no accounts", failure.ErrUnavailable)
 		}
 		p, err := h(s.o.Accounts, r)
 		if errors.Is(err, auth.ErrForbidden) {

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // sendRequest sends a request; credential is a word that fakeGate knows, or empty.
@@ -196,7 +197,7 @@ func mapsEqual(a, b map[string]string) bool {
 // is reported as made.
 func TestAuditLogIsOut(t *testing.T) {
 	w := newWorld()
-	w.audit.err = fmt.Errorf("%w: the log is full", api.ErrUnavailable)
+	w.audit.err = fmt.Errorf("%w: the log is full", failure.ErrUnavailable)
 	s := newServer(t, w.serverOptions())
 	for _, c := range [][3]string{
 		{"GET", "/api/repos", ""},

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -20,7 +21,7 @@ type AuditLog interface {
 	List(ctx context.Context, q auditlog.Query) (auditlog.Page, error)
 	// Export calls emit with entries, oldest first, until it has emitted all entries that
 	// existed at the beginning or ctx ends; the error is that of emit or ctx. It returns
-	// the cursor to continue from. Invalid cursors fail with ErrCursor.
+	// the cursor to continue from. Invalid cursors fail with failure.ErrCursor.
 	Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (next string, err error)
 	// Heads returns the current heads of the hash chains.
 	Heads(ctx context.Context) ([]auditlog.Head, error)
@@ -39,7 +40,7 @@ const maxActorBytes = 128
 // auditLog returns the audit log, or an error if there is none.
 func (s *Server) auditLog() (AuditLog, error) {
 	if s.o.AuditLog == nil {
-		return nil, fmt.Errorf("%w: this process has no audit log; use one with the role query", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process has no audit log; use one with the role query", failure.ErrUnavailable)
 	}
 	return s.o.AuditLog, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // fakeAuditLog has three entries and records its calls.
@@ -53,7 +54,7 @@ func (l *fakeAuditLog) List(_ context.Context, q auditlog.Query) (auditlog.Page,
 func (l *fakeAuditLog) Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (string, error) {
 	l.query = q
 	if after == "x" {
-		return "", api.ErrCursor
+		return "", failure.ErrCursor
 	}
 	for _, e := range auditEntries() {
 		if err := emit(e); err != nil {

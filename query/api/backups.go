@@ -9,13 +9,14 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Backups keeps files unchanged for a process that copies them.
 type Backups interface {
 	// Begin creates a checkpoint of the log and prevents the deletion of objects for a
-	// limited time. The error wraps ErrConflict while another backup is running.
+	// limited time. The error wraps failure.ErrConflict while another backup is running.
 	Begin(ctx context.Context) (Backup, error)
 	// Renew extends the time of a backup. The error wraps code.ErrNotFound.
 	Renew(ctx context.Context, id string) (Backup, error)
@@ -46,7 +47,7 @@ func newBackup(b *Backup) wire.Backup {
 	return out
 }
 
-var errNoBackups = fmt.Errorf("%w: this process does not make backups", ErrUnavailable)
+var errNoBackups = fmt.Errorf("%w: this process does not make backups", failure.ErrUnavailable)
 
 func (s *Server) requireBackups() (Backups, error) {
 	if s.o.Backups == nil {

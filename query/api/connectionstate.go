@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -19,7 +20,7 @@ type Connectivity interface {
 	// States returns the state of every configured connection.
 	States() []ConnectionState
 	// Sync starts a sync of one connection, or of all for an empty name, and returns
-	// their names. An error that wraps code.ErrNotFound becomes a 404, ErrConflict a 409.
+	// their names. An error that wraps code.ErrNotFound becomes a 404, failure.ErrConflict a 409.
 	Sync(name string, remove bool) ([]string, error)
 }
 
@@ -157,7 +158,7 @@ func (s *Server) syncConnections(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if s.o.Connectivity == nil {
-		return nil, fmt.Errorf("%w: this process does not sync connections", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process does not sync connections", failure.ErrUnavailable)
 	}
 	names, err := s.o.Connectivity.Sync(in.Name, in.Remove)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // DeadLetters provides the dead letters. Errors that wrap code.ErrNotFound become a 404,
-// ErrConflict a 409, ErrUnavailable a 503.
+// failure.ErrConflict a 409, failure.ErrUnavailable a 503.
 type DeadLetters interface {
 	// ListDeadLetters returns the known dead letters that the query selects, newest
 	// first, and the total number of open ones.
@@ -26,7 +26,7 @@ type DeadLetters interface {
 	// GetDeadLetter returns a dead letter and its record in the log.
 	GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error)
 	// ReplayDeadLetter appends the replacement of a dead letter and resolves it. A dead
-	// letter that cannot be replayed, or was superseded, fails with ErrConflict.
+	// letter that cannot be replayed, or was superseded, fails with failure.ErrConflict.
 	ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error)
 	// DropDeadLetter resolves a dead letter without a replacement.
 	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
@@ -185,7 +185,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 		case err == nil, errors.Is(err, code.ErrNotFound): // a concurrent request has resolved it
 			out.Resolved++
 			out.Remaining--
-		case errors.Is(err, ErrConflict):
+		case errors.Is(err, failure.ErrConflict):
 			out.Refused = append(out.Refused, wire.Refusal{ID: deadLetterID(at), Message: err.Error()})
 		default:
 			return nil, fmt.Errorf("%d dead letters are resolved: %w", out.Resolved, err)

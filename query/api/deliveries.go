@@ -17,15 +17,15 @@ import (
 )
 
 // Deliveries is the ledger of deliveries and their outcomes. Errors that wrap
-// code.ErrNotFound become a 404, ErrConflict a 409, ErrUnavailable a 503.
+// code.ErrNotFound become a 404, failure.ErrConflict a 409, failure.ErrUnavailable a 503.
 type Deliveries interface {
-	// List returns a page, newest first. An error that wraps ErrCursor becomes a 400.
+	// List returns a page, newest first. An error that wraps failure.ErrCursor becomes a 400.
 	List(ctx context.Context, q ledger.Query) (ledger.Page, error)
 	// Delivery returns the delivery whose first event is at the position.
 	Delivery(ctx context.Context, at event.Position) (*ledger.Delivery, error)
 	// Redeliver appends a request to check each ref of the delivery again, under a
 	// delivery ID that refers to the original, and returns once it is durable. A delivery
-	// that led to no push fails with ErrConflict.
+	// that led to no push fails with failure.ErrConflict.
 	Redeliver(ctx context.Context, at event.Position) (deliveryID string, positions []event.Position, err error)
 }
 

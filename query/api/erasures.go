@@ -9,19 +9,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Erasures erases text from every file of the data directory.
 type Erasures interface {
-	// Erase requests an erasure durably and returns it. The error wraps ErrConflict if it
+	// Erase requests an erasure durably and returns it. The error wraps failure.ErrConflict if it
 	// is not possible in the current state.
 	Erase(ctx context.Context, r erasure.Request) (erasure.Erasure, error)
 	// List returns the erasures that this process knows, newest first.
 	List(ctx context.Context) ([]erasure.Erasure, error)
 }
 
-var errNoErasures = fmt.Errorf("%w: this process has no projections", ErrUnavailable)
+var errNoErasures = fmt.Errorf("%w: this process has no projections", failure.ErrUnavailable)
 
 func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	if s.o.Erasures == nil {

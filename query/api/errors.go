@@ -35,7 +35,7 @@ var (
 	errMissingParam = errors.New("query parameters")
 	errParams       = errors.New("query parameters")
 	errPathParams   = errors.New("path parameters")
-	errConflict     = errors.New("conflict")
+	errTaken        = errors.New("conflict")
 	errNotReady     = errors.New("not ready")
 	errTimedOut     = errors.New("the search timed out; narrow the query, for example with a repo: or lang: filter")
 	errContext      = errors.New("search context")
@@ -71,11 +71,11 @@ var failures = []errorStatus{
 	{scip.ErrTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
 	{precise.ErrFull, http.StatusConflict, "CONFLICT"},
 	{precise.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{ErrPosition, http.StatusBadRequest, "INVALID_POSITION"},
+	{failure.ErrPosition, http.StatusBadRequest, "INVALID_POSITION"},
 	{errNotReached, http.StatusServiceUnavailable, "POSITION_NOT_REACHED"},
 	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
-	{ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
+	{failure.ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{ErrAuditHead, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},
 	{source.ErrInvalidRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
@@ -89,7 +89,7 @@ var failures = []errorStatus{
 	{mcp.ErrRequestTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
 	{front.ErrHost, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST"},
 	{front.ErrCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
-	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
+	{failure.ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
 	{errContext, http.StatusNotFound, "SEARCH_CONTEXT_NOT_FOUND"},
 	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
@@ -100,8 +100,8 @@ var failures = []errorStatus{
 	{source.ErrNoPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoLine, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{errBodySlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT"},
-	{errConflict, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
-	{ErrConflict, http.StatusConflict, "CONFLICT"},
+	{errTaken, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
+	{failure.ErrConflict, http.StatusConflict, "CONFLICT"},
 	{errBodyTooBig, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
 	{source.ErrBinary, http.StatusUnprocessableEntity, "FILE_IS_BINARY"},
 	{source.ErrTooLarge, http.StatusUnprocessableEntity, "RESULT_TOO_LARGE"},
@@ -117,7 +117,29 @@ var failures = []errorStatus{
 	{front.ErrTooManyWaits, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{verification.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{search.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{failure.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},
+	{auth.ErrKeyExists, http.StatusBadRequest, "API_KEY_ALREADY_EXISTS"},
+	{auth.ErrRepositoryScope, http.StatusBadRequest, "INVALID_REPOSITORY_SCOPE"},
+	{auth.ErrNotActive, http.StatusBadRequest, "MEMBER_NOT_ACTIVE"},
+	{auth.ErrLastOwnerRemoved, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_REMOVED"},
+	{auth.ErrLastOwnerDemoted, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_DEMOTED"},
+	{auth.ErrPending, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{auth.ErrIdentity, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{auth.ErrUserNotFound, http.StatusNotFound, "USER_NOT_FOUND"},
+	{auth.ErrKeyNotFound, http.StatusNotFound, "API_KEY_NOT_FOUND"},
+	{auth.ErrTokenNotFound, http.StatusNotFound, "SCOPED_ACCESS_TOKEN_NOT_FOUND"},
+	{auth.ErrSessionNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrInvitationNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrSavedSearchExists, http.StatusConflict, "CONFLICT"},
+	{auth.ErrConflict, http.StatusConflict, "CONFLICT"},
+	{auth.ErrTooMany, http.StatusConflict, "CONFLICT"},
+	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{auth.ErrNotReady, http.StatusServiceUnavailable, "NOT_READY"},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 
 func failureOf(err error) errorStatus {
@@ -133,11 +155,9 @@ func failureOf(err error) errorStatus {
 	if _, ok := errors.AsType[*auth.ThrottledError](err); ok {
 		return errorStatus{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
-	for _, table := range [][]errorStatus{failures, accountFailures} {
-		for _, f := range table {
-			if errors.Is(err, f.err) {
-				return f
-			}
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			return f
 		}
 	}
 	return errorStatus{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}

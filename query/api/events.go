@@ -50,7 +50,7 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 		return p.err
 	}
 	if s.o.Events == nil {
-		return fmt.Errorf("%w: this process does not stream events", ErrUnavailable)
+		return fmt.Errorf("%w: this process does not stream events", failure.ErrUnavailable)
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -58,7 +58,7 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	subscription, lost, err := s.o.Events.Subscribe(since)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", failure.ErrUnavailable, err)
 	}
 	defer subscription.Close()
 	ctx, cancel := context.WithTimeout(r.Context(), maxFollowTime)

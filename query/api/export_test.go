@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/openapi"
@@ -26,7 +25,7 @@ func (s *Server) Routes() [][3]string {
 // ErrorCodes returns every code of the table of failures.
 func ErrorCodes() []string {
 	out := []string{"METHOD_NOT_ALLOWED", "RATE_LIMITED", "UNEXPECTED_ERROR", "UNSUPPORTED_MEDIA_TYPE"}
-	for _, f := range append(slices.Clip(failures), accountFailures...) {
+	for _, f := range failures {
 		out = append(out, f.code)
 	}
 	return out

@@ -173,7 +173,7 @@ func (w *world) append(format string, args ...any) (event.Position, error) {
 
 func (w *world) Register(_ context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error) {
 	if strings.HasPrefix(r.CloneURL, "/etc") {
-		return 0, event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
+		return 0, event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", failure.ErrRefused)
 	}
 	at, err := w.append("register %+v", r)
 	if number := (fakeNumbers{}).OfRepository(r.ID); number != 0 {
@@ -184,7 +184,7 @@ func (w *world) Register(_ context.Context, r code.Repository) (code.RepositoryN
 
 func (w *world) Rename(_ context.Context, from, to code.Repository) (event.Position, error) {
 	if strings.HasPrefix(to.CloneURL, "/etc") {
-		return event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
+		return event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", failure.ErrRefused)
 	}
 	return w.append("rename %s to %+v", from.Name, to)
 }
@@ -249,7 +249,7 @@ func fakeDeliveries() []*ledger.Delivery {
 
 func (w *world) List(_ context.Context, q ledger.Query) (ledger.Page, error) {
 	if q.Cursor == "bad" {
-		return ledger.Page{}, fmt.Errorf("%w: bad", api.ErrCursor)
+		return ledger.Page{}, fmt.Errorf("%w: bad", failure.ErrCursor)
 	}
 	w.registered = append(w.registered, fmt.Sprintf("list %+v", q))
 	page := ledger.Page{}
@@ -279,7 +279,7 @@ func (w *world) Redeliver(ctx context.Context, at event.Position) (string, []eve
 		return "", nil, err
 	}
 	if len(d.Pushes) == 0 {
-		return "", nil, fmt.Errorf("%w: the delivery led to no push", api.ErrConflict)
+		return "", nil, fmt.Errorf("%w: the delivery led to no push", failure.ErrConflict)
 	}
 	position, err := w.append("redeliver %s", at)
 	return "redelivery-of-2-7-X", []event.Position{position}, err
@@ -290,7 +290,7 @@ type fakeSnapshots struct{ *world }
 
 func (f fakeSnapshots) Create(context.Context) error {
 	if f.asOf != "" {
-		return fmt.Errorf("%w: the index shows a moment of the past", api.ErrConflict)
+		return fmt.Errorf("%w: the index shows a moment of the past", failure.ErrConflict)
 	}
 	return nil
 }
@@ -417,7 +417,7 @@ func (w *world) ReplayDeadLetter(ctx context.Context, at event.Position) (event.
 		return event.Position{}, err
 	}
 	if l.Type != event.TypePush {
-		return event.Position{}, fmt.Errorf("%w: %s cannot be replayed", api.ErrConflict, at)
+		return event.Position{}, fmt.Errorf("%w: %s cannot be replayed", failure.ErrConflict, at)
 	}
 	return w.append("replay %s", at)
 }

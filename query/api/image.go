@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // imageCache is how long a browser may cache a picture. Shared caches must not store it:
@@ -19,7 +20,7 @@ func (s *Server) showImage(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if s.o.Pictures == nil {
-		return nil, fmt.Errorf("%w: this process does not fetch images", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process does not fetch images", failure.ErrUnavailable)
 	}
 	body, contentType, err := s.o.Pictures.Load(r.Context(), &repository)
 	if ended := r.Context().Err(); ended != nil {

@@ -60,7 +60,7 @@ type Searcher interface {
 // Views provides views of the index.
 type Views interface {
 	// View returns a view that does not change until it is released. An error that wraps
-	// ErrUnavailable becomes a 503. If the view has the method MissingDocuments() int, a
+	// failure.ErrUnavailable becomes a 503. If the view has the method MissingDocuments() int, a
 	// search of a view that lacks documents is not exhaustive.
 	View(ctx context.Context) (search.View, error)
 }
@@ -86,11 +86,11 @@ type Catalog interface {
 }
 
 // Registrar changes the set of registered repositories. Its methods return once the event
-// is durable. Errors that wrap ErrRefused become a 403, ErrUnavailable a 503.
+// is durable. Errors that wrap failure.ErrRefused become a 403, failure.ErrUnavailable a 503.
 type Registrar interface {
 	// Register appends a RepositoryRegistered, and returns the number of the repository.
 	// It first checks the policy on clone URLs, because the repository comes from a
-	// client. The error wraps ErrConflict if no number is left.
+	// client. The error wraps failure.ErrConflict if no number is left.
 	Register(ctx context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error)
 	// Rename appends RepositoryChanged events that replace the description of a registered
 	// repository, and returns the position of the last one. It first checks the policy on
@@ -125,18 +125,6 @@ type Pictures interface {
 	Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error)
 }
 
-// Errors that the interfaces above may wrap.
-var (
-	// ErrRefused reports that a policy forbids the request, with the reason.
-	ErrRefused = errors.New("refused")
-	// ErrConflict reports that the current state does not allow the request.
-	ErrConflict = errors.New("conflict")
-	// ErrCursor reports a cursor that no earlier page returned.
-	ErrCursor = errors.New("cursor is not valid")
-	// ErrUnavailable reports that the operation, such as a search, is not possible now.
-	ErrUnavailable = search.ErrUnavailable
-)
-
 // Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,
 // Deliveries, DeadLetters, Source, Outline, Gate and Audit are required.
 type Options struct {
@@ -159,7 +147,7 @@ type Options struct {
 	Status    Status
 	// SelectRefs lists the refs of a repository at its code host, and returns those that
 	// its globs select; empty if it has none, or in a process without mirrors. The error
-	// wraps ErrRefused or ErrUnavailable if the policy does not allow the clone URL, and
+	// wraps failure.ErrRefused or failure.ErrUnavailable if the policy does not allow the clone URL, and
 	// otherwise has a code of schemas/failure. It may be nil.
 	SelectRefs  func(ctx context.Context, r code.Repository) (wire.RefSelection, error)
 	Deliveries  Deliveries

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Bounds of waits for positions.
@@ -36,7 +37,7 @@ type Positions interface {
 	// WaitFor blocks until a search that begins later sees p, or ctx ends. An event has its
 	// full effect once what it changes is searchable, or it is given up. An event of a
 	// repository for which sees returns false has none; a nil sees means true. The error
-	// wraps ErrPosition if the log has no such partition. reached is what a view of
+	// wraps failure.ErrPosition if the log has no such partition. reached is what a view of
 	// CoveredViews must have reached, by partition; nil if each later view sees p.
 	WaitFor(ctx context.Context, p LogPosition, sees func(*code.Repository) bool) (reached []event.Offset, err error)
 }
@@ -56,9 +57,6 @@ func WantedPosition(ctx context.Context) []event.Offset {
 	next, _ := ctx.Value(reachedKey{}).([]event.Offset)
 	return next
 }
-
-// ErrPosition reports a minPosition that is not valid.
-var ErrPosition = errors.New("minPosition")
 
 // errNotReached reports that a search did not reach its minPosition in time.
 var errNotReached = errors.New("minPosition was not reached")
@@ -101,7 +99,7 @@ func (s *Server) parsePosition(ctx context.Context, text string) (p LogPosition,
 			p.Next, _, err = s.positionCipher.Decrypt(text)
 		}
 		if p.Next == nil || err != nil {
-			return p, fmt.Errorf("%w: %w", ErrPosition, live.ErrPosition)
+			return p, fmt.Errorf("%w: %w", failure.ErrPosition, live.ErrPosition)
 		}
 		return p, nil
 	}
@@ -110,19 +108,19 @@ func (s *Server) parsePosition(ctx context.Context, text string) (p LogPosition,
 			partition, err1 := strconv.Atoi(left)
 			next, err2 := strconv.ParseUint(right, 10, 63)
 			if err1 != nil || err2 != nil || partition != len(p.Next) {
-				return p, fmt.Errorf("%w: %.80q: want the position of an answer, such as 0:58,1:13", ErrPosition, text)
+				return p, fmt.Errorf("%w: %.80q: want the position of an answer, such as 0:58,1:13", failure.ErrPosition, text)
 			}
 			p.Next = append(p.Next, event.Offset(next))
 			continue
 		}
 		at, err := event.ParsePosition(item)
 		if err != nil || at.Topic != event.TopicEvents || len(p.Events) == maxMinPositions {
-			return p, fmt.Errorf("%w: %.80q: want at most %d positions of events, such as %s/0/57", ErrPosition, item, maxMinPositions, event.TopicEvents)
+			return p, fmt.Errorf("%w: %.80q: want at most %d positions of events, such as %s/0/57", failure.ErrPosition, item, maxMinPositions, event.TopicEvents)
 		}
 		p.Events = append(p.Events, at)
 	}
 	if p.Next != nil && !s.callerVisibility(ctx).Everything() {
-		return p, fmt.Errorf("%w: callers who cannot see every repository pass the position of an answer as it is", ErrPosition)
+		return p, fmt.Errorf("%w: callers who cannot see every repository pass the position of an answer as it is", failure.ErrPosition)
 	}
 	return p, nil
 }
@@ -134,7 +132,7 @@ func (s *Server) awaitPosition(r *http.Request, text string) (context.Context, e
 		return r.Context(), nil
 	}
 	if s.o.Positions == nil {
-		return nil, fmt.Errorf("%w: this server knows no positions", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this server knows no positions", failure.ErrUnavailable)
 	}
 	p, err := s.parsePosition(r.Context(), text)
 	if err != nil {

@@ -76,16 +76,16 @@ func (s *Server) selectRefs(ctx context.Context, repository code.Repository) (wi
 // that its host does not answer; a slow host gets the benefit of the doubt.
 func refuseRegistration(err error, knownURL, cloneURL string) error {
 	switch {
-	case err == nil, errors.Is(err, ErrRefused), errors.Is(err, ErrUnavailable):
+	case err == nil, errors.Is(err, failure.ErrRefused), errors.Is(err, failure.ErrUnavailable):
 		return err
 	case knownURL == cloneURL:
 		return nil
 	case knownURL != "":
-		return fmt.Errorf("%w: the clone URL stays %s, because the new one cannot be listed: %w", ErrRefused, knownURL, err)
+		return fmt.Errorf("%w: the clone URL stays %s, because the new one cannot be listed: %w", failure.ErrRefused, knownURL, err)
 	}
 	switch failure.CodeOf(err) {
 	case failure.Refused, failure.Vanished, failure.Unauthorized, failure.Unreachable, failure.Git:
-		return fmt.Errorf("%w: the repository is not registered, because its refs cannot be listed: %w", ErrRefused, err)
+		return fmt.Errorf("%w: the repository is not registered, because its refs cannot be listed: %w", failure.ErrRefused, err)
 	}
 	return nil // the import reports it
 }
@@ -208,7 +208,7 @@ func (s *Server) reconcileRegistration(r *http.Request, repository code.Reposito
 	}
 	other, err := s.o.Catalog.Find(r.Context(), code.Repository{Name: repository.Name})
 	if err == nil && other.ID != repository.ID {
-		return repository, "", fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, repository.Name, other.CloneURL)
+		return repository, "", fmt.Errorf("%w: the name %q belongs to %s; give another name", errTaken, repository.Name, other.CloneURL)
 	}
 	if err != nil && !errors.Is(err, code.ErrNotFound) {
 		return repository, "", fmt.Errorf("find %s: %w", repository.Name, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) renameRepository(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if known.Connection != "" {
-		return nil, fmt.Errorf("%w: name and clone URL of %s come from the connection %q; rename it at its code host, and the next push or sync takes them over", ErrConflict, known.Name, known.Connection)
+		return nil, fmt.Errorf("%w: name and clone URL of %s come from the connection %q; rename it at its code host, and the next push or sync takes them over", failure.ErrConflict, known.Name, known.Connection)
 	}
 	renamed, kind, err := describeRename(known, &in)
 	if err != nil {
@@ -32,15 +33,15 @@ func (s *Server) renameRepository(r *http.Request) (*reply, error) {
 	for _, candidate := range []code.Repository{{Name: renamed.Name}, {CloneURL: renamed.CloneURL}} {
 		switch other, err := s.o.Catalog.Find(r.Context(), candidate); {
 		case err == nil && other.ID != known.ID && candidate.Name == "":
-			return nil, fmt.Errorf("%w: the clone URL %s belongs to %s", errConflict, renamed.CloneURL, other.Name)
+			return nil, fmt.Errorf("%w: the clone URL %s belongs to %s", errTaken, renamed.CloneURL, other.Name)
 		case err == nil && other.ID != known.ID:
-			return nil, fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, other.Name, other.CloneURL)
+			return nil, fmt.Errorf("%w: the name %q belongs to %s; give another name", errTaken, other.Name, other.CloneURL)
 		case err != nil && !errors.Is(err, code.ErrNotFound):
 			return nil, fmt.Errorf("rename %s: %w", known.Name, err)
 		}
 	}
 	if kind != known.Kind { // projections do not apply an event that changes it
-		return nil, fmt.Errorf("%w: %s is a repository of the kind %s, and the new clone URL is of the kind %s; remove the repository and register it again", ErrConflict, known.Name, known.Kind, kind)
+		return nil, fmt.Errorf("%w: %s is a repository of the kind %s, and the new clone URL is of the kind %s; remove the repository and register it again", failure.ErrConflict, known.Name, known.Kind, kind)
 	}
 	if renamed.CloneURL != known.CloneURL {
 		front.ExchangeIn(r.Context()).AddMetadata("cloneUrl", renamed.CloneURL)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -42,7 +43,7 @@ func wireVersion(v replay.Version) wire.ProjectionVersion {
 	}
 }
 
-var errNoReplays = fmt.Errorf("%w: this process has no projections", ErrUnavailable)
+var errNoReplays = fmt.Errorf("%w: this process has no projections", failure.ErrUnavailable)
 
 func (s *Server) startReplay(r *http.Request) (*reply, error) {
 	var in wire.ReplayRequest

@@ -14,10 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-var errNoPrecise = fmt.Errorf("%w: this process has no precise indexes", ErrUnavailable)
+var errNoPrecise = fmt.Errorf("%w: this process has no precise indexes", failure.ErrUnavailable)
 
 // uploadScip stores the precise index of a commit.
 func (s *Server) uploadScip(r *http.Request) (*reply, error) {

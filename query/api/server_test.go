@@ -26,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/openapitest"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -101,9 +102,9 @@ func (w *world) setFailure(what string) {
 	case "pattern":
 		w.err = fmt.Errorf("%w: too large", plan.ErrPattern)
 	case "view":
-		w.viewErr = fmt.Errorf("%w: the projections are being rebuilt", api.ErrUnavailable)
+		w.viewErr = fmt.Errorf("%w: the projections are being rebuilt", failure.ErrUnavailable)
 	case "registrar":
-		w.registrarErr = fmt.Errorf("%w: the log is full", api.ErrUnavailable)
+		w.registrarErr = fmt.Errorf("%w: the log is full", failure.ErrUnavailable)
 	case "panic":
 		w.panics = true
 	case "ready":

@@ -9,12 +9,13 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Snapshots writes the rows of the index to the segment store, from which other nodes start.
 type Snapshots interface {
-	// Create starts to create a snapshot. The error wraps ErrConflict while this process
+	// Create starts to create a snapshot. The error wraps failure.ErrConflict while this process
 	// creates one, or if it cannot create one now.
 	Create(ctx context.Context) error
 	// List returns the snapshots in the segment store, newest first.
@@ -61,7 +62,7 @@ func wireSnapshots(list *SnapshotList) wire.Snapshots {
 	return out
 }
 
-var errNoSnapshots = fmt.Errorf("%w: this process has no projections", ErrUnavailable)
+var errNoSnapshots = fmt.Errorf("%w: this process has no projections", failure.ErrUnavailable)
 
 func (s *Server) requireSnapshots() (Snapshots, error) {
 	if s.o.Snapshots == nil {

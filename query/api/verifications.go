@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
@@ -24,7 +25,7 @@ const (
 // Verifier compares the index with the repositories.
 type Verifier interface {
 	// Verify calls emit with every finding, in this goroutine, and the summary last. It
-	// fails with ErrUnavailable or verification.ErrBusy, before the first call, if
+	// fails with failure.ErrUnavailable or verification.ErrBusy, before the first call, if
 	// verification is not possible here or now.
 	Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 }
@@ -51,7 +52,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Verifier == nil {
-		return fmt.Errorf("%w: this process has no mirrors to compare with; use one with the roles pipeline and query", ErrUnavailable)
+		return fmt.Errorf("%w: this process has no mirrors to compare with; use one with the roles pipeline and query", failure.ErrUnavailable)
 	}
 	request := verification.Request{Remote: in.Remote, Repair: in.Repair}
 	var err error

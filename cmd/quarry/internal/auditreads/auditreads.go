@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Log implements the API's reads of the audit log.
@@ -64,7 +65,7 @@ func (l *Log) List(_ context.Context, q auditlog.Query) (auditlog.Page, error) {
 func (l *Log) Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (string, error) {
 	cursor, err := auditrows.ParseCursor(after)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", api.ErrCursor, err)
+		return "", fmt.Errorf("%w: %w", failure.ErrCursor, err)
 	}
 	next, err := l.log.Export(ctx, q, cursor, func(e *auditlog.Entry) error { l.numberTarget(e); return emit(e) })
 	return next.String(), err
@@ -85,7 +86,7 @@ func (l *Log) Verify(ctx context.Context, heads []string, progress func(auditlog
 	}
 	release, held := l.rows.TryHold()
 	if !held {
-		return nil, fmt.Errorf("%w: the audit log is being verified already, or trimmed", api.ErrUnavailable)
+		return nil, fmt.Errorf("%w: the audit log is being verified already, or trimmed", failure.ErrUnavailable)
 	}
 	defer release()
 	return auditrows.Verify(ctx, auditrows.VerifyOptions{

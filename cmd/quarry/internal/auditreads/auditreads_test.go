@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // openRows returns the rows of an empty log and applies the log until the test ends.
@@ -59,14 +60,14 @@ func TestEmptyLogIsVerified(t *testing.T) {
 	if page, err := l.List(t.Context(), auditlog.Query{Limit: 10}); err != nil || page.Total != 0 {
 		t.Errorf("page %+v: %v", page, err)
 	}
-	if _, err := l.Export(t.Context(), auditlog.Query{}, "no cursor", nil); !errors.Is(err, api.ErrCursor) {
-		t.Errorf("export from a cursor that is none: %v, want %v", err, api.ErrCursor)
+	if _, err := l.Export(t.Context(), auditlog.Query{}, "no cursor", nil); !errors.Is(err, failure.ErrCursor) {
+		t.Errorf("export from a cursor that is none: %v, want %v", err, failure.ErrCursor)
 	}
 	if _, err := l.Verify(t.Context(), []string{"no head"}, nil); !errors.Is(err, api.ErrAuditHead) {
 		t.Errorf("verify a head that is none: %v, want %v", err, api.ErrAuditHead)
 	}
 	release, held := rows.TryHold()
-	if _, err := l.Verify(t.Context(), nil, nil); !held || !errors.Is(err, api.ErrUnavailable) {
+	if _, err := l.Verify(t.Context(), nil, nil); !held || !errors.Is(err, failure.ErrUnavailable) {
 		t.Errorf("a second verification at once: %v", err)
 	}
 	release()

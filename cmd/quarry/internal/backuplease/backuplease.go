@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 const (
@@ -86,7 +87,7 @@ func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
 	defer b.mu.Unlock()
 	b.expireLocked()
 	if a := b.mu.active; a != nil {
-		return api.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", api.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
+		return api.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails

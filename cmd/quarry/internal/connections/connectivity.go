@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/permissions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Connectivity is the state of the connections as the API shows it.
@@ -119,7 +120,7 @@ func (c *Connectivity) Sync(name string, remove bool) ([]string, error) {
 		switch {
 		case name != "" && name != st.Name:
 		case st.Elsewhere:
-			return nil, fmt.Errorf("%w: another process of the role query syncs; ask that one", api.ErrConflict)
+			return nil, fmt.Errorf("%w: another process of the role query syncs; ask that one", failure.ErrConflict)
 		default:
 			names = append(names, st.Name)
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/numbers"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 const (
@@ -97,12 +97,12 @@ func (n *Assigner) NumberRepository(ctx context.Context, r code.Repository) (cod
 		return 0, fmt.Errorf("%w: %w", auth.ErrNotReady, ErrPending)
 	}
 	if err := n.assignNumbers(ctx, []*catalog.Repository{{Repository: r}}); err != nil {
-		return 0, fmt.Errorf("%w: number repository %s: %w", api.ErrUnavailable, r.Name, err)
+		return 0, fmt.Errorf("%w: number repository %s: %w", failure.ErrUnavailable, r.Name, err)
 	}
 	number := n.numbers.OfRepository(r.ID)
 	if number == 0 {
 		return 0, fmt.Errorf("%w: all %d numbers of repositories are in use, and those of removed repositories are not given again; nothing more can be registered here",
-			api.ErrConflict, code.MaxNumber)
+			failure.ErrConflict, code.MaxNumber)
 	}
 	return number, nil
 }

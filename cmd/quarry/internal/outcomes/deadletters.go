@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
@@ -71,15 +72,15 @@ func (l *DeadLetters) DropDeadLetter(ctx context.Context, at event.Position, rea
 }
 
 // asAPIError converts a failure to an error of the API. A failure that is not an answer
-// to the request becomes api.ErrUnavailable: the log could not be read.
+// to the request becomes failure.ErrUnavailable: the log could not be read.
 func asAPIError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
-		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+		return fmt.Errorf("%w: %w", failure.ErrConflict, err)
 	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
-		return fmt.Errorf("%w: the log no longer has the record; drop the dead letter: %w", api.ErrConflict, err)
+		return fmt.Errorf("%w: the log no longer has the record; drop the dead letter: %w", failure.ErrConflict, err)
 	}
-	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", failure.ErrUnavailable, err)
 }

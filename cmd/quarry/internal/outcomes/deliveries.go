@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
@@ -51,7 +52,7 @@ func (l *Deliveries) List(_ context.Context, q ledger.Query) (ledger.Page, error
 		q.Cursor, q.Limit = out.Next, limit-len(out.Deliveries)
 		page, err := i.Ledger.List(q)
 		if errors.Is(err, deliveries.ErrCursor) {
-			err = fmt.Errorf("%w: %w", api.ErrCursor, err)
+			err = fmt.Errorf("%w: %w", failure.ErrCursor, err)
 		}
 		if err != nil {
 			return ledger.Page{}, err
@@ -118,10 +119,10 @@ func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, 
 		return "", nil, err
 	}
 	if len(d.Pushes) == 0 {
-		return "", nil, fmt.Errorf("%w: the delivery led to no push (%s), so there is nothing to deliver again", api.ErrConflict, d.Outcome)
+		return "", nil, fmt.Errorf("%w: the delivery led to no push (%s), so there is nothing to deliver again", failure.ErrConflict, d.Outcome)
 	}
 	if _, ok := i.Catalog.Snapshot().ByID(d.Repository); !ok {
-		return "", nil, fmt.Errorf("%w: repository %s is not registered any more", api.ErrConflict, d.Repository)
+		return "", nil, fmt.Errorf("%w: repository %s is not registered any more", failure.ErrConflict, d.Repository)
 	}
 	id := fmt.Sprintf("%s%d-%d-%s", redeliveryPrefix, at.Partition, at.Offset, rand.Text()[:8])
 	now := boot.Now().UTC()

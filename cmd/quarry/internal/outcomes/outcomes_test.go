@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
@@ -15,7 +15,7 @@ import (
 // only be dropped.
 func TestDeadLetterOfATrimmedRecord(t *testing.T) {
 	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the dead letter") {
+	if !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "drop the dead letter") {
 		t.Errorf("refused with %v", err)
 	}
 }

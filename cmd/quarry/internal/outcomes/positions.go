@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Waits between two looks at a position that is not reached.
@@ -58,7 +59,7 @@ func (p *Positions) isReached(ctx context.Context, wanted *api.LogPosition, sees
 		return false, nil // the projections have just been opened
 	}
 	if len(wanted.Next) > len(next) {
-		return false, fmt.Errorf("%w: the log has %d partitions", api.ErrPosition, len(next))
+		return false, fmt.Errorf("%w: the log has %d partitions", failure.ErrPosition, len(next))
 	}
 	for partition, offset := range wanted.Next {
 		if next[partition] < offset {
@@ -68,7 +69,7 @@ func (p *Positions) isReached(ctx context.Context, wanted *api.LogPosition, sees
 	for ; len(wanted.Events) > 0; wanted.Events = wanted.Events[1:] {
 		at := wanted.Events[0]
 		if int(at.Partition) >= len(next) {
-			return false, fmt.Errorf("%w: %s: the log has %d partitions", api.ErrPosition, at, len(next))
+			return false, fmt.Errorf("%w: %s: the log has %d partitions", failure.ErrPosition, at, len(next))
 		}
 		if reached, err := p.hasEffect(ctx, i, at, next[at.Partition], sees); !reached || err != nil {
 			return false, err

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // EventSource is the CloudEvents source of events that a client of the API caused.
@@ -62,7 +63,7 @@ func (r *Registrar) Register(ctx context.Context, repository code.Repository) (c
 func (r *Registrar) Admit(ctx context.Context, repository code.Repository) error {
 	err := r.CheckPolicy(ctx, repository)
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return fmt.Errorf("%w: there is no host %q: check the clone URL", api.ErrRefused, dns.Name)
+		return fmt.Errorf("%w: there is no host %q: check the clone URL", failure.ErrRefused, dns.Name)
 	}
 	return err
 }
@@ -74,9 +75,9 @@ func (r *Registrar) CheckPolicy(ctx context.Context, repository code.Repository)
 	case err == nil:
 		return nil
 	case errors.Is(err, mirror.ErrUnreachable):
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", failure.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: %w", api.ErrRefused, err)
+	return fmt.Errorf("%w: %w", failure.ErrRefused, err)
 }
 
 // Rename implements api.Registrar. The projections take a repository whose name, host and
@@ -154,7 +155,7 @@ func (r *Registrar) AppendEvents(ctx context.Context, events ...event.Event) ([]
 	}
 	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, err)
 	}
 	return positions, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/projections/versions/versionstest"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // world holds a log, its projections, and the catalog and registrar under test.
@@ -151,15 +151,15 @@ func TestRegisteredRepositoryIsFound(t *testing.T) {
 // outside the root.
 func TestRefusedRepositoryIsNotRegistered(t *testing.T) {
 	w := newWorld(t)
-	if _, _, err := w.registrar.Register(t.Context(), code.Repository{ID: 7, Name: "etc", CloneURL: "file:///etc"}); !errors.Is(err, api.ErrRefused) {
-		t.Errorf("register a directory outside the root: %v, want %v", err, api.ErrRefused)
+	if _, _, err := w.registrar.Register(t.Context(), code.Repository{ID: 7, Name: "etc", CloneURL: "file:///etc"}); !errors.Is(err, failure.ErrRefused) {
+		t.Errorf("register a directory outside the root: %v, want %v", err, failure.ErrRefused)
 	}
 	if at, err := w.registrar.Reindex(t.Context(), 7, []code.Ref{"refs/heads/a", "refs/heads/b"}); err != nil || at.Offset != 1 {
 		t.Errorf("the refreshes of two refs end at %+v, want offset 1 of a partition: %v", at, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if _, err := w.registrar.Refresh(ctx, 7); !errors.Is(err, api.ErrUnavailable) {
+	if _, err := w.registrar.Refresh(ctx, 7); !errors.Is(err, failure.ErrUnavailable) {
 		t.Errorf("an append that does not end in time: %v", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestUnknownHostIsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		notFound bool
 		want     error
-	}{{true, api.ErrRefused}, {false, api.ErrUnavailable}} {
+	}{{true, failure.ErrRefused}, {false, failure.ErrUnavailable}} {
 		w.registrar.policy = mirror.Policy{Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: tc.notFound, IsTemporary: !tc.notFound}
 		}}

@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
-	"github.com/quarrysearch/quarry/query/api"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
@@ -50,7 +50,7 @@ func (a auditor) Record(ctx context.Context, rec audit.Record) error {
 
 func asUnavailable(err error) error {
 	if errors.Is(err, recorder.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", search.ErrUnavailable, err)
 	}
 	return err
 }

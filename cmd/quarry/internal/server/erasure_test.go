@@ -17,10 +17,10 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
@@ -246,7 +246,7 @@ func TestErasedCommitIsGone(t *testing.T) {
 		t.Fatalf("the text is in files of %q: the test sees nothing", found)
 	}
 	_, err := s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID, Commit: bad})
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
+	if !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
 		t.Errorf("erasing a commit of a branch: %v", err)
 	}
 	g.runGitCommand("reset", "--quiet", "--hard", "HEAD~1")
@@ -302,14 +302,14 @@ func TestErasedPathIsGone(t *testing.T) {
 		// Searches show an indexed commit before the mirror records it.
 		waitUntil(t, func() bool {
 			e, err = s.apiOptions.Erasures.Erase(t.Context(), request)
-			return !errors.Is(err, api.ErrConflict)
+			return !errors.Is(err, failure.ErrConflict)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e.At
 	}
-	if _, err := s.apiOptions.Erasures.Erase(t.Context(), request); !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
+	if _, err := s.apiOptions.Erasures.Erase(t.Context(), request); !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
 		t.Errorf("erasing a path of a branch: %v", err)
 	}
 	g.runGitCommand("reset", "--quiet", "--hard", string(first))
@@ -342,7 +342,7 @@ func TestErasureIsRefused(t *testing.T) {
 	s := runServer(t, c)
 	s.registerAt(t, g, commit)
 	_, err := s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID})
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "pipeline.mergeInterval") {
+	if !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "pipeline.mergeInterval") {
 		t.Errorf("without merges: %v", err)
 	}
 
@@ -358,7 +358,7 @@ func TestErasureIsRefused(t *testing.T) {
 		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == replay.Done
 	})
 	_, err = s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID})
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "quarry replay --rollback") {
+	if !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "quarry replay --rollback") {
 		t.Errorf("in the past: %v", err)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/catalog"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // openPrecise opens the precise indexes of the repositories.
@@ -86,7 +86,7 @@ func (l scipLog) Announce(ctx context.Context, ev event.Event) (event.Position, 
 // CatchUp implements precise.Log.
 func (l scipLog) CatchUp(ctx context.Context) error {
 	if asOf := l.s.versions.AsOf(); asOf != "" {
-		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile", api.ErrConflict, asOf)
+		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile", failure.ErrConflict, asOf)
 	}
 	i := l.s.versions.Acquire()
 	defer i.Release()
@@ -94,7 +94,7 @@ func (l scipLog) CatchUp(ctx context.Context) error {
 		return err
 	}
 	if l.s.versions.Live() != i {
-		return fmt.Errorf("%w: another version of the projections has become live", api.ErrUnavailable)
+		return fmt.Errorf("%w: another version of the projections has become live", failure.ErrUnavailable)
 	}
 	return nil
 }

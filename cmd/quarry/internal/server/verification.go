@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
@@ -24,7 +25,7 @@ var _ api.Verifier = serverVerifier{}
 // Verify implements api.Verifier.
 func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {
 	if at := v.versions.AsOf(); at != "" {
-		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", api.ErrUnavailable, at)
+		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", failure.ErrUnavailable, at)
 	}
 	return v.verifier.Verify(ctx, r, emit)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 const (
@@ -126,18 +127,18 @@ func (s *Snapshotter) Create(context.Context) error {
 // beginCreation notes that a snapshot is being created, unless none can be.
 func (s *Snapshotter) beginCreation() error {
 	if at := s.o.Versions.AsOf(); at != "" {
-		return fmt.Errorf("%w: the index shows a moment of the past, %s; quarry replay --rollback returns to the present", api.ErrConflict, at)
+		return fmt.Errorf("%w: the index shows a moment of the past, %s; quarry replay --rollback returns to the present", failure.ErrConflict, at)
 	}
 	if !s.o.Versions.CaughtUp() {
-		return fmt.Errorf("%w: the index is catching up with the log; try again later", api.ErrConflict)
+		return fmt.Errorf("%w: the index is catching up with the log; try again later", failure.ErrConflict)
 	}
 	if !slices.ContainsFunc(s.o.Versions.Checkpoints(), func(c projections.Checkpoint) bool { return c.Next > 0 }) {
-		return fmt.Errorf("%w: the index has applied no record yet; register a repository first", api.ErrConflict)
+		return fmt.Errorf("%w: the index has applied no record yet; register a repository first", failure.ErrConflict)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.creating {
-		return fmt.Errorf("%w: a snapshot is being created", api.ErrConflict)
+		return fmt.Errorf("%w: a snapshot is being created", failure.ErrConflict)
 	}
 	s.mu.creating = true
 	return nil
@@ -206,7 +207,7 @@ func (s *Snapshotter) List(ctx context.Context) (api.SnapshotList, error) {
 	s.mu.Unlock()
 	list, err := s.o.Archive.List(ctx)
 	if err != nil {
-		return out, errors.Join(api.ErrUnavailable, err)
+		return out, errors.Join(failure.ErrUnavailable, err)
 	}
 	skipped := s.o.Versions.SkippedSnapshots()
 	for _, known := range list {

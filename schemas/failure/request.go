@@ -1,0 +1,17 @@
+package failure
+
+import "errors"
+
+// Errors that answer a request, whichever part carries it out.
+var (
+	// ErrConflict reports that the current state does not allow the request.
+	ErrConflict = errors.New("conflict")
+	// ErrCursor reports a cursor that no earlier page returned.
+	ErrCursor = errors.New("cursor is not valid")
+	// ErrPosition reports a position that the log does not have.
+	ErrPosition = errors.New("minPosition")
+	// ErrRefused reports that a policy forbids the request, with the reason.
+	ErrRefused = errors.New("refused")
+	// ErrUnavailable reports that the operation is not possible now.
+	ErrUnavailable = errors.New("unavailable")
+)
