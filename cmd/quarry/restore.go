@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 )
 
 // maxDamagePrinted bounds the number of damaged files that are printed.

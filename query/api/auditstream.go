@@ -110,7 +110,7 @@ func AuditFindings(r *auditlog.Report) []*wire.AuditFrame {
 		f := &r.Findings[i]
 		frame := &wire.AuditFrame{Type: wire.AuditFrameTypeFinding, Kind: wire.AuditFrameKind(f.Kind), Entry: f.Entry, Message: f.Message}
 		if f.At.Topic != "" {
-			frame.Position = wirePosition(f.At)
+			frame.Position = wire.PositionOf(f.At)
 		}
 		out = append(out, frame)
 	}

@@ -40,7 +40,7 @@ func deadLetterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Par
 
 func (s *Server) newDeadLetter(l *ledger.DeadLetter) wire.DeadLetter {
 	return wire.DeadLetter{
-		ID: deadLetterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
+		ID: deadLetterID(l.Position), Position: wire.PositionOf(l.Position), RecordPosition: wire.PositionOf(l.Of),
 		Stage: l.Stage, Code: wire.FailureCode(l.Code), Remedy: failure.Describe(l.Code).Message(), Reason: failure.Clean(l.Reason, failure.MaxDetailBytes), Attempts: l.Attempts, Type: string(l.Type),
 		RepoID: s.numberOf(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
 	}
@@ -129,7 +129,7 @@ func (s *Server) replayDeadLetter(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
-	return acceptedReply(wire.Resolved{ID: deadLetterID(at), Resolution: wire.ResolvedResolutionReplayed, ResolvedBy: wirePosition(by)}), nil
+	return acceptedReply(wire.Resolved{ID: deadLetterID(at), Resolution: wire.ResolvedResolutionReplayed, ResolvedBy: wire.PositionOf(by)}), nil
 }
 
 func (s *Server) dropDeadLetter(r *http.Request) (*reply, error) {

@@ -98,11 +98,7 @@ func (s *Server) redeliverDelivery(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redeliver: %w", err)
 	}
-	out := wire.Redelivered{DeliveryID: id, Positions: make([]wire.Position, len(positions))}
-	for i, p := range positions {
-		out.Positions[i] = wirePosition(p)
-	}
-	return acceptedReply(out), nil
+	return acceptedReply(wire.Redelivered{DeliveryID: id, Positions: wire.PositionsOf(positions)}), nil
 }
 
 // deliveryPosition reads {deliveryKey} from the path: partition-offset.
@@ -124,7 +120,7 @@ func spellDeliveryKey(at event.Position) string {
 
 func (s *Server) newDelivery(d *ledger.Delivery) wire.Delivery {
 	out := wire.Delivery{
-		ID: spellDeliveryKey(d.Position), Position: wirePosition(d.Position), Source: d.Source,
+		ID: spellDeliveryKey(d.Position), Position: wire.PositionOf(d.Position), Source: d.Source,
 		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: s.numberOf(d.Repository), RepoName: d.RepositoryName,
 		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(overallOutcome(d)), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
 		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
@@ -163,7 +159,7 @@ func overallOutcome(d *ledger.Delivery) string {
 
 func newDeliveredPush(p *ledger.Push) wire.DeliveredPush {
 	out := wire.DeliveredPush{
-		Position: wirePosition(p.Position), Ref: string(p.Ref), Before: string(p.Before), After: string(p.After),
+		Position: wire.PositionOf(p.Position), Ref: string(p.Ref), Before: string(p.Before), After: string(p.After),
 		Action: wire.DeliveredPushAction(p.Action), Outcome: wire.DeliveryOutcome(p.Outcome), Reason: failure.Clean(p.Reason, failure.MaxDetailBytes),
 		DeadLetter: wireOptional(p.DeadLetter), Commit: string(p.Commit), ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
 		IndexedWith: wireOptional(p.Cause), AnsweredBy: wireOptional(p.Answered), DoneAt: wire.At(p.DoneAt), SearchableAt: wire.At(p.SearchableAt),

@@ -22,7 +22,7 @@ import (
 
 // newAccepted reports a durable event whose effect follows.
 func newAccepted(number code.RepositoryNumber, r *code.Repository, at event.Position) wire.Accepted {
-	return wire.Accepted{RepoID: number, RepoName: r.Name, Position: wirePosition(at)}
+	return wire.Accepted{RepoID: number, RepoName: r.Name, Position: wire.PositionOf(at)}
 }
 
 func (s *Server) registerRepository(r *http.Request) (*reply, error) {

@@ -53,10 +53,7 @@ func wireSnapshots(list *SnapshotList) wire.Snapshots {
 	for i, s := range list.Snapshots {
 		out.Snapshots[i] = wire.Snapshot{
 			Name: s.Name, CreatedAt: wire.At(s.CreatedAt), Creator: s.Creator, Rows: s.Rows, SizeBytes: s.SizeBytes, Segments: s.Segments,
-			Seconds: s.Seconds, Problem: s.Problem, Positions: make([]wire.Position, len(s.Positions)),
-		}
-		for n, p := range s.Positions {
-			out.Snapshots[i].Positions[n] = wirePosition(p)
+			Seconds: s.Seconds, Problem: s.Problem, Positions: wire.PositionsOf(s.Positions),
 		}
 	}
 	return out

@@ -38,11 +38,10 @@ var directions = []direction{
 	// These are search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
 	// The parts of the server do not know each other or their callers.
-	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup"}},
-	{"cmd/quarry/internal/datadir", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
+	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "pipeline/backup"}},
+	{"cmd/quarry/internal/datadir", []string{"schemas", "cmd/internal", "pipeline/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
 	{"cmd/quarry/internal/segmentdriver", []string{"projections/segmentstore", "cmd/internal/config"}},
 	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
-	{"cmd/quarry/internal/backuplease", []string{"schemas", "pipeline/eventlog", "projections/segmentstore", "query/api", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
 	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "pipeline/permissions", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
 	{"cmd/quarry/internal/registry", []string{

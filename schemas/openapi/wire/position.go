@@ -1,6 +1,24 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// PositionOf converts a position.
+func PositionOf(p event.Position) Position {
+	return Position{Topic: string(p.Topic), Partition: int(p.Partition), Offset: int64(p.Offset)}
+}
+
+// PositionsOf converts positions. The result is never nil.
+func PositionsOf(positions []event.Position) []Position {
+	out := make([]Position, len(positions))
+	for i, p := range positions {
+		out[i] = PositionOf(p)
+	}
+	return out
+}
 
 // String returns topic/partition/offset.
 func (p Position) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }

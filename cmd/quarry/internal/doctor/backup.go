@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 )
 
 // staleBackup is the age from which on the last backup causes a warning.

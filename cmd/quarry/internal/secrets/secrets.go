@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 )
 
 // releaseSample is a data directory that the last release wrote, with three repositories,

@@ -14,7 +14,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backuplease"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
@@ -27,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/storeidentity"
 	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
@@ -129,7 +129,7 @@ type Server struct {
 	follower     *deadletters.Follower
 	replayer     *deadletters.Replayer
 	feed         *live.Feed
-	backups      *backuplease.Leases
+	backups      *backup.Leases
 	snapshotter  *snapshotter.Snapshotter // nil with a share
 	repositories *registry.Catalog
 	precise      *precise.Store
@@ -261,7 +261,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	if err := s.openSegments(ctx); err != nil {
 		return err
 	}
-	s.backups, err = backuplease.New(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
+	s.backups, err = backup.NewLeases(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
 	return err
 }
 

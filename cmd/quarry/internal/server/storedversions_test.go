@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/pipeline/backup"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/accounts"
 	"github.com/quarrysearch/quarry/projections/audit"

@@ -1,4 +1,4 @@
-package backuplease
+package backup
 
 import (
 	"context"
@@ -13,14 +13,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 const (
@@ -51,16 +50,14 @@ type Leases struct {
 
 // activeBackup is a running backup.
 type activeBackup struct {
-	api.Backup
+	wire.Backup
 	deadline time.Time // the latest possible end, regardless of renewals
 	release  func()    // releases the objects
 }
 
-var _ api.Backups = (*Leases)(nil)
-
-// New removes the checkpoints that an earlier process left in logDir, the directory of an
+// NewLeases removes the checkpoints that an earlier process left in logDir, the directory of an
 // embedded log.
-func New(log eventlog.Log, logDir string, segments segmentstore.Driver, logger *slog.Logger) (*Leases, error) {
+func NewLeases(log eventlog.Log, logDir string, segments segmentstore.Driver, logger *slog.Logger) (*Leases, error) {
 	b := &Leases{log: log, segments: segments, logger: logger, now: time.Now}
 	if _, ok := log.(eventlog.Checkpointer); !ok {
 		return b, nil
@@ -80,24 +77,24 @@ func New(log eventlog.Log, logDir string, segments segmentstore.Driver, logger *
 	return b, nil
 }
 
-// Begin implements api.Backups. It holds the objects before it creates the checkpoint, so
+// Begin begins a backup. It holds the objects before it creates the checkpoint, so
 // that every object that the checkpoint names exists until the end.
-func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
+func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expireLocked()
 	if a := b.mu.active; a != nil {
-		return api.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
+		return wire.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	now := b.now()
 	a := &activeBackup{
-		Backup:   api.Backup{ID: hex.EncodeToString(random[:]), Log: backup.LogKafka, ExpiresAt: now.Add(leaseDuration)},
+		Backup:   wire.Backup{ID: hex.EncodeToString(random[:]), Log: LogKafka, ExpiresAt: wire.At(now.Add(leaseDuration))},
 		deadline: now.Add(maxDuration), release: b.segments.Hold(),
 	}
 	if err := b.makeCheckpoint(ctx, a); err != nil {
-		return api.Backup{}, errors.Join(err, b.removeLocked(a))
+		return wire.Backup{}, errors.Join(err, b.removeLocked(a))
 	}
 	b.mu.active = a
 	b.logger.Info("backup started; no object of the segment store is deleted until it ends", "backup", a.ID)
@@ -106,35 +103,37 @@ func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
 
 // makeCheckpoint records the positions of the log, and creates a checkpoint if the log
 // supports it.
-func (b *Leases) makeCheckpoint(ctx context.Context, a *activeBackup) (err error) {
-	if a.Positions, err = topics.ReadEnds(ctx, b.log); err != nil {
+func (b *Leases) makeCheckpoint(ctx context.Context, a *activeBackup) error {
+	ends, err := topics.ReadEnds(ctx, b.log)
+	if err != nil {
 		return err
 	}
+	a.Positions = wire.PositionsOf(ends)
 	log, ok := b.log.(eventlog.Checkpointer)
 	if !ok {
 		return nil
 	}
-	a.Log, a.Checkpoint = backup.LogEmbedded, checkpointPrefix+a.ID
+	a.Log, a.Checkpoint = LogEmbedded, checkpointPrefix+a.ID
 	return log.Checkpoint(filepath.Join(b.logDir, a.Checkpoint))
 }
 
-// Renew implements api.Backups.
-func (b *Leases) Renew(_ context.Context, id string) (api.Backup, error) {
+// Renew extends the lease of a backup.
+func (b *Leases) Renew(_ context.Context, id string) (wire.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expireLocked()
 	a := b.mu.active
 	if a == nil || a.ID != id {
-		return api.Backup{}, fmt.Errorf("%w: the backup %.40q has ended", code.ErrNotFound, id)
+		return wire.Backup{}, fmt.Errorf("%w: the backup %.40q has ended", code.ErrNotFound, id)
 	}
-	a.ExpiresAt = b.now().Add(leaseDuration)
+	a.ExpiresAt = wire.At(b.now().Add(leaseDuration))
 	if a.ExpiresAt.After(a.deadline) {
-		a.ExpiresAt = a.deadline
+		a.ExpiresAt = wire.At(a.deadline)
 	}
 	return a.Backup, nil
 }
 
-// End implements api.Backups.
+// End ends a backup.
 func (b *Leases) End(_ context.Context, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,7 +162,7 @@ func (b *Leases) Run(ctx context.Context) error {
 
 func (b *Leases) expireLocked() {
 	a := b.mu.active
-	if a == nil || b.now().Before(a.ExpiresAt) {
+	if a == nil || b.now().Before(a.ExpiresAt.Time) {
 		return
 	}
 	b.logger.Warn("backup ended: its client has not renewed it, or it took too long", "backup", a.ID)

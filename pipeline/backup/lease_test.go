@@ -1,4 +1,4 @@
-package backuplease
+package backup
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // TestBackupExpires checks the end of a backup whose client died, and of one that is
@@ -26,14 +26,14 @@ func TestBackupExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := New(log, logDir, segments, slog.New(slog.DiscardHandler))
+	b, err := NewLeases(log, logDir, segments, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	b.now = func() time.Time { return now }
 	held := func() bool { return errors.Is(segments.Delete(t.Context(), "object"), segmentstore.ErrHeld) }
-	begin := func() api.Backup {
+	begin := func() wire.Backup {
 		t.Helper()
 		a, err := b.Begin(t.Context())
 		if err != nil || !held() {
