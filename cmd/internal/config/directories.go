@@ -33,10 +33,6 @@ func (c *Config) SegmentsBucket() (bucket, folder string) {
 	return bucket, strings.Trim(folder, "/")
 }
 
-// NoIdentity, as Storage.ReplacesIdentity, accepts an empty segment store before the log
-// records an identity.
-const NoIdentity = "none"
-
 // SharesSegments reports whether other processes may use the segment store, or its
 // directory may be unmounted: the log is on brokers, or the directory was chosen.
 func (c *Config) SharesSegments() bool { return c.Log.Driver == "kafka" || c.Storage.Segments != "" }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/tail"
+	"github.com/quarrysearch/quarry/pipeline/tail"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/clock"
@@ -26,6 +25,10 @@ const (
 	// source is the source of the events.
 	source = "/store"
 )
+
+// NoIdentity, as Options.Replaces, accepts an empty segment store before the log records an
+// identity.
+const NoIdentity = "none"
 
 // Options are the options of Open. All are required but Replaces.
 type Options struct {
@@ -173,7 +176,7 @@ func (k *Keeper) identifyStore(ctx context.Context) error {
 // checkAdoptable returns an error if the log of an installation without a recorded
 // identity names segments, and the store is empty: it is not the one that they are in.
 func (k *Keeper) checkAdoptable(ctx context.Context) error {
-	if k.expected != "" || k.o.Replaces == config.NoIdentity {
+	if k.expected != "" || k.o.Replaces == NoIdentity {
 		return nil // the operator accepts the store
 	}
 	empty, err := k.o.Store.IsEmpty(ctx)
@@ -195,7 +198,7 @@ func (k *Keeper) checkAdoptable(ctx context.Context) error {
 			_, ev, err := event.Decode(rec)
 			if indexed, ok := ev.(*event.RevisionIndexed); err == nil && ok && len(indexed.Segments) > 0 {
 				return fmt.Errorf("%w: %s is empty, and the log names segments, first in record %s: mount the segment store, or correct storage.segments; if the segments were lost or removed on purpose, start with --set storage.replacesIdentity=%s, and they are indexed again",
-					segmentstore.ErrOtherStore, k.o.Place, rec.Position, config.NoIdentity)
+					segmentstore.ErrOtherStore, k.o.Place, rec.Position, NoIdentity)
 			}
 		}
 	}
