@@ -39,7 +39,7 @@ var directions = []direction{
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
 	// The parts of the server do not know each other or their callers.
 	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "pipeline/backup"}},
-	{"cmd/quarry/internal/datadir", []string{"schemas", "cmd/internal", "pipeline/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
+	{"cmd/quarry/internal/datadir", []string{"schemas", "cmd/internal", "pipeline/backup", "projections/diskspace", "cmd/quarry/internal/secrets"}},
 	{"cmd/quarry/internal/segmentdriver", []string{"projections/segmentstore", "cmd/internal/config"}},
 	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
@@ -64,7 +64,6 @@ var directions = []direction{
 		"schemas", "projections", "query/api", "query/auth", "cmd/internal/boot", "cmd/internal/config",
 		"cmd/quarry/internal/accountrows",
 	}},
-	{"cmd/quarry/internal/diskspace", []string{"schemas", "projections", "cmd/internal"}},
 	{"cmd/quarry/internal/accountrows", []string{
 		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config",
 	}},

@@ -11,9 +11,9 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/backup"
+	"github.com/quarrysearch/quarry/projections/diskspace"
 	"github.com/quarrysearch/quarry/schemas/disk"
 )
 

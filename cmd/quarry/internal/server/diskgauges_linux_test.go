@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
+	"github.com/quarrysearch/quarry/projections/diskspace"
 )
 
 // diskUsage returns the disk usage of a directory as du computes it: the blocks of its

@@ -17,7 +17,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
@@ -39,6 +38,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/diskspace"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -219,10 +219,29 @@ func (s *Server) openDirectory(context.Context) error {
 	}
 	s.addCloser(directory)
 	s.files = datadir.NewGuard(s.o.Config, s.o.Logger, s.o.Registerer)
-	s.disks = diskspace.New(diskspace.Options{Config: s.o.Config, Logger: s.o.Logger, Registerer: s.o.Registerer})
+	s.disks = diskspace.New(diskspace.Options{
+		Directories: listDirectories(s.o.Config), MinFree: int64(s.o.Config.Storage.MinFreeBytes), Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
 	s.addCloser(s.disks)
 	s.o.diskFull = s.disks.WaitForSpace
 	return nil
+}
+
+// listDirectories returns the directories that a process writes to.
+func listDirectories(c *config.Config) []diskspace.Directory {
+	out := []diskspace.Directory{{Name: diskspace.DirectoryData, Path: c.Data}}
+	add := func(wanted bool, name, path string, isStore bool) {
+		if wanted {
+			out = append(out, diskspace.Directory{Name: name, Path: path, Store: isStore})
+		}
+	}
+	indexes, answers := c.Has(config.RolePipeline), c.Has(config.RoleQuery)
+	add(c.Log.Driver == "embedded", diskspace.DirectoryLog, c.LogDir(), true)
+	add(!c.SegmentsInBucket() && (indexes || answers), diskspace.DirectorySegments, c.SegmentsDir(), false)
+	add(answers, diskspace.DirectoryProjections, c.ProjectionsDir(), true)
+	add(answers, diskspace.DirectoryAccounts, c.AccountsDir(), true)
+	add(indexes, diskspace.DirectoryMirrors, c.MirrorsDir(), false)
+	return out
 }
 
 func (s *Server) openListeners(context.Context) (err error) {

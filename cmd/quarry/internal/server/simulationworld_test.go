@@ -27,12 +27,12 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/simulation"
 	"github.com/quarrysearch/quarry/ingest/signature"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections/diskspace"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -190,7 +190,7 @@ func simulatedJitter(wait time.Duration) time.Duration {
 
 // newDisks returns the guard of the simulated disk's space.
 func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskspace.Guard {
-	return diskspace.New(diskspace.Options{Config: w.config, Logger: w.logger, Registerer: registry, SpaceOf: func(string) (disk.Space, error) {
+	return diskspace.New(diskspace.Options{Directories: listDirectories(w.config), MinFree: int64(w.config.Storage.MinFreeBytes), Logger: w.logger, Registerer: registry, SpaceOf: func(string) (disk.Space, error) {
 		if w.host.DiskIsFull() {
 			return disk.Space{TotalBytes: 1 << 40}, nil
 		}

@@ -11,13 +11,11 @@ import (
 const (
 	// ReserveName is the file name of a reserve.
 	ReserveName = "disk-reserve"
+	// reservedPart is the part of the minimum free space that a reserve takes.
+	reservedPart = 4
 	// maxReserveBytes is more than the stores write when they are opened after a stop.
 	maxReserveBytes = 64 << 20
 )
-
-// reserveBytesOf returns the size of a reserve, which is a part of the minimum free
-// space.
-func reserveBytesOf(minFree int64) int64 { return min(minFree/4, maxReserveBytes) }
 
 // reserve is a file that reserves space for the stores on its file system. It is removed
 // when the disk is full.
@@ -29,20 +27,20 @@ type reserve struct {
 
 // newReserves returns a reserve for each file system with a store: in the data directory
 // if that is on it, otherwise in the directory of the store.
-func newReserves(data string, directories []guardedDirectory, bytes int64) (out []*reserve) {
+func newReserves(directories []Directory, bytes int64) (out []*reserve) {
 	seen := map[uint64]bool{}
 	for _, d := range directories {
-		if !d.store {
+		if !d.Store {
 			continue
 		}
-		of, err := disk.FileSystemOf(existingAncestor(d.path))
+		of, err := disk.FileSystemOf(existingAncestor(d.Path))
 		if err != nil || seen[of] {
 			continue
 		}
 		seen[of] = true
-		directory := d.path
-		if main, err := disk.FileSystemOf(existingAncestor(data)); err == nil && main == of {
-			directory = data
+		directory := d.Path
+		if main, err := disk.FileSystemOf(existingAncestor(directories[0].Path)); err == nil && main == of {
+			directory = directories[0].Path
 		}
 		out = append(out, &reserve{directory: directory, path: filepath.Join(directory, ReserveName), bytes: bytes})
 	}

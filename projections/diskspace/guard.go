@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/disk"
@@ -40,7 +39,7 @@ var errDiskFull = errors.New("the disk is almost full")
 // storage.minFreeBytes the process only reads. Reserves, which are files that Guard
 // removes when the disk is full, provide the space that a store needs to keep running.
 type Guard struct {
-	directories []guardedDirectory
+	directories []Directory
 	minFree     int64
 	reserves    []*reserve
 	space       func(path string) (disk.Space, error)
@@ -58,15 +57,15 @@ type Guard struct {
 	}
 }
 
-// guardedDirectory is a directory that Quarry writes to. Its name is the name in the
-// storage settings and the label of the metrics.
-type guardedDirectory struct {
-	name, path string
-	// store is set if the contents of the directory cannot work without space.
-	store bool
+// Directory is a directory that Quarry writes to. Its name is the name in the storage
+// settings and the label of the metrics.
+type Directory struct {
+	Name, Path string
+	// Store is set if the contents of the directory cannot work without space.
+	Store bool
 }
 
-// These are the names of guarded directories.
+// These are the names of directories.
 const (
 	DirectoryData        = "data"
 	DirectoryLog         = "log"
@@ -76,25 +75,12 @@ const (
 	DirectoryMirrors     = "mirrors"
 )
 
-// guardedDirectories returns the directories that a process writes to.
-func guardedDirectories(c *config.Config) []guardedDirectory {
-	out := []guardedDirectory{{DirectoryData, c.Data, false}}
-	add := func(wanted bool, d guardedDirectory) {
-		if wanted {
-			out = append(out, d)
-		}
-	}
-	add(c.Log.Driver == "embedded", guardedDirectory{DirectoryLog, c.LogDir(), true})
-	add(!c.SegmentsInBucket() && (c.Has(config.RolePipeline) || c.Has(config.RoleQuery)), guardedDirectory{DirectorySegments, c.SegmentsDir(), false})
-	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryProjections, c.ProjectionsDir(), true})
-	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryAccounts, c.AccountsDir(), true})
-	add(c.Has(config.RolePipeline), guardedDirectory{DirectoryMirrors, c.MirrorsDir(), false})
-	return out
-}
-
 // Options are the options of New.
 type Options struct {
-	Config     *config.Config
+	// Directories are those that the process writes to, the data directory first.
+	Directories []Directory
+	// MinFree is storage.minFreeBytes.
+	MinFree    int64
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	// SpaceOf replaces the file systems, which then get no reserve. nil measures the file
@@ -105,16 +91,15 @@ type Options struct {
 // New measures the disks once. It frees the reserves of full disks, so that the stores
 // can be opened.
 func New(o Options) *Guard {
-	c := o.Config
 	g := &Guard{
-		directories: guardedDirectories(c), minFree: int64(c.Storage.MinFreeBytes), space: o.SpaceOf,
+		directories: o.Directories, minFree: o.MinFree, space: o.SpaceOf,
 		logger: o.Logger, closed: make(chan struct{}),
 	}
 	g.stopWaiting = sync.OnceFunc(func() { close(g.closed) })
 	g.metrics = newMetrics(o.Registerer, g.minFree)
 	if g.space == nil {
 		g.space = disk.SpaceOf
-		g.reserves = newReserves(c.Data, g.directories, reserveBytesOf(g.minFree))
+		g.reserves = newReserves(g.directories, min(g.minFree/reservedPart, maxReserveBytes))
 	}
 	g.measureSpace(context.Background())
 	for _, r := range g.reserves {
@@ -144,8 +129,8 @@ func (g *Guard) MeasureUsage(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if n, err := store.DiskBytes(ctx, d.path); err == nil {
-			g.metrics.used.WithLabelValues(d.name).Set(float64(n))
+		if n, err := store.DiskBytes(ctx, d.Path); err == nil {
+			g.metrics.used.WithLabelValues(d.Name).Set(float64(n))
 		}
 	}
 }
@@ -159,18 +144,18 @@ func (g *Guard) measureSpace(context.Context) {
 	spaces := map[string]disk.Space{}
 	var low []string
 	for _, d := range g.directories {
-		space, err := g.space(existingAncestor(d.path))
+		space, err := g.space(existingAncestor(d.Path))
 		if err != nil {
 			continue // unknown counts as enough
 		}
-		spaces[d.name] = space
-		g.metrics.free.WithLabelValues(d.name).Set(float64(space.FreeBytes))
-		g.metrics.size.WithLabelValues(d.name).Set(float64(space.TotalBytes))
+		spaces[d.Name] = space
+		g.metrics.free.WithLabelValues(d.Name).Set(float64(space.FreeBytes))
+		g.metrics.size.WithLabelValues(d.Name).Set(float64(space.TotalBytes))
 		isLow := 0.0
-		if g.isLow(space) {
-			isLow, low = 1, append(low, d.name)
+		if isBelow(space, g.minFree, minFreeFiles) {
+			isLow, low = 1, append(low, d.Name)
 		}
-		g.metrics.low.WithLabelValues(d.name).Set(isLow)
+		g.metrics.low.WithLabelValues(d.Name).Set(isLow)
 	}
 	g.mu.Lock()
 	g.mu.space = spaces
@@ -189,8 +174,6 @@ func (g *Guard) measureSpace(context.Context) {
 		r.reserveSpace(g)
 	}
 }
-
-func (g *Guard) isLow(s disk.Space) bool { return isBelow(s, g.minFree, minFreeFiles) }
 
 func isBelow(s disk.Space, bytes int64, files int64) bool {
 	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
@@ -253,8 +236,8 @@ func (g *Guard) setWaiting(waiting bool) {
 // storesAreTight reports whether a store has almost no space.
 func (g *Guard) storesAreTight() bool {
 	for _, d := range g.directories {
-		space, err := g.space(existingAncestor(d.path))
-		if d.store && err == nil && space.FreeBytes < tightBytes {
+		space, err := g.space(existingAncestor(d.Path))
+		if d.Store && err == nil && space.FreeBytes < tightBytes {
 			return true
 		}
 	}
