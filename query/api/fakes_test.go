@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/ledger"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
@@ -295,13 +296,13 @@ func (f fakeSnapshots) Create(context.Context) error {
 	return nil
 }
 
-func (f fakeSnapshots) List(context.Context) (api.SnapshotList, error) {
-	return api.SnapshotList{
-		Snapshots: []api.Snapshot{
-			{Name: "v1-20260304t040607z-00000002", CreatedAt: day.Add(time.Hour), Problem: "the snapshot is damaged"},
+func (f fakeSnapshots) List(context.Context) (wire.Snapshots, error) {
+	return wire.Snapshots{
+		Snapshots: []wire.Snapshot{
+			{Name: "v1-20260304t040607z-00000002", CreatedAt: wire.At(day.Add(time.Hour)), Problem: "the snapshot is damaged", Positions: []wire.Position{}},
 			{
-				Name: "v1-20260304t030607z-00000001", CreatedAt: day, Creator: "quarry-0 (v1.2.0)", Rows: 12, SizeBytes: 3456, Segments: 2, Seconds: 0.5,
-				Positions: []event.Position{{Topic: event.TopicEvents, Partition: 0, Offset: 7}},
+				Name: "v1-20260304t030607z-00000001", CreatedAt: wire.At(day), Creator: "quarry-0 (v1.2.0)", Rows: 12, SizeBytes: 3456, Segments: 2, Seconds: 0.5,
+				Positions: wire.PositionsOf([]event.Position{{Topic: event.TopicEvents, Partition: 0, Offset: 7}}),
 			},
 		},
 		Error: "disk full",

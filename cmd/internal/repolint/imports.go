@@ -69,9 +69,6 @@ var directions = []direction{
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},
-	{"cmd/quarry/internal/snapshotter", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot",
-	}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 

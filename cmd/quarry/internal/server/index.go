@@ -15,7 +15,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/snapshotter"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -27,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/projections/snapshotter"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
@@ -81,7 +81,10 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return nil // snapshots are of all partitions
 	}
 	s.snapshotter = snapshotter.New(snapshotter.Options{
-		Archive: o.Snapshots, Versions: s.versions, Log: s.log, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
+		Archive: o.Snapshots, Versions: s.versions, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
+		Lead: func(ctx context.Context, work func(context.Context) error) error {
+			return eventlog.Lead(ctx, s.log, snapshotter.Group, s.o.Logger, work)
+		},
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return nil

@@ -1,9 +1,9 @@
 // Package snapshotter creates snapshots of the live version of the projections.
 //
 // It answers the question "when is a snapshot created, and by which process?". With an
-// interval, one process of the installation creates them (eventlog.Lead): the next one as
+// interval, one process of the installation creates them (Options.Lead): the next one as
 // soon as the newest one that can be used is as old as the interval. On request, each process
-// with projections creates one. Snapshotter implements api.Snapshots.
+// with projections creates one.
 //
 // # Invariants
 //

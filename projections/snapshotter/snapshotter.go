@@ -1,6 +1,7 @@
 package snapshotter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,19 +13,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 const (
-	// group is the group whose leader creates snapshots.
-	group = "quarry-snapshots"
+	// Group is the group of processes whose leader creates snapshots.
+	Group = "quarry-snapshots"
 	// lookEvery is the interval at which the snapshots are listed for the metrics, and at
 	// which the leader looks whether one is due.
 	lookEvery = time.Minute
@@ -34,7 +34,8 @@ const (
 type Options struct {
 	Archive  *snapshots.Archive
 	Versions *versions.Versions
-	Log      eventlog.Log
+	// Lead calls work while this process leads Group, until ctx ends.
+	Lead func(ctx context.Context, work func(ctx context.Context) error) error
 	// Interval is the interval at which snapshots are created; 0: only on request.
 	Interval time.Duration
 	// Keep is the number of snapshots to keep.
@@ -57,8 +58,6 @@ type Snapshotter struct {
 		failure string
 	}
 }
-
-var _ api.Snapshots = (*Snapshotter)(nil)
 
 // New returns a Snapshotter.
 func New(o Options) *Snapshotter {
@@ -84,7 +83,7 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 	})
 	if s.o.Interval > 0 {
 		g.Go(func() error {
-			return eventlog.Lead(gctx, s.o.Log, group, s.o.Logger, func(ctx context.Context) error {
+			return s.o.Lead(gctx, func(ctx context.Context) error {
 				for {
 					s.createIfDue(ctx)
 					if err := clock.Sleep(ctx, min(lookEvery, s.o.Interval)); err != nil {
@@ -115,7 +114,8 @@ func (s *Snapshotter) createIfDue(ctx context.Context) {
 	}
 }
 
-// Create implements api.Snapshots.
+// Create starts to create a snapshot. The error wraps failure.ErrConflict while one is being
+// created, or if none can be.
 func (s *Snapshotter) Create(context.Context) error {
 	if err := s.beginCreation(); err != nil {
 		return err
@@ -200,33 +200,34 @@ func (s *Snapshotter) updateMetrics(ctx context.Context) {
 	}
 }
 
-// List implements api.Snapshots.
-func (s *Snapshotter) List(ctx context.Context) (api.SnapshotList, error) {
+// List returns the snapshots in the segment store, newest first.
+func (s *Snapshotter) List(ctx context.Context) (wire.Snapshots, error) {
 	s.mu.Lock()
-	out := api.SnapshotList{Creating: s.mu.creating, Error: s.mu.failure}
+	out := wire.Snapshots{Creating: s.mu.creating, Error: s.mu.failure}
 	s.mu.Unlock()
 	list, err := s.o.Archive.List(ctx)
 	if err != nil {
 		return out, errors.Join(failure.ErrUnavailable, err)
 	}
 	skipped := s.o.Versions.SkippedSnapshots()
-	for _, known := range list {
-		shown := api.Snapshot{Name: known.Name, CreatedAt: known.BegunAt, Problem: known.Problem}
+	out.Snapshots = make([]wire.Snapshot, len(list))
+	for i, known := range list {
+		shown := wire.Snapshot{
+			Name: known.Name, CreatedAt: wire.At(known.BegunAt), Problem: cmp.Or(known.Problem, skipped[known.Name]), Positions: []wire.Position{},
+		}
 		if m := known.Manifest; m != nil {
-			shown.CreatedAt, shown.Creator, shown.Rows, shown.SizeBytes, shown.Segments, shown.Seconds = m.CreatedAt, m.Creator, m.Rows(), m.Bytes(), m.Segments, m.Seconds
+			shown.CreatedAt, shown.Creator, shown.Rows = wire.At(m.CreatedAt), m.Creator, m.Rows()
+			shown.SizeBytes, shown.Segments, shown.Seconds = m.Bytes(), m.Segments, m.Seconds
 			for _, p := range m.Positions {
-				shown.Positions = append(shown.Positions, event.Position{Topic: event.TopicEvents, Partition: p.Partition, Offset: p.Next})
+				shown.Positions = append(shown.Positions, wire.PositionOf(event.Position{Topic: event.TopicEvents, Partition: p.Partition, Offset: p.Next}))
 			}
 		}
-		if reason, ok := skipped[known.Name]; ok && shown.Problem == "" {
-			shown.Problem = reason
-		}
-		out.Snapshots = append(out.Snapshots, shown)
+		out.Snapshots[i] = shown
 	}
 	return out, nil
 }
 
-// Delete implements api.Snapshots.
+// Delete deletes a snapshot. The error wraps code.ErrNotFound.
 func (s *Snapshotter) Delete(ctx context.Context, name string) error {
 	if err := s.o.Archive.Delete(ctx, name); err != nil {
 		return err
