@@ -27,7 +27,7 @@ type AuditLog interface {
 	Heads(ctx context.Context) ([]auditlog.Head, error)
 	// Verify compares the log with its chains, and calls progress from time to time, in
 	// this goroutine. heads are earlier values of auditlog.Head.Pin; an invalid one fails
-	// with ErrAuditHead.
+	// with failure.ErrAuditHead.
 	Verify(ctx context.Context, heads []string, progress func(auditlog.Report) error) (*auditlog.Report, error)
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
@@ -75,7 +74,7 @@ func (l *fakeAuditLog) Heads(context.Context) ([]auditlog.Head, error) {
 func (l *fakeAuditLog) Verify(_ context.Context, heads []string, _ func(auditlog.Report) error) (*auditlog.Report, error) {
 	l.heads = heads
 	if len(heads) > 0 && heads[0] == "x" {
-		return nil, fmt.Errorf("%w: %q", api.ErrAuditHead, heads[0])
+		return nil, fmt.Errorf("%w: %q", failure.ErrAuditHead, heads[0])
 	}
 	at := event.Position{Topic: event.TopicAudit, Offset: 9}
 	return &auditlog.Report{

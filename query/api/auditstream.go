@@ -95,9 +95,6 @@ func (l *jsonLines) flush() error {
 	return nil
 }
 
-// ErrAuditHead reports a text that does not have the form of an audit log head.
-var ErrAuditHead = errors.New("not a head of the audit log")
-
 // AuditProgress returns the frame that reports the progress of a verification.
 func AuditProgress(r *auditlog.Report) *wire.AuditFrame {
 	return &wire.AuditFrame{Type: wire.AuditFrameTypeProgress, Counts: newAuditCounts(r)}

@@ -36,7 +36,6 @@ var (
 	errParams       = errors.New("query parameters")
 	errPathParams   = errors.New("path parameters")
 	errTaken        = errors.New("conflict")
-	errNotReady     = errors.New("not ready")
 	errTimedOut     = errors.New("the search timed out; narrow the query, for example with a repo: or lang: filter")
 	errContext      = errors.New("search context")
 )
@@ -76,7 +75,7 @@ var failures = []errorStatus{
 	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{failure.ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
-	{ErrAuditHead, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{failure.ErrAuditHead, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},
 	{source.ErrInvalidRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
 	{source.ErrNoRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
@@ -111,7 +110,7 @@ var failures = []errorStatus{
 	{source.ErrTimeout, http.StatusServiceUnavailable, "TIMEOUT"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},
 	{search.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
+	{failure.ErrNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{source.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyWaits, http.StatusServiceUnavailable, "UNAVAILABLE"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -29,7 +30,7 @@ func (s *Server) reportHealth(*http.Request) (*reply, error) {
 // missing.
 func (s *Server) reportReadiness(r *http.Request) (*reply, error) {
 	if s.o.Ready(r.Context()) != nil {
-		return nil, errNotReady
+		return nil, failure.ErrNotReady
 	}
 	return okReply(wire.Readiness{Status: wire.ReadinessStatusOk}), nil
 }
@@ -38,7 +39,7 @@ func (s *Server) reportReadiness(r *http.Request) (*reply, error) {
 // reason why the server is not ready.
 func (s *Server) Readiness(ctx context.Context) (*wire.Readiness, error) {
 	if err := s.o.Ready(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotReady, err)
+		return nil, fmt.Errorf("%w: %w", failure.ErrNotReady, err)
 	}
 	missing := s.o.Missing()
 	return &wire.Readiness{

@@ -54,18 +54,8 @@ var directions = []direction{
 	{"cmd/quarry/internal/indexstatus", []string{
 		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config",
 	}},
-	{"cmd/quarry/internal/auditreads", []string{
-		"schemas", "projections/audit", "projections/repair", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows", "cmd/quarry/internal/secrets",
-	}},
 	{"cmd/quarry/internal/erasurerequests", []string{
 		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "projections/versions",
-	}},
-	{"cmd/quarry/internal/numbering", []string{
-		"schemas", "projections", "query/api", "query/auth", "cmd/internal/boot", "cmd/internal/config",
-		"cmd/quarry/internal/accountrows",
-	}},
-	{"cmd/quarry/internal/accountrows", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},

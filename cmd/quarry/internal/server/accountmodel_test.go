@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/authtest"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -70,7 +71,7 @@ func TestAccountsAgreeWithModel(t *testing.T) {
 	model := authtest.New()
 	var err error
 	p.Service, err = auth.NewService(auth.Options{
-		Directory: s.accounts.Directory, Appender: both{accountrows.NewEvents(s.log), model}, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)),
+		Directory: s.accounts.Directory, Appender: both{accountrows.NewEvents(s.log, boot.Now), model}, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)),
 		Catalog: fiveRepositories{}, LinkByEmail: true, Now: func() time.Time { return p.now }, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1},
 	})
 	if err != nil {

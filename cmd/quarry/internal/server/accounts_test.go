@@ -14,10 +14,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -36,7 +37,7 @@ func newUser(id account.UserID, role account.Role) *event.UserCreated {
 // appendAccountEvents appends account events and waits until they are readable.
 func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.Position {
 	t.Helper()
-	at, err := accountrows.NewEvents(s.log).Append(t.Context(), events...)
+	at, err := accountrows.NewEvents(s.log, boot.Now).Append(t.Context(), events...)
 	if err != nil {
 		t.Fatal(err)
 	}

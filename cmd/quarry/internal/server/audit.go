@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/front"
@@ -28,9 +28,14 @@ func (s *Server) openAudit() (err error) {
 		return err
 	}
 	s.sealer, err = auditrows.NewSealer(auditrows.SealerOptions{
-		Log: s.log, Key: auditreads.SealKey(s.masterSecret), Chains: s.accounts.Audit, Every: c.SealEvery.Std(), Now: boot.Now, Logger: s.o.Logger,
+		Log: s.log, Key: sealKey(s.masterSecret), Chains: s.accounts.Audit, Every: c.SealEvery.Std(), Now: boot.Now, Logger: s.o.Logger,
 	})
 	return err
+}
+
+// sealKey returns the key of the audit log's seals.
+func sealKey(secret secrets.Master) *auditrows.Key {
+	return auditrows.NewKey(secret.DeriveKey("seals of the audit log"))
 }
 
 // auditor adapts the recorder to front.Auditor.

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -94,7 +94,7 @@ func BenchmarkAuditBytes(b *testing.B) {
 			}
 		}
 		for done := false; !done; {
-			heads, err := auditreads.New(s.accounts, s.masterSecret).Heads(b.Context())
+			heads, err := accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)).Heads(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func BenchmarkAuditBytes(b *testing.B) {
 			<-time.After(50 * time.Millisecond)
 		}
 		started := time.Now()
-		if report, err := auditreads.New(s.accounts, s.masterSecret).Verify(b.Context(), nil, nil); err != nil || len(report.Findings) > 0 {
+		if report, err := accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)).Verify(b.Context(), nil, nil); err != nil || len(report.Findings) > 0 {
 			b.Fatalf("findings %+v: %v, want none", report.Findings, err)
 		}
 		b.ReportMetric(float64(time.Since(started).Microseconds())/records, "µs-verify/record")

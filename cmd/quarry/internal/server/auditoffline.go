@@ -5,11 +5,10 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
@@ -47,5 +46,5 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, progress func(a
 	if err = errors.Join(err, <-ended); err != nil {
 		return nil, err
 	}
-	return auditreads.New(rows, secret).Verify(ctx, heads, progress)
+	return accountrows.NewAuditLog(rows, sealKey(secret)).Verify(ctx, heads, progress)
 }

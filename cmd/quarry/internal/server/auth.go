@@ -5,9 +5,9 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/publicurl"
@@ -32,7 +32,9 @@ func (s *Server) openAccounts(context.Context) (err error) {
 
 // accountOptionsOf returns the options of the account rows.
 func accountOptionsOf(o Options, log eventlog.Log, damage *repair.Metrics) accountrows.Options {
-	return accountrows.Options{Config: o.Config, Log: log, Damage: damage, DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer}
+	return accountrows.Options{
+		Directory: o.Config.AccountsDir(), Retention: o.Config.Audit.Retention.Std(), Now: boot.Now, Log: log, Damage: damage, DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer,
+	}
 }
 
 // newAuth returns the service that authenticates and authorizes callers by the accounts.
@@ -47,7 +49,7 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		return nil, err
 	}
 	return auth.NewService(auth.Options{
-		Directory: s.accounts.Directory, Appender: accountrows.NewEvents(s.log), Recorder: s.recorder,
+		Directory: s.accounts.Directory, Appender: accountrows.NewEvents(s.log, boot.Now), Recorder: s.recorder,
 		Secret: s.masterSecret, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,

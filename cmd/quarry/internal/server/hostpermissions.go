@@ -7,10 +7,10 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/permissions"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -53,7 +53,7 @@ func (h *hostRules) rules() map[string]auth.HostRule { return *h.current.Load() 
 
 // doubtAccess implements webhook.Options.DoubtAccess.
 func (h *hostRules) doubtAccess(log eventlog.Log) doubtAccess {
-	events := accountrows.NewEvents(log)
+	events := accountrows.NewEvents(log, boot.Now)
 	return func(ctx context.Context, connection string, repository code.RepositoryID, removed string, at time.Time) (bool, error) {
 		if _, read := h.rules()[connection]; !read {
 			return false, nil

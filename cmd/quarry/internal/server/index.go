@@ -7,12 +7,10 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasurerequests"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/indexstatus"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
@@ -21,8 +19,10 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/erasure"
+	"github.com/quarrysearch/quarry/projections/numbering"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
@@ -44,7 +44,7 @@ func (s *Server) openQuery(ctx context.Context) error {
 		return err
 	}
 	s.positions = projections.NewPositionNoter(s.log, s.versions.Checkpoints, s.o.Logger, s.o.Registerer)
-	s.numbering = numbering.New(s.accounts, s.versions, s.o.Logger)
+	s.numbering = numbering.New(s.accounts, s.versions, boot.Now, s.o.Logger)
 	s.registrar.SetNumbers(s.numbering)
 	s.repositories = registry.NewCatalog(s.versions, s.numbering.HasNumber)
 	if err := s.openAudit(); err != nil {
@@ -182,7 +182,7 @@ func (s *Server) openAPI() error {
 		return err
 	}
 	s.apiOptions = api.Options{
-		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: auditreads.New(s.accounts, s.masterSecret),
+		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)),
 		Searcher:       searcher,
 		Views:          views.New(s.versions.Acquire, s.numbering.HasNumber),
 		Catalog:        s.repositories,

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -22,7 +22,7 @@ func TestFailedSignInsAreWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := auditreads.New(s.accounts, s.masterSecret)
+	log := accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret))
 	var page auditlog.Page
 	waitUntil(t, func() (done bool) {
 		var err error

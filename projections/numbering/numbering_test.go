@@ -13,11 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -26,15 +25,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// newConfig returns settings with a temporary data directory.
-func newConfig(t *testing.T) *config.Config {
-	t.Helper()
-	c := config.Default()
-	c.Data = t.TempDir()
-	c.FitMemory(2<<30, 4)
-	return &c
-}
 
 // openLog opens a log with four partitions until the test ends.
 func openLog(t *testing.T) eventlog.Log {
@@ -74,18 +64,18 @@ type queryProcess struct {
 
 func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
 	t.Helper()
-	c, logger, registry := newConfig(t), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	accounts, err := accountrows.Open(accountrows.Options{Config: c, Log: log, Damage: repair.NewMetrics(registry), Logger: logger, Registerer: registry})
+	data, logger, registry := t.TempDir(), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	accounts, err := accountrows.Open(accountrows.Options{Directory: filepath.Join(data, "accounts"), Now: time.Now, Log: log, Damage: repair.NewMetrics(registry), Logger: logger, Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err1 := projections.OpenHome(c.ProjectionsDir())
-	objects, err2 := segmentstore.OpenDirectory(c.SegmentsDir())
+	home, err1 := projections.OpenHome(filepath.Join(data, "projections"))
+	objects, err2 := segmentstore.OpenDirectory(filepath.Join(data, "segments"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	frames := segment.NewCache(1 << 20)
-	v, err := versions.Open(t.Context(), versions.Options{Home: home, Log: log, DataDir: c.Data, TempDir: c.TempDir(), BlocksBytes: 1 << 20, LogDir: c.LogDir(), Objects: objects, Frames: frames, Logger: logger, Registerer: registry})
+	v, err := versions.Open(t.Context(), versions.Options{Home: home, Log: log, DataDir: data, TempDir: filepath.Join(data, "tmp"), BlocksBytes: 1 << 20, LogDir: filepath.Join(data, "log"), Objects: objects, Frames: frames, Logger: logger, Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +84,7 @@ func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
 			t.Error(err)
 		}
 	})
-	return &queryProcess{accounts, v, New(accounts, v, logger)}
+	return &queryProcess{accounts, v, New(accounts, v, time.Now, logger)}
 }
 
 func (p *queryProcess) startRunners(ctx context.Context, g *errgroup.Group) {

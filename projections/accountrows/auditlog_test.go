@@ -1,4 +1,4 @@
-package auditreads
+package accountrows
 
 import (
 	"context"
@@ -6,31 +6,26 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/repair"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // openRows returns the rows of an empty log and applies the log until the test ends.
-func openRows(t *testing.T) *accountrows.Rows {
+func openRows(t *testing.T) *Rows {
 	t.Helper()
-	c := config.Default()
-	c.Data = t.TempDir()
-	c.FitMemory(2<<30, 4)
-	log, err := embeddedlog.Open(filepath.Join(c.Data, "log"), embeddedlog.Options{Partitions: 1})
+	log, err := embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewRegistry()
-	rows, err := accountrows.Open(accountrows.Options{Config: &c, Log: log, Damage: repair.NewMetrics(registry), Logger: slog.New(slog.DiscardHandler), Registerer: registry})
+	rows, err := Open(Options{Directory: t.TempDir(), Now: time.Now, Log: log, Damage: repair.NewMetrics(registry), Logger: slog.New(slog.DiscardHandler), Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +48,7 @@ func openRows(t *testing.T) *accountrows.Rows {
 // checks that invalid heads and cursors are refused.
 func TestEmptyLogIsVerified(t *testing.T) {
 	rows := openRows(t)
-	l := New(rows, secrets.Master("secret of the test"))
+	l := NewAuditLog(rows, audit.NewKey([]byte("secret of the test")))
 	if heads, err := l.Heads(t.Context()); err != nil || len(heads) != 2 || heads[0].Pin() != "" || !heads[0].At.IsZero() {
 		t.Errorf("heads %+v: %v", heads, err)
 	}
@@ -63,8 +58,8 @@ func TestEmptyLogIsVerified(t *testing.T) {
 	if _, err := l.Export(t.Context(), auditlog.Query{}, "no cursor", nil); !errors.Is(err, failure.ErrCursor) {
 		t.Errorf("export from a cursor that is none: %v, want %v", err, failure.ErrCursor)
 	}
-	if _, err := l.Verify(t.Context(), []string{"no head"}, nil); !errors.Is(err, api.ErrAuditHead) {
-		t.Errorf("verify a head that is none: %v, want %v", err, api.ErrAuditHead)
+	if _, err := l.Verify(t.Context(), []string{"no head"}, nil); !errors.Is(err, failure.ErrAuditHead) {
+		t.Errorf("verify a head that is none: %v, want %v", err, failure.ErrAuditHead)
 	}
 	release, held := rows.TryHold()
 	if _, err := l.Verify(t.Context(), nil, nil); !held || !errors.Is(err, failure.ErrUnavailable) {

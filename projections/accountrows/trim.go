@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -13,10 +13,17 @@ import (
 // from a log that does not trim itself.
 const trimEvery = time.Hour
 
+// Trimmer is a log that deletes the beginning of a partition on request.
+type Trimmer interface {
+	projections.Tailer
+	// Trim deletes the records of a partition below before.
+	Trim(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error
+}
+
 // TrimAudit deletes records of event.TopicAudit whose entries were pruned. A failed trim
 // is retried the next time. TrimAudit does nothing while a verification runs.
-func (a *Rows) TrimAudit(ctx context.Context, log eventlog.Trimmer) {
-	plan, err := auditrows.PlanTrim(ctx, a.Store, log, a.o.Config.Audit.Retention.Std())
+func (a *Rows) TrimAudit(ctx context.Context, log Trimmer) {
+	plan, err := auditrows.PlanTrim(ctx, a.Store, log, a.o.Retention)
 	if err == nil && plan.First < plan.Before && a.verifyMutex.TryLock() {
 		defer a.verifyMutex.Unlock()
 		if err = log.Trim(ctx, event.TopicAudit, 0, plan.Before); err == nil {

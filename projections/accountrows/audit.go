@@ -15,7 +15,7 @@ import (
 func (a *Rows) auditRows(topic event.Topic, decoder *projections.Decoder) (*auditrows.Projection, error) {
 	p, err := auditrows.New(auditrows.Options{
 		Topic: topic, Store: a.Store, Decoder: decoder, Refused: refusalOf(a.Directory),
-		Retention: a.o.Config.Audit.Retention.Std(), Registerer: a.o.Registerer,
+		Retention: a.o.Retention, Registerer: a.o.Registerer,
 	})
 	if err != nil {
 		return nil, err
@@ -46,9 +46,6 @@ func (a *Rows) followAudit() error {
 // catchUpTimeout bounds the time that the rows of a stopped server take to catch up with
 // the log.
 const catchUpTimeout = 30 * time.Minute
-
-// Retention is how long entries are kept.
-func (a *Rows) Retention() time.Duration { return a.o.Config.Audit.Retention.Std() }
 
 // TryHold prevents trims of the audit log and a second verification until the caller
 // calls release. It reports false if another caller holds it.

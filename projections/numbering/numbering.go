@@ -10,13 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/accountrows"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/numbers"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -39,9 +37,10 @@ var ErrPending = errors.New("the repositories that were registered before are be
 type Assigner struct {
 	numbers  *numbers.Numbers
 	accounts *projections.Runner // runner that applies the numbers
-	events   auth.Appender
+	events   accountrows.Events
 	versions *versions.Versions
 	caughtUp func() bool // of the projection versions
+	now      func() time.Time
 	logger   *slog.Logger
 	// complete is set if every repository of the catalog had a number at the last check
 	// of Run. started is closed once that was true, or turned out to be impossible, with
@@ -57,9 +56,9 @@ type Assigner struct {
 }
 
 // New returns an Assigner that numbers the repositories of v in the rows of a.
-func New(a *accountrows.Rows, v *versions.Versions, logger *slog.Logger) *Assigner {
+func New(a *accountrows.Rows, v *versions.Versions, now func() time.Time, logger *slog.Logger) *Assigner {
 	return &Assigner{
-		numbers: a.Numbers, accounts: a.AccountsRunner(), events: accountrows.NewEvents(a.Log), versions: v, caughtUp: v.CaughtUp, logger: logger,
+		numbers: a.Numbers, accounts: a.AccountsRunner(), events: accountrows.NewEvents(a.Log, now), now: now, versions: v, caughtUp: v.CaughtUp, logger: logger,
 		started: make(chan struct{}), wake: make(chan struct{}, 1), refused: map[code.RepositoryID]bool{},
 	}
 }
@@ -94,7 +93,7 @@ func (n *Assigner) NumberRepository(ctx context.Context, r code.Repository) (cod
 	select {
 	case <-n.started:
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", auth.ErrNotReady, ErrPending)
+		return 0, fmt.Errorf("%w: %w", failure.ErrNotReady, ErrPending)
 	}
 	if err := n.assignNumbers(ctx, []*catalog.Repository{{Repository: r}}); err != nil {
 		return 0, fmt.Errorf("%w: number repository %s: %w", failure.ErrUnavailable, r.Name, err)
@@ -210,7 +209,7 @@ func (n *Assigner) numberConnections(ctx context.Context) error {
 	}
 	var last event.Position
 	for part := range slices.Chunk(*names, event.MaxNumbered) {
-		ev := &event.NumbersAssigned{At: boot.Now().UTC()}
+		ev := &event.NumbersAssigned{At: n.now().UTC()}
 		for _, name := range part {
 			if n.numbers.OfConnection(name) == 0 {
 				ev.Connections = append(ev.Connections, name)
@@ -235,7 +234,7 @@ func (n *Assigner) numberConnections(ctx context.Context) error {
 func (n *Assigner) assignNumbers(ctx context.Context, repositories []*catalog.Repository) error {
 	var last event.Position
 	for part := range slices.Chunk(repositories, event.MaxNumbered) {
-		ev := &event.NumbersAssigned{At: boot.Now().UTC()}
+		ev := &event.NumbersAssigned{At: n.now().UTC()}
 		for _, r := range part {
 			if n.numbers.OfRepository(r.ID) == 0 {
 				ev.Repositories = append(ev.Repositories, r.ID)

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/repair"
@@ -39,16 +39,16 @@ func TestOpenRebuildsRows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := config.Default()
-			c.Data = t.TempDir()
-			log, err := embeddedlog.Open(filepath.Join(c.Data, "log"), embeddedlog.Options{Partitions: 1})
+			data := t.TempDir()
+			dir := filepath.Join(data, "accounts")
+			log, err := embeddedlog.Open(filepath.Join(data, "log"), embeddedlog.Options{Partitions: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = log.Close() })
 			open := func() (*Rows, error) {
 				reg := prometheus.NewRegistry()
-				return Open(Options{Config: &c, Log: log, Damage: repair.NewMetrics(reg), Logger: slog.New(slog.DiscardHandler), Registerer: reg})
+				return Open(Options{Directory: dir, Now: time.Now, Log: log, Damage: repair.NewMetrics(reg), Logger: slog.New(slog.DiscardHandler), Registerer: reg})
 			}
 			rows, err := open()
 			if err != nil {
@@ -57,11 +57,11 @@ func TestOpenRebuildsRows(t *testing.T) {
 			if err := rows.Close(); err != nil {
 				t.Fatal(err)
 			}
-			kept := filepath.Join(c.AccountsDir(), "kept")
+			kept := filepath.Join(dir, "kept")
 			if err := os.WriteFile(kept, []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			spoil(t, c.AccountsDir())
+			spoil(t, dir)
 			if rows, err = open(); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -2,7 +2,6 @@ package accountrows
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,22 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/accounts"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/numbers"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// A projection implements the interface that auth.Service reads, without depending on it.
-var _ auth.Directory = (*accounts.Directory)(nil)
 
 // errAccountsCatchingUp is the reason why a server that has just started is not ready.
 var errAccountsCatchingUp = errors.New("the accounts are catching up with the log")
@@ -37,7 +29,7 @@ var errAccountsCatchingUp = errors.New("the accounts are catching up with the lo
 // index does not touch. Each topic has its own Runner.
 type Rows struct {
 	o         Options
-	Log       eventlog.Log
+	Log       Log
 	Store     *store.Store
 	Directory *accounts.Directory
 	Numbers   *numbers.Numbers
@@ -57,13 +49,23 @@ type topicRunner struct {
 	runner *projections.Runner
 }
 
+// Log is the part of the event log that the rows follow and append to.
+type Log interface {
+	projections.Tailer
+	projections.Appender
+}
+
 // Options are the options of Open. All except DiskFull are required.
 type Options struct {
-	Config *config.Config
-	Log    eventlog.Log
-	Damage *repair.Metrics
+	// Directory is the directory of the rows.
+	Directory string
+	// Retention is how long the entries of the audit log are kept; 0 keeps them all.
+	Retention time.Duration
+	Log       Log
+	Damage    *repair.Metrics
 	// DiskFull is called when a store cannot write because the disk is full.
 	DiskFull   func()
+	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -71,7 +73,7 @@ type Options struct {
 // Open opens the rows. Rows that are damaged, or that another version of the program
 // wrote, are dropped and rebuilt from the log; there are few of them.
 func Open(o Options) (*Rows, error) {
-	err := projections.CheckMark(o.Config.AccountsDir())
+	err := projections.CheckMark(o.Directory)
 	if err == nil {
 		var a *Rows
 		a, err = openAccountStore(o)
@@ -81,11 +83,11 @@ func Open(o Options) (*Rows, error) {
 	}
 	if repair.IsDamage(err) {
 		o.Damage.CountRebuilt(repair.ScrubbedAccounts)
-		o.Logger.Error("account rows are damaged; removing them and rebuilding them from the log", "directory", o.Config.AccountsDir(), "error", err)
+		o.Logger.Error("account rows are damaged; removing them and rebuilding them from the log", "directory", o.Directory, "error", err)
 	} else {
 		o.Logger.Info("rebuilding the accounts and the audit log from the log", "reason", err)
 	}
-	if err := store.Remove(o.Config.AccountsDir()); err != nil {
+	if err := store.Remove(o.Directory); err != nil {
 		return nil, fmt.Errorf("drop the rows of the accounts: %w", err)
 	}
 	return openAccountStore(o)
@@ -93,11 +95,11 @@ func Open(o Options) (*Rows, error) {
 
 func openAccountStore(o Options) (_ *Rows, err error) {
 	// Rows contain password hashes, so only the server's user may read them.
-	if err := os.MkdirAll(o.Config.AccountsDir(), 0o700); err != nil {
+	if err := os.MkdirAll(o.Directory, 0o700); err != nil {
 		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
 	}
 	a := &Rows{o: o, Log: o.Log, damaged: make(chan error, 1)}
-	a.Store, err = store.Open(o.Config.AccountsDir(), store.Options{
+	a.Store, err = store.Open(o.Directory, store.Options{
 		CacheBytes: store.MinCacheBytes, DiskFull: o.DiskFull, Logger: o.Logger,
 		Remedy:   repair.RemedyStart,
 		OnDamage: a.NoteDamage,
@@ -153,7 +155,7 @@ func (a *Rows) followAccounts() (err error) {
 func (a *Rows) followTopic(topic event.Topic, decoder *projections.Decoder, of ...projections.Projection) (*projections.Runner, error) {
 	runner, err := projections.New(projections.Options{
 		Store: a.Store, Log: a.Log, Decoder: decoder, Projections: of, Topic: topic,
-		DeadLetters: a.Log, Now: boot.Now, Logger: a.o.Logger.With("topic", string(topic)),
+		DeadLetters: a.Log, Now: a.o.Now, Logger: a.o.Logger.With("topic", string(topic)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("follow %s: %w", topic, err)
@@ -184,7 +186,7 @@ func (a *Rows) Run(ctx context.Context) error {
 	g.Go(func() error {
 		return clock.RunEvery(gctx, accountsProgress, func(context.Context) { a.logProgress() })
 	})
-	if log, ok := a.Log.(eventlog.Trimmer); ok {
+	if log, ok := a.Log.(Trimmer); ok {
 		g.Go(func() error {
 			a.TrimAudit(gctx, log)
 			return clock.RunEvery(gctx, trimEvery, func(ctx context.Context) { a.TrimAudit(ctx, log) })
@@ -195,8 +197,8 @@ func (a *Rows) Run(ctx context.Context) error {
 
 // explainAheadOfLog adds a remedy to the error that rows are ahead of the log.
 func (a *Rows) explainAheadOfLog(err error) error {
-	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
-		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Config.AccountsDir())
+	if errors.Is(err, event.ErrOffsetOutOfRange) {
+		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Directory)
 	}
 	return err
 }
@@ -254,33 +256,4 @@ func (a *Rows) Close() error {
 		a.metrics.unregisterAll()
 	}
 	return a.Store.Close()
-}
-
-// Events appends to event.TopicAccounts. It implements auth.Appender.
-type Events struct{ log eventlog.Log }
-
-var _ auth.Appender = Events{}
-
-// NewEvents returns an appender of account events to log.
-func NewEvents(log eventlog.Log) Events { return Events{log} }
-
-// accountSource is the CloudEvents source of account events.
-const accountSource = "/query/auth"
-
-// Append implements auth.Appender. Either all events become durable or, if a broker fails
-// in between, a prefix of them. Appending them again has no second effect.
-func (a Events) Append(ctx context.Context, events ...event.Event) (event.Position, error) {
-	records := make([]event.Record, len(events))
-	for i, ev := range events {
-		var err error
-		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: accountSource, Time: boot.Now().UTC()}, ev)
-		if err != nil {
-			return event.Position{}, err
-		}
-	}
-	positions, err := a.log.Append(ctx, event.TopicAccounts, 0, records...)
-	if err != nil {
-		return event.Position{}, err
-	}
-	return positions[len(positions)-1], nil
 }
