@@ -24,14 +24,6 @@ const (
 	maxMinPositions = 100
 )
 
-// LogPosition is what a search must see: the records below Next, and the full effect of
-// Events.
-type LogPosition struct {
-	// Next is the next offset of each partition, as in Coverage; nil for none.
-	Next   []event.Offset
-	Events []event.Position
-}
-
 // Positions waits for positions of the event log.
 type Positions interface {
 	// WaitFor blocks until a search that begins later sees p, or ctx ends. An event has its
@@ -39,7 +31,7 @@ type Positions interface {
 	// repository for which sees returns false has none; a nil sees means true. The error
 	// wraps failure.ErrPosition if the log has no such partition. reached is what a view of
 	// CoveredViews must have reached, by partition; nil if each later view sees p.
-	WaitFor(ctx context.Context, p LogPosition, sees func(*code.Repository) bool) (reached []event.Offset, err error)
+	WaitFor(ctx context.Context, p event.LogPosition, sees func(*code.Repository) bool) (reached []event.Offset, err error)
 }
 
 // reachedKey is the key of what a view must have reached, in contexts of requests.
@@ -93,7 +85,7 @@ func formatOffsets(next []event.Offset) string {
 
 // parsePosition parses a minPosition: the position of an answer, or a list of positions of
 // events. Only callers who may see every repository may write the former themselves.
-func (s *Server) parsePosition(ctx context.Context, text string) (p LogPosition, err error) {
+func (s *Server) parsePosition(ctx context.Context, text string) (p event.LogPosition, err error) {
 	if !strings.ContainsAny(text, ":/") {
 		if s.positionCipher != nil {
 			p.Next, _, err = s.positionCipher.Decrypt(text)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -20,11 +19,11 @@ import (
 
 // fakePositions are positions of a log with two partitions, at 58 and 13. An event is
 // visible if it is in the first partition.
-type fakePositions struct{ waited []api.LogPosition }
+type fakePositions struct{ waited []event.LogPosition }
 
 var fakeNext = []event.Offset{58, 13}
 
-func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
+func (p *fakePositions) WaitFor(ctx context.Context, wanted event.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	p.waited = append(p.waited, wanted)
 	reached := len(wanted.Next) <= len(fakeNext)
 	for partition, next := range wanted.Next {
@@ -44,7 +43,7 @@ func (p *fakePositions) WaitFor(ctx context.Context, wanted api.LogPosition, see
 // blockedPositions are positions that nothing reaches before the end of the wait.
 type blockedPositions struct{ waiting chan struct{} }
 
-func (p blockedPositions) WaitFor(ctx context.Context, _ api.LogPosition, _ func(*code.Repository) bool) ([]event.Offset, error) {
+func (p blockedPositions) WaitFor(ctx context.Context, _ event.LogPosition, _ func(*code.Repository) bool) ([]event.Offset, error) {
 	p.waiting <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -144,25 +143,25 @@ func TestMinPosition(t *testing.T) {
 		credential, minPosition string
 		status                  int
 		want                    string // in the response
-		waited                  api.LogPosition
+		waited                  event.LogPosition
 	}{
-		{"owner", "0:58,1:13", 200, `"position":"0:58,1:13"`, api.LogPosition{Next: fakeNext}},
-		{"owner", encrypted, 200, "", api.LogPosition{Next: fakeNext}},
-		{"member", encrypted, 200, "", api.LogPosition{Next: fakeNext}},
-		{"owner", "0:59", 503, "minPosition was not reached within 1ms: want 0:59, this process is at 0:58,1:13", api.LogPosition{Next: []event.Offset{59}}},
-		{"owner", "quarry.events/0/57,quarry.events/1/3", 200, "", api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Offset: 57}, {Topic: event.TopicEvents, Partition: 1, Offset: 3}}}},
-		{"owner", "quarry.events/1/13", 503, "POSITION_NOT_REACHED", api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 13}}}},
-		{"member", "quarry.events/0/57", 200, "", api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Offset: 57}}}},
+		{"owner", "0:58,1:13", 200, `"position":"0:58,1:13"`, event.LogPosition{Next: fakeNext}},
+		{"owner", encrypted, 200, "", event.LogPosition{Next: fakeNext}},
+		{"member", encrypted, 200, "", event.LogPosition{Next: fakeNext}},
+		{"owner", "0:59", 503, "minPosition was not reached within 1ms: want 0:59, this process is at 0:58,1:13", event.LogPosition{Next: []event.Offset{59}}},
+		{"owner", "quarry.events/0/57,quarry.events/1/3", 200, "", event.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Offset: 57}, {Topic: event.TopicEvents, Partition: 1, Offset: 3}}}},
+		{"owner", "quarry.events/1/13", 503, "POSITION_NOT_REACHED", event.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 13}}}},
+		{"member", "quarry.events/0/57", 200, "", event.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Offset: 57}}}},
 		// A hidden event and one that does not exist look the same.
-		{"member", "quarry.events/1/3", 503, `"message":"minPosition was not reached within 1ms"`, api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 3}}}},
-		{"member", "quarry.events/1/99", 503, `"message":"minPosition was not reached within 1ms"`, api.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 99}}}},
-		{"member", "0:58,1:13", 400, "INVALID_POSITION", api.LogPosition{}},
-		{"owner", "1:13,0:58", 400, "INVALID_POSITION", api.LogPosition{}},
-		{"owner", "0:-1", 400, "INVALID_POSITION", api.LogPosition{}},
-		{"owner", "quarry.accounts/0/5", 400, "INVALID_POSITION", api.LogPosition{}},
-		{"owner", strings.Repeat("quarry.events/0/1,", 100) + "quarry.events/0/1", 400, "at most 100", api.LogPosition{}},
-		{"owner", "nonsense", 400, "INVALID_POSITION", api.LogPosition{}},
-		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_POSITION", api.LogPosition{}},
+		{"member", "quarry.events/1/3", 503, `"message":"minPosition was not reached within 1ms"`, event.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 3}}}},
+		{"member", "quarry.events/1/99", 503, `"message":"minPosition was not reached within 1ms"`, event.LogPosition{Events: []event.Position{{Topic: event.TopicEvents, Partition: 1, Offset: 99}}}},
+		{"member", "0:58,1:13", 400, "INVALID_POSITION", event.LogPosition{}},
+		{"owner", "1:13,0:58", 400, "INVALID_POSITION", event.LogPosition{}},
+		{"owner", "0:-1", 400, "INVALID_POSITION", event.LogPosition{}},
+		{"owner", "quarry.accounts/0/5", 400, "INVALID_POSITION", event.LogPosition{}},
+		{"owner", strings.Repeat("quarry.events/0/1,", 100) + "quarry.events/0/1", 400, "at most 100", event.LogPosition{}},
+		{"owner", "nonsense", 400, "INVALID_POSITION", event.LogPosition{}},
+		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_POSITION", event.LogPosition{}},
 	} {
 		for _, path := range []string{"/api/search", "/api/stream_search"} {
 			positions.waited = nil
@@ -170,7 +169,7 @@ func TestMinPosition(t *testing.T) {
 			if status != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("%s: %s with %.60q: %d %.300s, want %d with %q", path, c.credential, c.minPosition, status, body, c.status, c.want)
 			}
-			got := api.LogPosition{}
+			got := event.LogPosition{}
 			if len(positions.waited) > 0 {
 				got = positions.waited[0]
 			}

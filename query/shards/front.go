@@ -167,7 +167,7 @@ func (f *Front) Coverage() api.Coverage {
 
 // WaitFor implements api.Positions: it waits for the rows of this process, and then until each
 // shard has a replica that has applied what they have. Views of the context choose such replicas.
-func (f *Front) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
+func (f *Front) WaitFor(ctx context.Context, wanted event.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	if _, err := f.o.Positions.WaitFor(ctx, wanted, sees); err != nil {
 		return nil, err
 	}

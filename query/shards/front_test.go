@@ -23,7 +23,7 @@ import (
 // reached are positions that the rows of the front have reached.
 type reached struct{}
 
-func (reached) WaitFor(context.Context, api.LogPosition, func(*code.Repository) bool) ([]event.Offset, error) {
+func (reached) WaitFor(context.Context, event.LogPosition, func(*code.Repository) bool) ([]event.Offset, error) {
 	return nil, nil
 }
 
@@ -65,7 +65,7 @@ func TestWaitForShards(t *testing.T) {
 	before, waits := probes.Load(), 100
 	for range waits {
 		waiting.Go(func() {
-			if _, err := f.WaitFor(ctx, api.LogPosition{}, nil); err != nil {
+			if _, err := f.WaitFor(ctx, event.LogPosition{}, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -330,7 +330,7 @@ func TestReplicaBehind(t *testing.T) {
 	first, second := startReplica(t, corpus), startReplica(t, corpus)
 	second.next.Store(4)
 	f := startFront(t, first, second)
-	next, err := f.WaitFor(t.Context(), api.LogPosition{}, nil)
+	next, err := f.WaitFor(t.Context(), event.LogPosition{}, nil)
 	if err != nil || !slices.Equal(next, []event.Offset{5}) {
 		t.Fatalf("%v, %v, want the position of the front", next, err)
 	}

@@ -44,6 +44,14 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset)
 }
 
+// LogPosition is what a reader must see: the records below Next, and the full effect of
+// Events.
+type LogPosition struct {
+	// Next is the next offset of each partition; nil for none.
+	Next   []Offset
+	Events []Position
+}
+
 // ParsePosition parses the output of String.
 func ParsePosition(s string) (Position, error) {
 	topic, rest, _ := strings.Cut(s, "/")

@@ -20,7 +20,10 @@ var directions = []direction{
 	{"schemas/code", nil},
 	{"schemas", []string{"schemas"}},
 	{"ingest", []string{"schemas", "ingest"}},
-	{"pipeline/verify", []string{"schemas", "pipeline", "projections"}}, // compares the one with the other
+	// These answer from mirrors or workers and from the projections.
+	{"pipeline/verify", []string{"schemas", "pipeline", "projections"}},
+	{"pipeline/erasurerequests", []string{"schemas", "pipeline", "projections"}},
+	{"pipeline/indexstatus", []string{"schemas", "pipeline", "projections"}},
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
 	{"projections/versions/versionstest", []string{"schemas", "projections", "pipeline/eventlog"}},
 	{"projections", []string{"schemas", "projections"}},
@@ -47,15 +50,6 @@ var directions = []direction{
 	{"cmd/quarry/internal/registry", []string{
 		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/search",
 		"cmd/internal/boot", "cmd/internal/config",
-	}},
-	{"cmd/quarry/internal/outcomes", []string{
-		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/registry",
-	}},
-	{"cmd/quarry/internal/indexstatus", []string{
-		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config",
-	}},
-	{"cmd/quarry/internal/erasurerequests", []string{
-		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "projections/versions",
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},

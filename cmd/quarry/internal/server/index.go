@@ -8,14 +8,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasurerequests"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/indexstatus"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/erasurerequests"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/indexstatus"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
@@ -23,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/erasure"
 	"github.com/quarrysearch/quarry/projections/numbering"
+	"github.com/quarrysearch/quarry/projections/outcomes"
 	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
@@ -183,27 +183,30 @@ func (s *Server) openAPI() error {
 	}
 	s.apiOptions = api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)),
-		Searcher:       searcher,
-		Views:          views.New(s.versions.Acquire, s.numbering.HasNumber),
-		Catalog:        s.repositories,
-		Numbers:        s.accounts.Numbers,
-		Registrar:      s.registrar,
-		SelectRefs:     indexstatus.NewSelector(s.indexing, s.registrar.Admit).Select,
-		Status:         s.newStatusReader(),
-		Deliveries:     outcomes.NewDeliveries(s.versions, s.registrar, s.follower),
-		DeadLetters:    deadLetters,
-		Events:         s.feed,
-		Outline:        analyze.Outline{},
-		MaxScipBytes:   int64(c.Scip.MaxUploadBytes),
-		Verifier:       verifier,
-		Connections:    codehosts.Kinds(c),
-		Pictures:       s.pictures,
-		Connectivity:   s.connectivity,
-		Ready:          s.checkReady,
-		Writable:       s.checkWritable,
-		Removable:      s.checkRemovable,
-		Replays:        s.versions.Replays(),
-		Erasures:       erasurerequests.New(erasurerequests.Options{Versions: s.versions, Registrar: s.registrar, Rewrites: func() bool { return s.compactor != nil }, Mirrors: func() *mirror.Mirrors { return s.mirrors() }}),
+		Searcher:     searcher,
+		Views:        views.New(s.versions.Acquire, s.numbering.HasNumber),
+		Catalog:      s.repositories,
+		Numbers:      s.accounts.Numbers,
+		Registrar:    s.registrar,
+		SelectRefs:   indexstatus.NewSelector(s.indexing, s.registrar.Admit).Select,
+		Status:       s.newStatusReader(),
+		Deliveries:   outcomes.NewDeliveries(s.versions, s.follower, s.registrar.AppendEvents, boot.Now),
+		DeadLetters:  deadLetters,
+		Events:       s.feed,
+		Outline:      analyze.Outline{},
+		MaxScipBytes: int64(c.Scip.MaxUploadBytes),
+		Verifier:     verifier,
+		Connections:  codehosts.Kinds(c),
+		Pictures:     s.pictures,
+		Connectivity: s.connectivity,
+		Ready:        s.checkReady,
+		Writable:     s.checkWritable,
+		Removable:    s.checkRemovable,
+		Replays:      s.versions.Replays(),
+		Erasures: erasurerequests.New(erasurerequests.Options{
+			Versions: s.versions, Append: s.registrar.AppendEvent, Rewrites: func() bool { return s.compactor != nil },
+			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, PresentError: gitreads.MapError,
+		}),
 		Backups:        s.backups,
 		AsOf:           s.versions.AsOf,
 		Coverage:       func() api.Coverage { c := s.versions.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} },

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -23,22 +21,24 @@ import (
 // Deliveries presents the ledger to the API.
 type Deliveries struct {
 	versions    *versions.Versions
-	registrar   *registry.Registrar
 	deadLetters *deadletters.Follower
+	append      func(ctx context.Context, events ...event.Event) ([]event.Position, error)
+	now         func() time.Time
 }
 
-var _ api.Deliveries = (*Deliveries)(nil)
-
-// NewDeliveries returns the ledger of the live version. All arguments are required.
-func NewDeliveries(v *versions.Versions, r *registry.Registrar, f *deadletters.Follower) *Deliveries {
-	return &Deliveries{versions: v, registrar: r, deadLetters: f}
+// NewDeliveries returns the ledger of the live version. appendEvents appends redeliveries
+// to the log. All arguments are required.
+func NewDeliveries(
+	v *versions.Versions, f *deadletters.Follower, appendEvents func(context.Context, ...event.Event) ([]event.Position, error), now func() time.Time,
+) *Deliveries {
+	return &Deliveries{versions: v, deadLetters: f, append: appendEvents, now: now}
 }
 
 // maxListCalls bounds how often the ledger is read for one page of waiting or failed
 // pushes.
 const maxListCalls = 8
 
-// List implements api.Deliveries. The ledger does not distinguish waiting pushes from
+// List returns a page of deliveries, newest first. The ledger does not distinguish waiting pushes from
 // failed ones, so a page of either may need several pages of the ledger.
 func (l *Deliveries) List(_ context.Context, q ledger.Query) (ledger.Page, error) {
 	i := l.versions.Acquire()
@@ -77,7 +77,7 @@ func hasOutcome(d *ledger.Delivery, outcome string) bool {
 	return slices.ContainsFunc(d.Pushes, func(p ledger.Push) bool { return p.Outcome == outcome })
 }
 
-// Delivery implements api.Deliveries.
+// Delivery returns the delivery whose first event is at a position.
 func (l *Deliveries) Delivery(_ context.Context, at event.Position) (*ledger.Delivery, error) {
 	i := l.versions.Acquire()
 	defer i.Release()
@@ -110,7 +110,7 @@ func (l *Deliveries) addFailures(known *catalog.Snapshot, d *ledger.Delivery) {
 // original delivery follows, and then a unique part.
 const redeliveryPrefix = "redelivery-of-"
 
-// Redeliver implements api.Deliveries.
+// Redeliver appends a check of each ref of a delivery, and returns the ID of that delivery.
 func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, []event.Position, error) {
 	i := l.versions.Acquire()
 	defer i.Release()
@@ -125,7 +125,7 @@ func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, 
 		return "", nil, fmt.Errorf("%w: repository %s is not registered any more", failure.ErrConflict, d.Repository)
 	}
 	id := fmt.Sprintf("%s%d-%d-%s", redeliveryPrefix, at.Partition, at.Offset, rand.Text()[:8])
-	now := boot.Now().UTC()
+	now := l.now().UTC()
 	var events []event.Event
 	seen := map[code.Ref]bool{}
 	for _, p := range d.Pushes {
@@ -138,6 +138,6 @@ func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, 
 			events = append(events, &event.Push{Repository: d.Repository, Ref: p.Ref, Action: action, Connection: d.Connection, DeliveryID: id, ReceivedAt: now})
 		}
 	}
-	positions, err := l.registrar.AppendEvents(ctx, events...)
+	positions, err := l.append(ctx, events...)
 	return id, positions, err
 }

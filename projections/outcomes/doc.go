@@ -6,8 +6,9 @@
 //
 // # Main types
 //
-//	Deliveries   the ledger as api.Deliveries
-//	DeadLetters  the dead letters as api.DeadLetters
+//	Deliveries   the ledger, with the names of repositories and what was given up
+//	DeadLetters  the dead letters, with the names of repositories
+//	Positions    waits until searches see what events have changed
 //
 // # Invariants
 //
@@ -17,7 +18,7 @@
 //
 // # Concurrency
 //
-// Deliveries and DeadLetters are safe for concurrent use and start no goroutine.
+// All types are safe for concurrent use and start no goroutine.
 //
 // This package does not decide who may see which delivery: query/api does.
 package outcomes

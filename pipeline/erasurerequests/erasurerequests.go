@@ -7,11 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -20,23 +17,24 @@ import (
 
 // Options are the options of New. All are required.
 type Options struct {
-	Versions  *versions.Versions
-	Registrar *registry.Registrar
+	Versions *versions.Versions
+	// Append appends an event and returns once it is durable.
+	Append func(ctx context.Context, ev event.Event) (event.Position, error)
 	// Rewrites reports whether segments are rewritten in this process.
 	Rewrites func() bool
 	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
+	// PresentError converts an error of a mirror to one for callers.
+	PresentError func(error) error
 }
 
-// Erasures implements api.Erasures.
+// Erasures requests and lists erasures.
 type Erasures struct{ o Options }
-
-var _ api.Erasures = (*Erasures)(nil)
 
 // New returns an Erasures that requests and lists erasures.
 func New(o Options) *Erasures { return &Erasures{o} }
 
-// Erase implements api.Erasures.
+// Erase requests an erasure, unless a branch leads to the text.
 func (x *Erasures) Erase(ctx context.Context, r erasure.Request) (erasure.Erasure, error) {
 	if err := x.checkErasable(ctx, r); err != nil {
 		return erasure.Erasure{}, err
@@ -49,7 +47,7 @@ func (x *Erasures) Erase(ctx context.Context, r erasure.Request) (erasure.Erasur
 	if !r.IsRepository() {
 		ev = &event.ErasureRequested{Repository: r.Repository, Commit: r.Commit, Path: r.Path, At: time.Now().UTC()}
 	}
-	at, err := x.o.Registrar.AppendEvent(ctx, ev)
+	at, err := x.o.Append(ctx, ev)
 	if err != nil {
 		return erasure.Erasure{}, err
 	}
@@ -76,11 +74,11 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 		if err == nil && commit != "" {
 			err = fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host (git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", failure.ErrConflict, commit)
 		}
-		return gitreads.MapError(err)
+		return x.o.PresentError(err)
 	}
 	has, err := m.HasCommit(ctx, r.Commit)
 	if err != nil || !has {
-		return gitreads.MapError(err)
+		return x.o.PresentError(err)
 	}
 	reach, err := m.Reach(ctx, r.Commit)
 	if err == nil && reach != mirror.ReachNone {
@@ -106,7 +104,7 @@ func (x *Erasures) countShared(r erasure.Request) (int, error) {
 	return n, err
 }
 
-// List implements api.Erasures.
+// List returns the erasures, newest first.
 func (x *Erasures) List(context.Context) ([]erasure.Erasure, error) {
 	i := x.o.Versions.Acquire()
 	defer i.Release()

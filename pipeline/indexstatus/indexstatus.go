@@ -10,13 +10,12 @@ import (
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// Reader reports the progress of indexing a repository. It implements api.Status.
+// Reader reports the progress of indexing a repository.
 type Reader struct {
 	log      eventlog.Log
 	versions *versions.Versions
@@ -25,15 +24,13 @@ type Reader struct {
 	pipeline func() *Pipeline
 }
 
-var _ api.Status = (*Reader)(nil)
-
 // New returns a Reader of the live version. All arguments are required; pipeline may
 // return nil.
 func New(log eventlog.Log, v *versions.Versions, pipeline func() *Pipeline) *Reader {
 	return &Reader{log: log, versions: v, pipeline: pipeline}
 }
 
-// Status implements api.Status.
+// Status returns the status of a repository.
 func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error) {
 	i := s.versions.Acquire()
 	defer i.Release()
@@ -203,7 +200,7 @@ func (s *Reader) addWork(out *indexing.Status) {
 // skippedPage is the number of skipped files in one read.
 const skippedPage = 1000
 
-// Skipped implements api.Status.
+// Skipped returns the files of a ref that are not indexed.
 func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]indexing.SkippedFile, int, error) {
 	i := s.versions.Acquire()
 	defer i.Release()

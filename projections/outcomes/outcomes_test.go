@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
@@ -14,7 +14,7 @@ import (
 // TestDeadLetterOfATrimmedRecord checks that a dead letter whose record was trimmed can
 // only be dropped.
 func TestDeadLetterOfATrimmedRecord(t *testing.T) {
-	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
+	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", event.ErrOffsetOutOfRange))
 	if !errors.Is(err, failure.ErrConflict) || !strings.Contains(err.Error(), "drop the dead letter") {
 		t.Errorf("refused with %v", err)
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -22,14 +20,13 @@ type DeadLetters struct {
 	versions *versions.Versions
 }
 
-var _ api.DeadLetters = (*DeadLetters)(nil)
-
 // NewDeadLetters returns the dead letters of f. r replays them.
 func NewDeadLetters(f *deadletters.Follower, r *deadletters.Replayer, v *versions.Versions) *DeadLetters {
 	return &DeadLetters{follower: f, replayer: r, versions: v}
 }
 
-// ListDeadLetters implements api.DeadLetters.
+// ListDeadLetters returns the dead letters that q selects, newest first, and the number of
+// open ones.
 func (l *DeadLetters) ListDeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.DeadLetter, int, error) {
 	letters, open := l.follower.List(q)
 	for i := range letters {
@@ -45,7 +42,7 @@ func (l *DeadLetters) addName(letter *ledger.DeadLetter) {
 	}
 }
 
-// GetDeadLetter implements api.DeadLetters. It omits the value of account events, which
+// GetDeadLetter returns a dead letter and its record. It omits the value of account events, which
 // may contain a password hash that must never leave the log.
 func (l *DeadLetters) GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error) {
 	rec, err := l.follower.Read(ctx, at)
@@ -60,13 +57,13 @@ func (l *DeadLetters) GetDeadLetter(ctx context.Context, at event.Position) (led
 	return *known, rec, nil
 }
 
-// ReplayDeadLetter implements api.DeadLetters.
+// ReplayDeadLetter appends the replacement of a dead letter, and returns its position.
 func (l *DeadLetters) ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error) {
 	by, err := l.replayer.Replay(ctx, at)
 	return by, asAPIError(err)
 }
 
-// DropDeadLetter implements api.DeadLetters.
+// DropDeadLetter resolves a dead letter without a replacement.
 func (l *DeadLetters) DropDeadLetter(ctx context.Context, at event.Position, reason string) error {
 	return asAPIError(l.replayer.Drop(ctx, at, reason))
 }
@@ -79,7 +76,7 @@ func asAPIError(err error) error {
 		return err
 	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
 		return fmt.Errorf("%w: %w", failure.ErrConflict, err)
-	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
+	case errors.Is(err, event.ErrOffsetOutOfRange):
 		return fmt.Errorf("%w: the log no longer has the record; drop the dead letter: %w", failure.ErrConflict, err)
 	}
 	return fmt.Errorf("%w: %w", failure.ErrUnavailable, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -28,16 +27,14 @@ type Positions struct {
 	deadLetters *deadletters.Follower
 }
 
-var _ api.Positions = (*Positions)(nil)
-
 // NewPositions returns the positions of the live version. All arguments are required.
 func NewPositions(v *versions.Versions, f *deadletters.Follower) *Positions {
 	return &Positions{versions: v, deadLetters: f}
 }
 
-// WaitFor implements api.Positions. The live version may change meanwhile: to one that has
+// WaitFor waits until a search that begins later sees wanted. The live version may change meanwhile: to one that has
 // caught up, so an event that is reached is not looked at again.
-func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
+func (p *Positions) WaitFor(ctx context.Context, wanted event.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	for pause := minPositionPause; ; pause = min(2*pause, maxPositionPause) {
 		reached, err := p.isReached(ctx, &wanted, sees)
 		if reached || err != nil {
@@ -51,7 +48,7 @@ func (p *Positions) WaitFor(ctx context.Context, wanted api.LogPosition, sees fu
 
 // isReached reports whether readers see wanted, and removes the events that are reached from
 // it.
-func (p *Positions) isReached(ctx context.Context, wanted *api.LogPosition, sees func(*code.Repository) bool) (bool, error) {
+func (p *Positions) isReached(ctx context.Context, wanted *event.LogPosition, sees func(*code.Repository) bool) (bool, error) {
 	i := p.versions.Acquire()
 	defer i.Release()
 	next := projections.NextOffsets(i.Runner.Checkpoints())

@@ -5,7 +5,7 @@
 //
 // # Files
 //
-//	indexstatus.go  the live version and the log as api.Status
+//	indexstatus.go  the status from the live version and the log
 //	pipeline.go     the current or last work of this process's pipeline
 //	selection.go    which refs the globs of a repository select
 //

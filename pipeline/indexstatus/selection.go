@@ -27,7 +27,7 @@ func NewSelector(pipeline func() *Pipeline, admit func(context.Context, code.Rep
 	return &Selector{pipeline: pipeline, admit: admit, slots: make(chan struct{}, maxSelecting)}
 }
 
-// Select implements api.Options.SelectRefs.
+// Select returns which refs of a repository its globs select at the code host.
 func (x *Selector) Select(ctx context.Context, r code.Repository) (wire.RefSelection, error) {
 	p := x.pipeline()
 	if p == nil {
