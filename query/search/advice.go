@@ -290,13 +290,19 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 	}
 	// Names with more errors, and names in text alone, cost more and are rarely meant. On
 	// an error, there are fewer names.
+	near := func(errors int, inText bool) {
+		c := &ShardNames{Word: word, CaseCounts: isExact(leaf), MaxErrors: errors, InText: inText}
+		if len(a.filters) > 0 {
+			c.Filters = &syntax.Parsed{Root: &syntax.And{Children: a.filters}}
+		}
+		names, _ := a.s.nearNames(ctx, a.view, c)
+		try(names, true)
+	}
 	for errors := 1; errors <= nearErrors(word) && (errors == 1 || len(names) == 0); errors++ {
-		near, _ := a.s.nearNames(ctx, a.view, word, isExact(leaf), errors, false)
-		try(near, true)
+		near(errors, false)
 	}
 	if len(names) == 0 {
-		near, _ := a.s.nearNames(ctx, a.view, word, isExact(leaf), 1, true)
-		try(near, true)
+		near(1, true)
 	}
 	return names
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
@@ -68,10 +70,9 @@ type nameFinder struct {
 
 // nearNames returns the symbols near a word or, if inText is set, other identifiers, those
 // with the fewest typing errors first, and then the most frequent. All of them occur in
-// documents that the view shows. If the letter case counts, the word in another letter
-// case is a name without errors.
-func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool, maxErrors int, inText bool) ([]string, error) {
-	c := &ShardNames{Word: word, CaseCounts: caseCounts, MaxErrors: maxErrors, InText: inText}
+// documents that the view shows and the filters select. If the letter case counts, the word
+// in another letter case is a name without errors.
+func (s *Searcher) nearNames(ctx context.Context, view View, c *ShardNames) ([]string, error) {
 	var found []ShardNearName
 	if shards, ok := view.(*shardedView); ok {
 		found = shards.nearNames(ctx, c)
@@ -106,12 +107,16 @@ func (s *Searcher) findNearNames(ctx context.Context, view View, c *ShardNames) 
 	if c.CaseCounts {
 		f.exact = c.Word
 	}
-	segments, grams := view.Segments(), nearGrams("\n"+fold+"\n")
+	segments := view.Segments()
+	if c.Filters != nil {
+		if segments, err = s.selectSegments(ctx, view, c.Filters, func() bool { return !w.Step() }); err != nil {
+			return nil, err
+		}
+	}
 	if c.InText {
 		err = f.searchIdentifiers(w, segments)
-	}
-	if !c.InText {
-		err = f.searchSymbols(w, segments, grams)
+	} else {
+		err = f.searchSymbols(w, segments, nearGrams("\n"+fold+"\n"))
 	}
 	if err != nil {
 		return nil, err
@@ -121,6 +126,49 @@ func (s *Searcher) findNearNames(ctx context.Context, view View, c *ShardNames) 
 		all.Names = append(all.Names, ShardNearName{n.name, n.distance, n.count})
 	}
 	return all, nil
+}
+
+// selectSegments returns the segments in which filters select files, with only these files
+// visible. If they are few, their text costs less to scan than the index of the segment.
+func (s *Searcher) selectSegments(ctx context.Context, view View, filters *syntax.Parsed, stop func() bool) (selected []Segment, err error) {
+	p, err := s.planSearch(ctx, view, Request{Query: filters, isPart: true})
+	if err != nil {
+		return nil, err
+	}
+	v := newCandidateFinder(p.scope, stop)
+	v.linkParts()
+	defer func() { err = errors.Join(err, v.close()) }()
+	for _, seg := range p.segments {
+		v.setSegment(seg)
+		if err := v.prepareCandidates(); err != nil {
+			return nil, err
+		}
+		if v.unfinished {
+			return nil, context.Canceled
+		}
+		if !v.possible {
+			continue
+		}
+		if v.allowed != nil {
+			seg.Visible = v.allowed
+			seg.NoIndex = seg.NoIndex || seg.visibleBytes(maxAllowedBlocks*postings.BlockBytes) <= maxAllowedBlocks*postings.BlockBytes
+		}
+		selected = append(selected, seg)
+	}
+	return selected, nil
+}
+
+// visibleBytes returns the size of the text and symbol names of the visible documents, or a
+// number above most as soon as it exceeds that.
+func (s *Segment) visibleBytes(most int) (size int) {
+	for d := range s.visibleDocuments() {
+		lo, hi := s.Reader.TextRange(d)
+		from, to := s.Reader.SymbolRange(d)
+		if size += hi - lo + to - from; size > most {
+			break
+		}
+	}
+	return size
 }
 
 // nearGrams returns the trigrams of a word, in their order.
@@ -241,11 +289,17 @@ func (f *nameFinder) symbolBlocks(seg *Segment, grams []postings.Trigram) (block
 		for b := first; b*postings.BlockBytes < end; b++ {
 			blocks = append(blocks, uint32(b))
 		}
-		return blocks, nil
+	} else {
+		var cursor segment.Cursor
+		defer func() { err = errors.Join(err, cursor.Close()) }()
+		if blocks, err = f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, first); err != nil {
+			return nil, err
+		}
 	}
-	var cursor segment.Cursor
-	defer func() { err = errors.Join(err, cursor.Close()) }()
-	return f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, first)
+	return slices.DeleteFunc(blocks, func(b uint32) bool {
+		lo, hi := max(int(b)*postings.BlockBytes, start), min(int(b+1)*postings.BlockBytes, end)
+		return !seg.showsBetween(r.DocumentOfSymbol(lo), r.DocumentOfSymbol(hi-1))
+	}), nil
 }
 
 // searchSegmentSymbols searches blocks of the symbol names of a segment, or all names that
@@ -339,9 +393,13 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 		return err
 	}
 	for _, block := range blocks {
-		b := int(block)
-		if b*postings.BlockBytes >= r.TextEnd() {
+		lo := int(block) * postings.BlockBytes
+		if lo >= r.TextEnd() {
 			return nil
+		}
+		hi := min(lo+postings.BlockBytes, r.TextEnd())
+		if !seg.showsBetween(r.DocumentAt(lo), r.DocumentAt(hi-1)) {
+			continue
 		}
 		if *left--; *left < 0 {
 			return nil
@@ -349,11 +407,20 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 		if !w.Step() {
 			return context.Canceled
 		}
-		if err := f.searchWords(seg, text, b*postings.BlockBytes, min((b+1)*postings.BlockBytes, r.TextEnd())); err != nil {
+		if err := f.searchWords(seg, text, lo, hi); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// showsBetween reports whether a document from first to last has a place for the caller.
+func (s *Segment) showsBetween(first, last segment.DocID) bool {
+	if s.Visible == nil {
+		return true
+	}
+	place := bitset.Set(s.Visible).Next(int(s.Places.First[first]))
+	return place >= 0 && place < int(s.Places.First[last+1])
 }
 
 // searchWords checks the words of the text that begin between lo and hi. The words of two

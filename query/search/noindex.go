@@ -34,12 +34,12 @@ func (s *Segment) visibleRuns() iter.Seq2[int, int] {
 			return
 		}
 		visible := bitset.Set(s.Visible)
-		for from := visible.Next(0); from >= 0; {
+		for from := visible.Next(0); from >= 0 && from < all; {
 			to := from + 1
 			for to < all && visible.Has(to) {
 				to++
 			}
-			if !yield(from, to) || to >= all {
+			if !yield(from, to) {
 				return
 			}
 			from = visible.Next(to)

@@ -127,6 +127,11 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 	if v.places != seg.Places {
 		v.places, v.inspected, v.languagesSeen = seg.Places, 0, make([]bool, len(seg.Reader.Languages()))
 		clear(v.evaluator.columns)
+		for _, p := range v.evaluator.scope.c.predicates {
+			if p.path != nil && v.ofEmpty && !seg.mayPath(p.path) {
+				v.evaluator.columns[p.number] = bitset.New(seg.Places.Len())
+			}
+		}
 	}
 	if v.inspected++; v.inspected == max(seg.Places.Len()/columnShare, 1) {
 		v.matchPaths(seg)
@@ -156,12 +161,12 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 
 // columnShare is the fraction of the places of a segment after which all its paths are
 // matched at once: that is cheaper for many places, but not for those of a small repository.
-const columnShare = 8
+const columnShare = 32
 
 // matchPaths evaluates the path predicates that still matter for all places of a segment.
 func (v *placeSummary) matchPaths(seg Segment) {
 	for _, p := range v.evaluator.scope.c.predicates {
-		if p.path != nil && v.ofEmpty && (!v.matched[p.number] || !v.isSatisfied()) {
+		if p.path != nil && v.ofEmpty && v.evaluator.columns[p.number] == nil && (!v.matched[p.number] || !v.isSatisfied()) {
 			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
 		}
 	}

@@ -297,8 +297,10 @@ type ShardRef struct {
 	Ref        code.Ref
 }
 
-// ShardNames asks for names near a word: see Searcher.nearNames.
+// ShardNames asks for names near a word, in the files that the filters select unless they are
+// nil: see Searcher.nearNames.
 type ShardNames struct {
+	Filters    *syntax.Parsed
 	Word       string
 	CaseCounts bool
 	MaxErrors  int
