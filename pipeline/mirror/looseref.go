@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A push sets two refs of a mirror, or one if git fetch sets the other. Each would cost
-// git a process and some milliseconds. Writing the file directly works as well, as long
-// as no other process writes the ref, which is true for the indexed state and for the
-// branches of a mirror of copies.
+// A push sets two refs of a mirror, or one if git fetch sets the other, and lists the
+// indexed state. Each would cost git a process and some milliseconds. Using the files
+// directly works as well, as long as no other process writes the ref, which is true for
+// the indexed state and for the branches of a mirror of copies.
 
 // setRef makes a ref point to an existing commit. It uses git for cases that need more
 // than a file: another ref format, or a conflicting name.
@@ -59,4 +63,75 @@ func (m *Mirror) writeRef(name string, commit code.CommitID) error {
 func (m *Mirror) looseRefs() bool {
 	config, err := os.ReadFile(filepath.Join(m.gitDir(), "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("refstorage"))
+}
+
+// readIndexed reads the indexed state from the files of the refs, ordered by name. It
+// returns false if git must read it: refs are stored in another format, or a file is not
+// what this package writes.
+func (m *Mirror) readIndexed() (revisions []code.Revision, ok bool) {
+	if !m.looseRefs() {
+		return nil, false
+	}
+	commits := map[string]code.CommitID{}
+	// Loose refs first: git packs a ref before it removes the file.
+	if !m.readIndexedBelow(strings.TrimSuffix(indexedPrefix, "/"), maxIndexedDepth, commits) {
+		return nil, false
+	}
+	packed, err := os.ReadFile(filepath.Join(m.gitDir(), "packed-refs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	for line := range bytes.Lines(packed) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if !strings.HasPrefix(name, indexedPrefix) || commits[name] != "" {
+			continue
+		}
+		if validateCommit(code.CommitID(id)) != nil {
+			return nil, false
+		}
+		commits[name] = code.CommitID(id)
+	}
+	for _, name := range slices.Sorted(maps.Keys(commits)) {
+		if ref, isIndexed := strings.CutSuffix(strings.TrimPrefix(name, indexedPrefix), indexedSuffix); isIndexed {
+			revisions = append(revisions, code.Revision{Ref: code.Ref(ref), Commit: commits[name]})
+		}
+	}
+	return revisions, true
+}
+
+// maxIndexedDepth bounds the directories of a ref. Deeper ones are left to git.
+const maxIndexedDepth = 64
+
+// readIndexedBelow adds the commits of the refs in a directory, and in the directories in
+// it, to commits. It returns false for a file that it cannot read as a ref.
+func (m *Mirror) readIndexedBelow(dir string, depth int, commits map[string]code.CommitID) bool {
+	entries, err := os.ReadDir(filepath.Join(m.gitDir(), filepath.FromSlash(dir)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil || depth == 0 {
+		return false
+	}
+	for _, e := range entries {
+		name := dir + "/" + e.Name()
+		if e.IsDir() {
+			if !m.readIndexedBelow(name, depth-1, commits) {
+				return false
+			}
+			continue
+		}
+		if strings.HasSuffix(name, ".lock") {
+			continue
+		}
+		b, err := readSmall(filepath.Join(m.gitDir(), filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // packed or deleted in the meantime
+		}
+		id := code.CommitID(strings.TrimSuffix(string(b), "\n"))
+		if err != nil || validateCommit(id) != nil {
+			return false
+		}
+		commits[name] = id
+	}
+	return true
 }

@@ -89,6 +89,9 @@ func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) 
 	if !m.hasRepository() {
 		return nil, nil
 	}
+	if revisions, ok := m.readIndexed(); ok {
+		return revisions, nil
+	}
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true,
 		args: []string{"for-each-ref", "--format=%(objectname) %(refname)", indexedPrefix}})
 	if err != nil {
