@@ -112,6 +112,20 @@ func (d *directory) eachEntry(name string, limit int, fn func(fs.DirEntry) error
 	}
 }
 
+// listNames returns the names in a directory, or nil if there are more than limit or they
+// cannot be listed.
+func (d *directory) listNames(name string, limit int) map[string]bool {
+	names := map[string]bool{}
+	err := d.eachEntry(name, limit, func(e fs.DirEntry) error {
+		names[e.Name()] = true
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 // joinPath returns the full path of a name, for messages.
 func (d *directory) joinPath(name string) string {
 	return filepath.Join(d.path, filepath.FromSlash(name))

@@ -42,6 +42,9 @@ type Objects struct {
 // that nothing was added after it was listed, because file system clocks are coarse.
 const racyAge = 2 * time.Second
 
+// packDirectory contains the packs of an object directory.
+const packDirectory = "pack"
+
 // tempPrefix is the prefix of files that are being copied.
 const tempPrefix = "tmp_quarry_"
 
@@ -56,18 +59,21 @@ func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
 	if o.copied == nil || !slices.Equal(o.paths, paths) {
 		o.copied, o.absent, o.paths = map[string]time.Time{}, map[string]time.Time{}, paths
 	}
-	present, err := listCopies(filepath.Join(o.Directory, "pack"))
+	present, err := listCopies(filepath.Join(o.Directory, packDirectory))
 	if err != nil {
 		return 0, err
 	}
-	u := update{o: o, ctx: ctx, r: r, left: o.MaxBytes}
+	u := update{o: o, ctx: ctx, r: r, left: o.MaxBytes, names: make([]map[string]bool, len(r.objects))}
+	for i, d := range r.objects {
+		u.names[i] = d.listNames(".", maxObjectNames)
+	}
 	for _, size := range present {
 		u.left -= size // unwanted packs take space until they are removed
 	}
 	room := u.left
 	for n := range 257 {
 		// Packs last: git packs loose objects before it removes their files.
-		name, list := "pack", u.listPacks
+		name, list := packDirectory, u.listPacks
 		if n < 256 {
 			name, list = fmt.Sprintf("%02x", n), u.listLoose
 		}
@@ -84,7 +90,14 @@ type update struct {
 	ctx  context.Context
 	r    *Repository
 	left int64
+	// names are the names in each object directory before anything is copied; nil if there
+	// are too many to list. Most of the 256 directories of loose objects do not exist, and
+	// need not be looked for.
+	names []map[string]bool
 }
+
+// maxObjectNames bounds the listed names of an object directory. Git creates 259.
+const maxObjectNames = 1024
 
 // wantedFiles maps the files to copy from one directory to their locations.
 type wantedFiles map[string]*directory
@@ -129,12 +142,15 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 // directories that contain it, and whether the times indicate a change.
 func (u *update) modifiedTimes(name string) (modified map[string]time.Time, changed bool) {
 	modified = make(map[string]time.Time, len(u.r.objects))
-	for _, d := range u.r.objects {
+	for i, d := range u.r.objects {
 		var at time.Time // zero if the directory is missing
-		if info, err := d.root.Lstat(name); err == nil {
-			if at = info.ModTime(); time.Since(at) < racyAge || !info.IsDir() {
-				changed = true
-				continue
+		// Packs may have been created since the names were listed.
+		if u.names[i] == nil || u.names[i][name] || name == packDirectory {
+			if info, err := d.root.Lstat(name); err == nil {
+				if at = info.ModTime(); time.Since(at) < racyAge || !info.IsDir() {
+					changed = true
+					continue
+				}
 			}
 		}
 		last, known := u.o.copied[d.joinPath(name)]
