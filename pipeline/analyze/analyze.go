@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -78,8 +77,7 @@ type Result struct {
 	// Skipped is the reason why the blob is not searchable. If it is set, no other field
 	// is.
 	Skipped code.SkipReason
-	// Text is UTF-8, or the blob's own bytes if nearly all of them are. It may be a
-	// subslice of the content.
+	// Text is Decoded.Text.
 	Text []byte
 	// Language is empty if unknown.
 	Language code.Language
@@ -94,33 +92,40 @@ type Result struct {
 
 // Document analyzes the blob content at path.
 func (a *Analyzer) Document(path string, content []byte) Result {
-	return a.DocumentIn("", path, content)
-}
-
-// DocumentIn analyzes the blob content at path in the given language; if it is empty, in
-// the language that Document detects.
-func (a *Analyzer) DocumentIn(language code.Language, path string, content []byte) Result {
-	if int64(len(content)) > a.options.MaxBlobBytes {
-		return Result{Skipped: code.SkipTooLarge}
-	}
-	text, flags, skipped := decode(content)
+	d, skipped := a.Decode(content)
 	if skipped != "" {
 		return Result{Skipped: skipped}
 	}
-	detected, placed := a.Place(path, content)
-	r := Result{Text: text, Language: cmp.Or(language, detected), Flags: flags | placed}
-	a.extractSymbols(&r)
+	language, placed := a.Place(path, content)
+	r := a.AnalyzeText(d, language)
+	r.Flags |= placed
 	return r
 }
 
-// Skip returns the reason why the content of a blob is not searchable, whatever its path;
-// empty if it is searchable.
-func (a *Analyzer) Skip(content []byte) code.SkipReason {
+// Decoded is the text of a blob, whatever its path.
+type Decoded struct {
+	// Text is UTF-8, or the blob's own bytes if nearly all of them are. It may be a
+	// subslice of the content.
+	Text  []byte
+	flags code.Flags
+}
+
+// Decode returns the text of the content of a blob, or the reason why it is not
+// searchable.
+func (a *Analyzer) Decode(content []byte) (Decoded, code.SkipReason) {
 	if int64(len(content)) > a.options.MaxBlobBytes {
-		return code.SkipTooLarge
+		return Decoded{}, code.SkipTooLarge
 	}
-	_, _, skipped := decode(content)
-	return skipped
+	text, flags, skipped := decode(content)
+	return Decoded{text, flags}, skipped
+}
+
+// AnalyzeText finds the symbols of a text in a language, which may be empty. The result has no
+// PlaceFlags.
+func (a *Analyzer) AnalyzeText(d Decoded, language code.Language) Result {
+	r := Result{Text: d.Text, Language: language, Flags: d.flags}
+	a.extractSymbols(&r)
+	return r
 }
 
 // extractSymbols sets the symbols of r.

@@ -40,8 +40,8 @@ func TestLFSPointers(t *testing.T) {
 		if got := a.Document("big.bin", []byte(c.content)).Skipped; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if got := a.Skip([]byte(c.content)); got != c.want {
-			t.Errorf("%s: Skip says %q, want %q", c.name, got, c.want)
+		if _, got := a.Decode([]byte(c.content)); got != c.want {
+			t.Errorf("%s: Decode says %q, want %q", c.name, got, c.want)
 		}
 	}
 }

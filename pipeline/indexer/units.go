@@ -166,9 +166,11 @@ func (u *unit) run(ctx context.Context) error {
 		err = u.sealSegment(ctx)
 	}
 	if err != nil {
-		return err // the builder is in an unknown state: discard it
+		u.builder = nil // it is in an unknown state: discard it
+		return err
 	}
 	u.x.builders.Put(u.builder)
+	u.builder = nil // the unit outlives the builder, which may be 120 MiB
 	return nil
 }
 
@@ -192,7 +194,8 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 		u.skipPlaces(it, reason)
 		return nil
 	}
-	if reason := u.x.o.Analyzer.Skip(content); reason != "" {
+	decoded, reason := u.x.o.Analyzer.Decode(content)
+	if reason != "" {
 		for _, p := range it.places {
 			u.readings[u.placeKey(u.batch, it, p)] = reading{skipped: reason}
 		}
@@ -206,7 +209,7 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 		r := u.x.o.Analyzer.Read(change.Path, head)
 		r.Language = cmp.Or(override.Language, r.Language)
 		if !slices.Contains(have, r.Language) {
-			if err := u.addDocument(ctx, it.id.Blob(), u.x.o.Analyzer.DocumentIn(override.Language, change.Path, content), p.ref); err != nil {
+			if err := u.addDocument(ctx, it.id.Blob(), u.x.o.Analyzer.AnalyzeText(decoded, r.Language), p.ref); err != nil {
 				return err
 			}
 			have = append(have, r.Language)
@@ -250,7 +253,7 @@ func (u *unit) addDocument(ctx context.Context, blob code.BlobID, r analyze.Resu
 		u.x.metrics.symbolFailures.WithLabelValues(string(reason)).Inc()
 		u.x.o.Logger.Warn("symbols of a blob are missing; it is searchable", "repository_id", u.repo, "blob", blob.String(), "reason", reason, "error", r.SymbolsFailed)
 	}
-	d := segment.Document{Key: code.DocumentKey{Blob: blob, Language: r.Language}, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}
+	d := segment.Document{Key: code.DocumentKey{Blob: blob, Language: r.Language}, Flags: r.Flags, Text: r.Text, Symbols: r.Symbols}
 	err := u.builder.Add(d)
 	if errors.Is(err, segment.ErrFull) {
 		if err := u.sealSegment(ctx); err != nil {

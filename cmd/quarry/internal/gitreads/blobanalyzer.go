@@ -49,10 +49,11 @@ func (a BlobAnalyzer) Analyze(ctx context.Context, id code.RepositoryID, documen
 			return nil // the document stays missing
 		}
 		d := documents[i]
-		r := analyzer.DocumentIn(d.Key.Language, d.Path, content)
-		if r.Skipped != "" {
+		decoded, skipped := analyzer.Decode(content)
+		if skipped != "" {
 			return nil
 		}
-		return add(segment.Document{Key: d.Key, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols})
+		r := analyzer.AnalyzeText(decoded, d.Key.Language)
+		return add(segment.Document{Key: d.Key, Flags: r.Flags, Text: r.Text, Symbols: r.Symbols})
 	})
 }
