@@ -297,8 +297,8 @@ func (f *nameFinder) symbolBlocks(seg *Segment, grams []postings.Trigram) (block
 		}
 	}
 	return slices.DeleteFunc(blocks, func(b uint32) bool {
-		lo, hi := max(int(b)*postings.BlockBytes, start), min(int(b+1)*postings.BlockBytes, end)
-		return !seg.showsBetween(r.DocumentOfSymbol(lo), r.DocumentOfSymbol(hi-1))
+		lo, hi := max(int(b)*postings.BlockBytes, start+1), min(int(b+1)*postings.BlockBytes, end) // the first name follows a line feed
+		return lo >= hi || !seg.showsBetween(r.DocumentOfSymbol(lo), r.DocumentOfSymbol(hi-1))
 	}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
@@ -85,6 +86,36 @@ func TestNearNamesAreBounded(t *testing.T) {
 		}
 		if got := f.found["kmalloc"] != nil; got != c.found {
 			t.Errorf("%s with %d errors in at most %d blocks: found kmalloc: %v, want %v (found %v)", c.word, c.errors, c.most, got, c.found, f.found)
+		}
+	}
+}
+
+// TestNearNamesOfVisibleDocuments checks that names are found where all documents of a
+// segment are visible, as where the view names none, and not where none is.
+func TestNearNamesOfVisibleDocuments(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(13, 14)))
+	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ticket.Leave()
+	w := ticket.Worker(t.Context().Done())
+	defer w.End()
+	for _, visible := range []bool{true, false} {
+		segments := slices.Clone(m.Segments())
+		for i := range segments {
+			places := segments[i].Places.Len()
+			segments[i].Visible = bitset.New(places)
+			for p := 0; visible && p < places; p++ {
+				bitset.Set(segments[i].Visible).Add(p)
+			}
+		}
+		f := &nameFinder{word: "kmaloc", letters: letterSet([]byte("kmaloc")), errors: 1, found: map[string]*nearName{}}
+		if err := f.searchSymbols(w, segments, nearGrams("\nkmaloc\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.found["kmalloc"] != nil; got != visible {
+			t.Errorf("documents visible: %v, found kmalloc: %v", visible, got)
 		}
 	}
 }
