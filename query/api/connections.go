@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -65,8 +65,8 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 
 // connectionsByName maps connection names to kinds: the configured kind or, for
 // connections that are no longer configured, the kind of their first repository.
-func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
-	return s.listings.connectionKinds(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
+func (s *Server) connectionsByName(all []*corpus.Repository, visible auth.Visible) map[string]code.HostKind {
+	return s.listings.connectionKinds(all, visible, func(seen []*corpus.Repository) map[string]code.HostKind {
 		kinds, configured := map[string]code.HostKind{}, *s.connectionKinds.Load()
 		for _, r := range seen {
 			if _, known := kinds[r.Connection]; known || r.Connection == "" {
@@ -80,7 +80,7 @@ func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visibl
 
 // connectionName returns the name of a connection with a repository that the caller may
 // see.
-func (s *Server) connectionName(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
+func (s *Server) connectionName(all []*corpus.Repository, visible auth.Visible, id int) (name string, known bool) {
 	if id == 0 {
 		return "", false
 	}

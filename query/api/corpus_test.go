@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -44,7 +45,7 @@ var whistle = "<boil>"
 
 // searchCorpus returns the result of a search of the corpus, possibly changed by the
 // test.
-func (w *world) searchCorpus(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+func (w *world) searchCorpus(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error) {
 	out, err := w.searcher.Search(ctx, v, r)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (w *world) filesOf(word string) []search.FileMatch {
 }
 
 // Search fails as the test requests, or searches the corpus.
-func (w *world) Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+func (w *world) Search(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error) {
 	w.request = r
 	if w.panics {
 		panic("a broken invariant")
@@ -94,7 +95,7 @@ func (w *world) Search(ctx context.Context, v search.View, r search.Request) (*s
 
 // Stream fails as the test requests, after a part with files if the failure must be late,
 // or searches the corpus.
-func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {
+func (w *world) Stream(ctx context.Context, v corpus.View, r search.Request, emit search.Emit) (*search.Result, error) {
 	if w.late {
 		if err := emit(w.filesOf("boil")[:1], search.Stats{Matches: 3, Files: 1, Displayed: 3}); err != nil {
 			return nil, err
@@ -112,6 +113,6 @@ func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emi
 }
 
 // FindFiles finds files of the corpus.
-func (w *world) FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error) {
-	return w.searcher.FindFiles(ctx, v, r)
+func (w *world) FindFiles(ctx context.Context, v corpus.View, r search.FileRequest) (*search.FoundFiles, error) {
+	return w.engine.FindFiles(ctx, v, r)
 }

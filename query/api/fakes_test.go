@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/assist"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"
@@ -67,7 +69,7 @@ func (fakeNumbers) OfConnection(name string) code.ConnectionNumber {
 	return 10 + code.ConnectionNumber(name[len(name)-1])
 }
 
-var kettle = &search.Repository{
+var kettle = &corpus.Repository{
 	Repository: code.Repository{
 		ID: kettleID, Kind: code.GitHub, Name: "github.com/meadow/kettle", DisplayName: "meadow/kettle", CloneURL: "https://github.com/meadow/kettle.git",
 		WebURL: "https://github.com/meadow/kettle", ImageURL: "https://avatars.example/u/9", Description: "Boils water.", DefaultBranch: "trunk", Connection: "hub",
@@ -75,11 +77,12 @@ var kettle = &search.Repository{
 	IndexedCommit: "2222222222222222222222222222222222222222", IndexedAt: day, PushedAt: day.Add(-time.Hour),
 }
 
-var bare = &search.Repository{Repository: code.Repository{ID: bareID, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
+var bare = &corpus.Repository{Repository: code.Repository{ID: bareID, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
 
 // world provides everything a Server needs, in memory. Searches run on a small corpus.
 type world struct {
-	searcher *search.Searcher
+	searcher *assist.Searcher
+	engine   *search.Searcher
 	change   func(*search.Result) // the test's change of a result, if not nil
 	late     bool                 // a stream fails after its first part
 	err      error
@@ -90,7 +93,7 @@ type world struct {
 	released atomic.Int32
 	acquired atomic.Int32
 
-	repositories []*search.Repository
+	repositories []*corpus.Repository
 	registered   []string
 	registrarErr error
 	status       map[code.RepositoryID]indexing.Status
@@ -107,9 +110,11 @@ type world struct {
 
 func newWorld() *world {
 	at := event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7}
+	engine := search.New(search.Options{MaxDuration: 10 * time.Hour})
 	return &world{
-		searcher:     search.New(search.Options{MaxDuration: 10 * time.Hour}),
-		repositories: []*search.Repository{kettle, bare},
+		searcher:     assist.New(engine, nil),
+		engine:       engine,
+		repositories: []*corpus.Repository{kettle, bare},
 		status: map[code.RepositoryID]indexing.Status{
 			kettleID: {Repository: kettle.Repository, Commit: kettle.IndexedCommit, IndexedAt: kettle.IndexedAt, PushedAt: kettle.PushedAt, State: indexing.Indexed, Refs: []indexing.Ref{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
 				Freshness: indexing.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
@@ -127,7 +132,7 @@ func newWorld() *world {
 
 // view counts its releases.
 type view struct {
-	search.View
+	corpus.View
 	world *world
 }
 
@@ -135,7 +140,7 @@ func (v view) Release() { v.world.released.Add(1) }
 
 func (v view) MissingDocuments() int { return v.world.lacking }
 
-func (w *world) View(context.Context) (search.View, error) {
+func (w *world) View(context.Context) (corpus.View, error) {
 	if w.viewErr != nil {
 		return nil, w.viewErr
 	}
@@ -143,11 +148,11 @@ func (w *world) View(context.Context) (search.View, error) {
 	return view{View: indexedCorpus(), world: w}, nil
 }
 
-func (w *world) Repositories(context.Context) ([]*search.Repository, error) {
+func (w *world) Repositories(context.Context) ([]*corpus.Repository, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	return append([]*search.Repository(nil), w.repositories...), nil
+	return append([]*corpus.Repository(nil), w.repositories...), nil
 }
 
 func (w *world) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
@@ -435,7 +440,7 @@ var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) serverOptions() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
+		Searcher: w, FileFinder: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,
 		Replays: fakeReplays{w}, Snapshots: fakeSnapshots{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf }, Missing: func() replay.Missing { return w.missing },
 		Coverage: func() api.Coverage { return w.coverage }, MaxLag: 5 * time.Second,

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // externalPage returns the page of a file on its code host, for GitHub and Azure DevOps.
-func externalPage(r *search.Repository, ref code.Ref, path string) string {
+func externalPage(r *corpus.Repository, ref code.Ref, path string) string {
 	elements := strings.Split(path, "/")
 	for i := range elements {
 		elements[i] = url.PathEscape(elements[i])
@@ -69,7 +70,7 @@ func randomRanges(r *rand.Rand, most int) (ranges []search.Range) {
 }
 
 func randomFile(r *rand.Rand) search.FileMatch {
-	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + randomPhrase(r, 2)}}
+	repo := &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + randomPhrase(r, 2)}}
 	switch r.IntN(3) {
 	case 0:
 		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+url.PathEscape(randomPhrase(r, 1))+"x"
@@ -157,7 +158,7 @@ func BenchmarkFiles(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	line := strings.Repeat("\tif err := foo(a, \"b\"); err != nil {\n", 3)
 	var files []search.FileMatch
-	repo := &search.Repository{Repository: code.Repository{ID: 1, Name: "linux"}}
+	repo := &corpus.Repository{Repository: code.Repository{ID: 1, Name: "linux"}}
 	for range 50 {
 		m := search.FileMatch{Repo: repo, Ref: "refs/heads/main", Path: "drivers/gpu/drm/amd/display/dc.c", Language: "C"}
 		for range 2 {

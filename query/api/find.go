@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/navigate"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // findFunc is the method Definitions or References of a Navigator.
-type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
+type findFunc func(ctx context.Context, v corpus.View, r navigate.Request) (*navigate.Result, error)
 
 func (s *Server) findDefinitions(r *http.Request) (*reply, error) {
 	return s.findSymbols(r, s.navigator.Definitions)
@@ -30,7 +30,7 @@ func (s *Server) findImplementations(r *http.Request) (*reply, error) {
 // describeSymbol returns what is known about the symbol at a position.
 func (s *Server) describeSymbol(r *http.Request) (*reply, error) {
 	var out *wire.Hover
-	_, err := s.findSymbols(r, func(ctx context.Context, v search.View, request navigate.Request) (*navigate.Result, error) {
+	_, err := s.findSymbols(r, func(ctx context.Context, v corpus.View, request navigate.Request) (*navigate.Result, error) {
 		found, err := s.navigator.Describe(ctx, v, request)
 		if err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 		return nil, fmt.Errorf("find files: %w", err)
 	}
 	defer view.Release()
-	found, err := s.o.Searcher.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: repository, Limit: limit})
+	found, err := s.o.FileFinder.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: repository, Limit: limit})
 	if err != nil {
 		return nil, searchError(r, err)
 	}

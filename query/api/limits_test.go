@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -116,7 +117,7 @@ func TestLimitsOfAddresses(t *testing.T) {
 // holding is a searcher whose streams run until the client leaves.
 type holding struct{ *world }
 
-func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
+func (h holding) Stream(ctx context.Context, _ corpus.View, _ search.Request, emit search.Emit) (*search.Result, error) {
 	if err := emit(h.filesOf("boil")[:1], search.Stats{Matches: 1}); err != nil {
 		return nil, err
 	}

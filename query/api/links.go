@@ -1,7 +1,7 @@
 package api
 
 import (
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/pageurl"
@@ -9,7 +9,7 @@ import (
 
 // fileLinks holds what the page addresses of all files of one ref have in common.
 type fileLinks struct {
-	repo   *search.Repository
+	repo   *corpus.Repository
 	number code.RepositoryNumber // of repo
 	ref    code.Ref
 	// web is the address prefix of a file's page on this server.
@@ -18,7 +18,7 @@ type fileLinks struct {
 	external pageurl.Files
 }
 
-func (s *Server) linksOf(r *search.Repository, ref code.Ref) fileLinks {
+func (s *Server) linksOf(r *corpus.Repository, ref code.Ref) fileLinks {
 	return fileLinks{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.filesURL(r.Name, ref), external: pageurl.New(&r.Repository).Files(ref)}
 }
 

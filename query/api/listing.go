@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/quarrysearch/quarry/query/auth"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -29,7 +29,7 @@ type listings struct {
 	mu struct {
 		sync.Mutex
 		of    catalogID
-		lists map[listKey][]*search.Repository
+		lists map[listKey][]*corpus.Repository
 		order []listKey
 		size  int
 		kinds map[auth.Visible]map[string]code.HostKind // of connections, by name
@@ -38,11 +38,11 @@ type listings struct {
 
 // catalogID identifies a state of the catalog, and keeps that state from being freed.
 type catalogID struct {
-	first **search.Repository
+	first **corpus.Repository
 	n     int
 }
 
-func idOf(all []*search.Repository) catalogID {
+func idOf(all []*corpus.Repository) catalogID {
 	if len(all) == 0 {
 		return catalogID{}
 	}
@@ -51,7 +51,7 @@ func idOf(all []*search.Repository) catalogID {
 
 // listFor returns the repositories in all that match a key, in the key's order. all must
 // be ordered by name and ID. The caller must not modify the slice.
-func (l *listings) listFor(all []*search.Repository, key listKey) []*search.Repository {
+func (l *listings) listFor(all []*corpus.Repository, key listKey) []*corpus.Repository {
 	if key == (listKey{sort: "name"}) || len(all) == 0 {
 		return all
 	}
@@ -64,14 +64,14 @@ func (l *listings) listFor(all []*search.Repository, key listKey) []*search.Repo
 	return list
 }
 
-func (l *listings) get(id catalogID, key listKey) ([]*search.Repository, bool) {
+func (l *listings) get(id catalogID, key listKey) ([]*corpus.Repository, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list, ok := l.mu.lists[key]
 	return list, ok && l.mu.of == id
 }
 
-func (l *listings) put(id catalogID, key listKey, list []*search.Repository) {
+func (l *listings) put(id catalogID, key listKey, list []*corpus.Repository) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.of != id {
@@ -91,7 +91,7 @@ func (l *listings) put(id catalogID, key listKey, list []*search.Repository) {
 }
 
 func (l *listings) beginLocked(id catalogID) {
-	l.mu.of, l.mu.lists, l.mu.order, l.mu.size = id, map[listKey][]*search.Repository{}, nil, 0
+	l.mu.of, l.mu.lists, l.mu.order, l.mu.size = id, map[listKey][]*corpus.Repository{}, nil, 0
 	l.mu.kinds = map[auth.Visible]map[string]code.HostKind{}
 }
 
@@ -101,7 +101,7 @@ const maxKinds = 1024
 // connectionKinds returns the kinds of the connections, by name, of the repositories that
 // a caller sees; made computes them from those repositories. The caller must not modify
 // the map.
-func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
+func (l *listings) connectionKinds(all []*corpus.Repository, visible auth.Visible, made func([]*corpus.Repository) map[string]code.HostKind) map[string]code.HostKind {
 	if len(all) == 0 {
 		return nil // the zero catalogID is also that of l before its first list
 	}
@@ -127,26 +127,26 @@ func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visibl
 }
 
 // makeList derives a list from the one with one condition less.
-func (l *listings) makeList(all []*search.Repository, key listKey) []*search.Repository {
+func (l *listings) makeList(all []*corpus.Repository, key listKey) []*corpus.Repository {
 	wider := key
 	switch {
 	case key.filter != "":
 		wider.filter = ""
-		return filterRepositories(l.listFor(all, wider), func(r *search.Repository) bool { return strings.Contains(strings.ToLower(r.Name), key.filter) })
+		return filterRepositories(l.listFor(all, wider), func(r *corpus.Repository) bool { return strings.Contains(strings.ToLower(r.Name), key.filter) })
 	case key.connection != "":
 		wider.connection = ""
-		return filterRepositories(l.listFor(all, wider), func(r *search.Repository) bool { return r.Connection == key.connection })
+		return filterRepositories(l.listFor(all, wider), func(r *corpus.Repository) bool { return r.Connection == key.connection })
 	case key.sort == "pushed":
 		wider.sort = "name"
 		list := slices.Clone(l.listFor(all, wider))
 		slices.SortStableFunc(list, comparePush)
 		return list
 	}
-	return filterRepositories(all, func(r *search.Repository) bool { return key.visible.Sees(&r.Repository) })
+	return filterRepositories(all, func(r *corpus.Repository) bool { return key.visible.Sees(&r.Repository) })
 }
 
-func filterRepositories(list []*search.Repository, match func(*search.Repository) bool) []*search.Repository {
-	var out []*search.Repository
+func filterRepositories(list []*corpus.Repository, match func(*corpus.Repository) bool) []*corpus.Repository {
+	var out []*corpus.Repository
 	for _, r := range list {
 		if match(r) {
 			out = append(out, r)
@@ -157,7 +157,7 @@ func filterRepositories(list []*search.Repository, match func(*search.Repository
 
 // comparePush orders by the time of the last push; repositories without a push count as
 // the oldest.
-func comparePush(a, b *search.Repository) int {
+func comparePush(a, b *corpus.Repository) int {
 	if a.PushedAt.IsZero() != b.PushedAt.IsZero() {
 		if a.PushedAt.IsZero() {
 			return 1
@@ -169,8 +169,8 @@ func comparePush(a, b *search.Repository) int {
 
 // repositoriesNamed returns the repositories with a full name, from all repositories
 // ordered by name and ID.
-func repositoriesNamed(all []*search.Repository, name string) []*search.Repository {
-	from, _ := slices.BinarySearchFunc(all, name, func(r *search.Repository, name string) int { return strings.Compare(r.Name, name) })
+func repositoriesNamed(all []*corpus.Repository, name string) []*corpus.Repository {
+	from, _ := slices.BinarySearchFunc(all, name, func(r *corpus.Repository, name string) int { return strings.Compare(r.Name, name) })
 	to := from
 	for to < len(all) && all[to].Name == name {
 		to++

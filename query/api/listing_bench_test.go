@@ -14,8 +14,8 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -24,11 +24,11 @@ import (
 type manyRepositories struct {
 	*world
 	*fakeGate
-	all  []*search.Repository
+	all  []*corpus.Repository
 	sees auth.Visible
 }
 
-func (m *manyRepositories) Repositories(context.Context) ([]*search.Repository, error) {
+func (m *manyRepositories) Repositories(context.Context) ([]*corpus.Repository, error) {
 	return m.all, nil
 }
 
@@ -43,7 +43,7 @@ func newMany(t testing.TB, n int) *api.Server {
 	m := &manyRepositories{world: newWorld(), sees: auth.Only(func(r *code.Repository) bool { return r.ID%3 != 0 })}
 	m.fakeGate = &m.gate
 	for i := range n {
-		m.all = append(m.all, &search.Repository{
+		m.all = append(m.all, &corpus.Repository{
 			Repository: code.Repository{
 				ID: code.RepositoryID(i + 1), Kind: code.GitHub, Name: fmt.Sprintf("github.com/meadow/repository%05d", i), Connection: fmt.Sprint("hub", i%10),
 				WebURL: fmt.Sprintf("https://github.com/meadow/repository%05d", i), DefaultBranch: "main",

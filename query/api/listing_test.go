@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/auth"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -22,12 +22,12 @@ func TestListsEqualASortAndFilter(t *testing.T) {
 	for i := range 3 {
 		people = append(people, auth.Only(func(r *code.Repository) bool { return int(r.ID)%(i+2) != 0 }))
 	}
-	var all []*search.Repository
+	var all []*corpus.Repository
 	for step := range 300 {
 		if step%10 == 0 {
 			all = slices.Clone(all)
 			for range 20 {
-				r := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(rng.IntN(1000) + 1), Name: fmt.Sprintf("Host/%c%d", 'a'+rng.IntN(3), rng.IntN(9))}}
+				r := &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(rng.IntN(1000) + 1), Name: fmt.Sprintf("Host/%c%d", 'a'+rng.IntN(3), rng.IntN(9))}}
 				r.Connection = []string{"", "one", "two"}[rng.IntN(3)]
 				if rng.IntN(3) > 0 {
 					r.PushedAt = r.PushedAt.AddDate(rng.IntN(5)+1, 0, 0)
@@ -40,14 +40,14 @@ func TestListsEqualASortAndFilter(t *testing.T) {
 			visible: people[rng.IntN(len(people))], sort: []string{"name", "pushed"}[rng.IntN(2)],
 			filter: []string{"", "a", "host/b", "nosuch"}[rng.IntN(4)], connection: []string{"", "", "one", "two"}[rng.IntN(4)],
 		}
-		want := []*search.Repository{}
+		want := []*corpus.Repository{}
 		for _, r := range all {
 			if key.visible.Sees(&r.Repository) && strings.Contains(strings.ToLower(r.Name), key.filter) && (key.connection == "" || r.Connection == key.connection) {
 				want = append(want, r)
 			}
 		}
 		if key.sort == "pushed" {
-			slices.SortStableFunc(want, func(a, b *search.Repository) int { return cmp.Or(comparePush(a, b), compareNameAndID(a, b)) })
+			slices.SortStableFunc(want, func(a, b *corpus.Repository) int { return cmp.Or(comparePush(a, b), compareNameAndID(a, b)) })
 		}
 		for range 2 {
 			if got := l.listFor(all, key); !slices.Equal(got, want) {
@@ -59,9 +59,9 @@ func TestListsEqualASortAndFilter(t *testing.T) {
 
 func TestListsAreBounded(t *testing.T) {
 	var l listings
-	var all []*search.Repository
+	var all []*corpus.Repository
 	for i := range maxListed / 10 {
-		all = append(all, &search.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: "x"}})
+		all = append(all, &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: "x"}})
 	}
 	for i := range 30 {
 		l.listFor(all, listKey{sort: "name", visible: auth.Only(func(*code.Repository) bool { return i >= 0 })})
@@ -72,6 +72,6 @@ func TestListsAreBounded(t *testing.T) {
 }
 
 // compareNameAndID implements the order of Catalog.Repositories.
-func compareNameAndID(a, b *search.Repository) int {
+func compareNameAndID(a, b *corpus.Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/mcp"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -17,7 +17,7 @@ import (
 // newMCP returns the tools for AI agents, which use the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
-		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
+		Searcher: s.o.Searcher, FileFinder: s.o.FileFinder, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
 		Behind: func() bool { return s.isBehind(s.o.Coverage()) },
 		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
@@ -30,7 +30,7 @@ type visibleIndex struct{ server *Server }
 var _ mcp.VisibleIndex = visibleIndex{}
 
 // View implements mcp.VisibleIndex.
-func (g visibleIndex) View(ctx context.Context) (search.View, error) {
+func (g visibleIndex) View(ctx context.Context) (corpus.View, error) {
 	v, _, err := g.server.openView(ctx)
 	return v, err
 }
@@ -41,7 +41,7 @@ func (g visibleIndex) Repository(ctx context.Context, name string) (*code.Reposi
 }
 
 // Repositories implements mcp.VisibleIndex.
-func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error) {
+func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]*corpus.Repository, error) {
 	all, err := g.server.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/precise"
@@ -45,16 +46,20 @@ const (
 	DefaultPartTimeout = 15 * time.Second
 )
 
-// Searcher runs queries; search.Searcher implements it.
+// Searcher runs queries; assist.Searcher implements it.
 type Searcher interface {
 	// Search returns the matches of r in v, or the context's error. It bounds concurrent
 	// searches and their time.
-	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+	Search(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error)
 	// Stream is Search, except that it passes the files to emit in parts, in this
 	// goroutine.
-	Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error)
+	Stream(ctx context.Context, v corpus.View, r search.Request, emit search.Emit) (*search.Result, error)
+}
+
+// FileFinder finds files; search.Searcher implements it.
+type FileFinder interface {
 	// FindFiles returns files by characters of their paths.
-	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
+	FindFiles(ctx context.Context, v corpus.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
 // Views provides views of the index.
@@ -62,7 +67,7 @@ type Views interface {
 	// View returns a view that does not change until it is released. An error that wraps
 	// failure.ErrUnavailable becomes a 503. If the view has the method MissingDocuments() int, a
 	// search of a view that lacks documents is not exhaustive.
-	View(ctx context.Context) (search.View, error)
+	View(ctx context.Context) (corpus.View, error)
 }
 
 // CoveredViews are Views of other processes, each of which sees another part of the log.
@@ -70,14 +75,14 @@ type CoveredViews interface {
 	Views
 	// CoveredView returns a view with what it covers. It has reached WantedPosition, or lacks
 	// the partitions that have not.
-	CoveredView(ctx context.Context) (search.View, Coverage, error)
+	CoveredView(ctx context.Context) (corpus.View, Coverage, error)
 }
 
 // Catalog provides the registered repositories, indexed or not.
 type Catalog interface {
 	// Repositories returns all repositories ordered by name, then ID. The caller must not
 	// modify the result; it is the same slice as long as nothing changes.
-	Repositories(ctx context.Context) ([]*search.Repository, error)
+	Repositories(ctx context.Context) ([]*corpus.Repository, error)
 	// Find returns the registered repository that candidate identifies: the one with its
 	// ID; else the one whose clone URL is the same (code.CloneURL.Same); else, if
 	// candidate has no clone URL, the one with its name. The error wraps code.ErrNotFound
@@ -125,7 +130,7 @@ type Pictures interface {
 	Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error)
 }
 
-// Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,
+// Options configure a Server. Searcher, FileFinder, Views, Catalog, Numbers, Registrar, Status,
 // Deliveries, DeadLetters, Source, Outline, Gate and Audit are required.
 type Options struct {
 	// Accounts is nil in a process without accounts: their routes return 503.
@@ -136,7 +141,9 @@ type Options struct {
 	// AuditLog reads the audit log; nil in a process without one: its routes return 503.
 	AuditLog AuditLog
 	Searcher Searcher
-	Views    Views
+	// FileFinder finds files by their paths.
+	FileFinder FileFinder
+	Views      Views
 	// Part is what the process holds of the text. Default: PartAll.
 	Part Part
 	// Screened means that Views returns views of only what the context's caller may see.
@@ -192,7 +199,7 @@ type Options struct {
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
 	// Screen filters out repositories that the caller may not read; nil creates one.
-	Screen *search.Screen
+	Screen *corpus.Screen
 	// Connections maps the names of the configured connections to their kinds.
 	Connections map[string]code.HostKind
 	// Pictures is nil in a process that fetches none: their route returns 503.
@@ -280,16 +287,16 @@ func (o *Options) ensureDefaults() {
 		o.Registerer = prometheus.NewRegistry()
 	}
 	if o.Screen == nil {
-		o.Screen = search.NewScreen(search.ScreenOptions{Registerer: o.Registerer})
+		o.Screen = corpus.NewScreen(corpus.ScreenOptions{Registerer: o.Registerer})
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 }
 
 func (o *Options) validate() error {
 	switch {
-	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
+	case o.Searcher == nil || o.FileFinder == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
 		o.DeadLetters == nil || o.Source == nil || o.Outline == nil || o.Gate == nil || o.Audit == nil:
-		return errors.New("api: Searcher, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
+		return errors.New("api: Searcher, FileFinder, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
 	case o.MaxLag < 0 || o.PositionWait < 0 || o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/pageurl"
@@ -30,7 +30,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 		return nil, fmt.Errorf("list repositories: %w", err)
 	}
 	key := listKey{visible: s.callerVisibility(r.Context()), sort: sort, filter: strings.ToLower(filter)}
-	list := []*search.Repository{}
+	list := []*corpus.Repository{}
 	if name, known := s.connectionName(all, key.visible, connection); known || connection == 0 {
 		key.connection = name
 		list = s.listings.listFor(all, key)
@@ -49,7 +49,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-func (s *Server) newRepository(r *search.Repository) wire.Repository {
+func (s *Server) newRepository(r *corpus.Repository) wire.Repository {
 	return wire.Repository{
 		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
 		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: pageurl.New(&r.Repository).RepositoryURL(), ImageURL: r.ImageURL, Description: r.Description,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -96,7 +97,7 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 
 // openView returns a view of the index, limited to the repositories that exist for the
 // caller, and what it covers of the log, which is read first: the view is never older.
-func (s *Server) openView(ctx context.Context) (v search.View, covered Coverage, err error) {
+func (s *Server) openView(ctx context.Context) (v corpus.View, covered Coverage, err error) {
 	if views, ok := s.o.Views.(CoveredViews); ok {
 		v, covered, err = views.CoveredView(ctx)
 	} else {
@@ -116,7 +117,7 @@ func (s *Server) openView(ctx context.Context) (v search.View, covered Coverage,
 }
 
 // showsAll reports whether an answer from a view may be complete.
-func (s *Server) showsAll(v search.View, c Coverage) bool {
+func (s *Server) showsAll(v corpus.View, c Coverage) bool {
 	return s.findGap(c) == "" && len(search.LostPartitions(v)) == 0
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
@@ -42,7 +43,7 @@ func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Em
 
 // SearchableRepositories returns the repositories that exist for the context's principal,
 // ordered by name. The caller must not modify the slice.
-func (s *Server) SearchableRepositories(ctx context.Context) ([]*search.Repository, error) {
+func (s *Server) SearchableRepositories(ctx context.Context) ([]*corpus.Repository, error) {
 	all, err := s.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -173,7 +174,7 @@ type repositoryInfos struct {
 	list   []wire.RepositoryInfo
 }
 
-func (l *repositoryInfos) add(r *search.Repository) {
+func (l *repositoryInfos) add(r *corpus.Repository) {
 	if l.seen == nil {
 		l.seen = make(map[code.RepositoryID]bool)
 	}

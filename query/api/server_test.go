@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -319,7 +320,7 @@ func TestExternalLinks(t *testing.T) {
 		{code.GitHub, "javascript:alert(1)", "refs/heads/m", ""},
 	} {
 		w := newWorld()
-		r := &search.Repository{Repository: code.Repository{ID: 1, Kind: tc.kind, Name: "h/n", WebURL: tc.web}}
+		r := &corpus.Repository{Repository: code.Repository{ID: 1, Kind: tc.kind, Name: "h/n", WebURL: tc.web}}
 		w.change = func(result *search.Result) {
 			result.Files = []search.FileMatch{{Repo: r, Ref: tc.ref, Path: "d r/x.go"}}
 		}
@@ -344,7 +345,7 @@ func TestOrderAndPages(t *testing.T) {
 	w := newWorld()
 	w.repositories = nil
 	for i := range 65 {
-		r := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Kind: code.Gitea, Name: fmt.Sprintf("h/r%02d", i)}}
+		r := &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Kind: code.Gitea, Name: fmt.Sprintf("h/r%02d", i)}}
 		if i%2 == 0 {
 			r.PushedAt = day.Add(-time.Duration(i) * time.Minute)
 		}

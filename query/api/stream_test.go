@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 )
 
@@ -209,7 +210,7 @@ type stalling struct {
 	err chan error
 }
 
-func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
+func (s *stalling) Stream(ctx context.Context, _ corpus.View, _ search.Request, emit search.Emit) (*search.Result, error) {
 	for files := s.filesOf("boil"); ; {
 		if err := emit(files, search.Stats{}); err != nil {
 			s.err <- err

@@ -14,6 +14,8 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/assist"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/query/source"
@@ -65,8 +67,8 @@ func turnOn() {}
 	},
 }
 
-// corpus is an index of corpusFiles: a view for searches, and a snapshot for files.
-type corpus struct {
+// testCorpus is an index of corpusFiles: a view for searches, and a snapshot for files.
+type testCorpus struct {
 	*world
 	index *searchtest.Corpus
 	texts map[code.RepositoryID]map[string]source.File
@@ -74,13 +76,13 @@ type corpus struct {
 
 const corpusCommit = code.CommitID("1111111111111111111111111111111111111111")
 
-func newCorpus(t *testing.T) *corpus {
+func newCorpus(t *testing.T) *testCorpus {
 	t.Helper()
-	c := &corpus{world: &world{}, texts: map[code.RepositoryID]map[string]source.File{}}
+	c := &testCorpus{world: &world{}, texts: map[code.RepositoryID]map[string]source.File{}}
 	analyzer := analyze.New(analyze.Options{OutlineTimeout: -1})
 	var repositories []searchtest.Repository
 	for i, name := range slices.Sorted(maps.Keys(corpusFiles)) {
-		repo := &search.Repository{IndexedCommit: corpusCommit, Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}}
+		repo := &corpus.Repository{IndexedCommit: corpusCommit, Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}}
 		repositories = append(repositories, searchtest.Repository{Repository: repo, Files: corpusFiles[name]})
 		c.texts[repo.ID] = map[string]source.File{}
 		for path, text := range corpusFiles[name] {
@@ -99,10 +101,10 @@ func newCorpus(t *testing.T) *corpus {
 }
 
 // View implements VisibleIndex.
-func (c *corpus) View(context.Context) (search.View, error) { return c.index, nil }
+func (c *testCorpus) View(context.Context) (corpus.View, error) { return c.index, nil }
 
 // Repository implements VisibleIndex.
-func (c *corpus) Repository(_ context.Context, name string) (*code.Repository, error) {
+func (c *testCorpus) Repository(_ context.Context, name string) (*code.Repository, error) {
 	for _, r := range c.index.Repositories() {
 		if r.Name == name {
 			return &r.Repository, nil
@@ -112,12 +114,12 @@ func (c *corpus) Repository(_ context.Context, name string) (*code.Repository, e
 }
 
 // Repositories implements VisibleIndex.
-func (c *corpus) Repositories(_ context.Context, _, filter string) ([]*search.Repository, error) {
-	return slices.DeleteFunc(slices.Clone(c.index.Repositories()), func(r *search.Repository) bool { return !strings.Contains(r.Name, filter) }), nil
+func (c *testCorpus) Repositories(_ context.Context, _, filter string) ([]*corpus.Repository, error) {
+	return slices.DeleteFunc(slices.Clone(c.index.Repositories()), func(r *corpus.Repository) bool { return !strings.Contains(r.Name, filter) }), nil
 }
 
 // snapshot is a corpus as a source.Snapshot.
-type snapshot struct{ *corpus }
+type snapshot struct{ *testCorpus }
 
 // Snapshot implements source.Index.
 func (s snapshot) Snapshot(context.Context, code.RepositoryID) (source.Snapshot, error) {
@@ -193,8 +195,9 @@ func TestTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	engine := search.New(search.Options{MaxDuration: 10 * time.Hour})
 	s, err := New(Options{
-		Searcher: search.New(search.Options{MaxDuration: 10 * time.Hour}), Index: c, Source: browser, Note: c.addRecord,
+		Searcher: assist.New(engine, nil), FileFinder: engine, Index: c, Source: browser, Note: c.addRecord,
 		PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1},
 	})
 	if err != nil {

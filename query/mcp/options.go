@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
@@ -23,20 +24,24 @@ import (
 // CallTimeout bounds a call of a tool.
 const CallTimeout = 30 * time.Second
 
-// Searcher runs a query; search.Searcher is one.
+// Searcher runs a query; assist.Searcher is one.
 type Searcher interface {
 	// Search returns the matches of r in v, or the context's error.
-	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+	Search(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error)
+}
+
+// FileFinder finds files; search.Searcher is one.
+type FileFinder interface {
 	// FindFiles returns the files whose paths contain the letters of r, best first, or
 	// search.ErrBusy or the context's error.
-	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
+	FindFiles(ctx context.Context, v corpus.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
 // VisibleIndex is the part of the index that the principal of the context (auth.From) may
 // read.
 type VisibleIndex interface {
 	// View returns an immutable view. The caller must release it.
-	View(ctx context.Context) (search.View, error)
+	View(ctx context.Context) (corpus.View, error)
 	// Repository returns the repository with that full name. The error wraps
 	// code.ErrNotFound if there is none.
 	Repository(ctx context.Context, name string) (*code.Repository, error)
@@ -44,14 +49,16 @@ type VisibleIndex interface {
 	// contain filter, ignoring case. They are sorted by name, or by last push if sort is
 	// "pushed", with those never pushed at the end. The caller must not modify the
 	// result.
-	Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error)
+	Repositories(ctx context.Context, sort, filter string) ([]*corpus.Repository, error)
 }
 
-// Options configure a Server. Searcher, Index, Source, Outline and PublicURL are required.
+// Options configure a Server. Searcher, FileFinder, Index, Source, Outline and PublicURL are required.
 type Options struct {
 	Searcher Searcher
-	Index    VisibleIndex
-	Source   *source.Browser
+	// FileFinder finds files by their paths.
+	FileFinder FileFinder
+	Index      VisibleIndex
+	Source     *source.Browser
 	// Outline distinguishes references from comments and strings.
 	Outline navigate.Outline
 	// Precise holds the precise indexes; nil in a process that has none.
@@ -98,8 +105,8 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) validate() error {
-	if o.Searcher == nil || o.Index == nil || o.Source == nil || o.Outline == nil {
-		return errors.New("mcp: Searcher, Index, Source and Outline are required")
+	if o.Searcher == nil || o.FileFinder == nil || o.Index == nil || o.Source == nil || o.Outline == nil {
+		return errors.New("mcp: Searcher, FileFinder, Index, Source and Outline are required")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
 		return fmt.Errorf("mcp: public URL %.80q: want http(s)://host", o.PublicURL)

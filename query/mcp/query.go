@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -135,7 +136,7 @@ func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, sh
 
 // openView returns a view for a search. If the server is behind the log, or a part of the
 // index cannot be reached, the answer says so.
-func (c *call) openView(ctx context.Context) (search.View, error) {
+func (c *call) openView(ctx context.Context) (corpus.View, error) {
 	if c.o.Behind() {
 		c.addLinef("This server is behind: what was pushed recently may be missing. Try again in some seconds.")
 	}
@@ -154,7 +155,7 @@ const (
 
 // suggestSearches answers a search without matches. It names the arguments that select
 // nothing, and reports what a few other searches would find.
-func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQuery, found *search.Result) error {
+func (c *call) suggestSearches(ctx context.Context, view corpus.View, q *fileQuery, found *search.Result) error {
 	c.addLinef("Found no matches.")
 	before, notices := c.out.b.Len(), q.completeNotices(found.Notices)
 	if q.repo != "" { // suggestRef covers its branches
@@ -196,7 +197,7 @@ func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQue
 }
 
 // suggestFiles names files whose paths contain the letters of a glob that finds nothing.
-func (c *call) suggestFiles(ctx context.Context, view search.View, q *fileQuery) error {
+func (c *call) suggestFiles(ctx context.Context, view corpus.View, q *fileQuery) error {
 	letters := strings.Map(func(r rune) rune {
 		if r < 0x80 && strings.ContainsRune("*?[]{},!/\\ ", r) {
 			return -1
@@ -206,7 +207,7 @@ func (c *call) suggestFiles(ctx context.Context, view search.View, q *fileQuery)
 	if letters == "" || len(letters) > search.MaxFileLetters {
 		return nil
 	}
-	found, err := c.o.Searcher.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: q.repo, Limit: maxSuggestions})
+	found, err := c.o.FileFinder.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: q.repo, Limit: maxSuggestions})
 	if err != nil || len(found.Files) == 0 {
 		return err
 	}

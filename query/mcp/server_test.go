@@ -20,6 +20,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -42,13 +43,13 @@ type world struct {
 	noteErr  error
 }
 
-var kettle = &search.Repository{Repository: code.Repository{ID: 1, Name: "github.com/meadow/kettle"}}
+var kettle = &corpus.Repository{Repository: code.Repository{ID: 1, Name: "github.com/meadow/kettle"}}
 
-func (*world) FindFiles(context.Context, search.View, search.FileRequest) (*search.FoundFiles, error) {
+func (*world) FindFiles(context.Context, corpus.View, search.FileRequest) (*search.FoundFiles, error) {
 	return &search.FoundFiles{}, nil
 }
 
-func (w *world) Search(ctx context.Context, _ search.View, _ search.Request) (*search.Result, error) {
+func (w *world) Search(ctx context.Context, _ corpus.View, _ search.Request) (*search.Result, error) {
 	w.searches.Add(1)
 	if w.panics {
 		panic("a broken invariant")
@@ -62,11 +63,11 @@ func (w *world) Search(ctx context.Context, _ search.View, _ search.Request) (*s
 	return &out, w.err
 }
 
-type view struct{ search.View }
+type view struct{ corpus.View }
 
 func (view) Release() {}
 
-func (w *world) View(ctx context.Context) (search.View, error) {
+func (w *world) View(ctx context.Context) (corpus.View, error) {
 	if w.shards != nil {
 		return search.NewShards(ctx, w.shards)
 	}
@@ -95,8 +96,8 @@ func (w *world) Repository(_ context.Context, name string) (*code.Repository, er
 	return nil, fmt.Errorf("find: %w", code.ErrNotFound)
 }
 
-func (w *world) Repositories(context.Context, string, string) ([]*search.Repository, error) {
-	return []*search.Repository{kettle}, nil
+func (w *world) Repositories(context.Context, string, string) ([]*corpus.Repository, error) {
+	return []*corpus.Repository{kettle}, nil
 }
 
 func (w *world) addRecord(_ context.Context, rec audit.Record) error {
@@ -119,7 +120,7 @@ func newServer(t testing.TB, w *world) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Searcher: w, Index: w, Source: browser, Note: w.addRecord, PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1}})
+	s, err := New(Options{Searcher: w, FileFinder: w, Index: w, Source: browser, Note: w.addRecord, PublicURL: "http://localhost", Version: "1", Outline: analyze.Outline{Timeout: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

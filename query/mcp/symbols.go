@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -61,7 +61,7 @@ var findImplementationsTool = &tool{
 }
 
 // findFunc is the Definitions or References method of a Navigator.
-type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
+type findFunc func(ctx context.Context, v corpus.View, r navigate.Request) (*navigate.Result, error)
 
 func (c *call) findSymbols(ctx context.Context, what string, find findFunc) error {
 	repo := c.args.getText("repo")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
@@ -16,7 +17,7 @@ import (
 
 // definitionsAt returns the definitions of the symbol at r.Position, its meaning there
 // first.
-func (n *Navigator) definitionsAt(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) definitionsAt(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (r *resolver) sharesScope(offset int) bool {
 }
 
 // sharesPackage reports whether a file is in the package of the position.
-func (r *resolver) sharesPackage(repo *search.Repository, path string) bool {
+func (r *resolver) sharesPackage(repo *corpus.Repository, path string) bool {
 	siblings, ok := r.home.names.Siblings()
 	return ok && repo == r.home.repo && siblings.Matches(repo.Name, path)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/assist"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -36,30 +38,30 @@ var sources = []source{
 	{1, "refs/heads/main", "boil.py", "Python", "def boil(): pass\ndef boilé(): pass\n", []string{"boil", "boilé"}},
 }
 
-// corpus is a search.View of sources in one segment.
-type corpus struct {
-	main, every search.Segment
-	repos       []*search.Repository
+// corpus is a corpus.View of sources in one segment.
+type testCorpus struct {
+	main, every corpus.Segment
+	repos       []*corpus.Repository
 	refs        []code.Ref
 }
 
-func (c *corpus) Segments() []search.Segment         { return []search.Segment{c.main} }
-func (c *corpus) Repositories() []*search.Repository { return c.repos }
-func (c *corpus) Release()                           {}
+func (c *testCorpus) Segments() []corpus.Segment         { return []corpus.Segment{c.main} }
+func (c *testCorpus) Repositories() []*corpus.Repository { return c.repos }
+func (c *testCorpus) Release()                           {}
 
 // Revisions returns the places on refs that match, built for each call as a
 // store would.
-func (c *corpus) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+func (c *testCorpus) Revisions(_ context.Context, match func(*corpus.Repository, code.Ref) bool) ([]corpus.Segment, []code.Ref, error) {
 	b := segment.NewPlacesBuilder(c.every.Reader.Documents())
 	for i, s := range sources {
 		if match(c.repos[s.repo], s.ref) {
 			b.Add(segment.DocID(i), s.repo, c.refIndex(s.ref), 0, s.path)
 		}
 	}
-	return []search.Segment{{Reader: c.every.Reader, Places: b.Build()}}, c.refs, nil
+	return []corpus.Segment{{Reader: c.every.Reader, Places: b.Build()}}, c.refs, nil
 }
 
-func (c *corpus) refIndex(ref code.Ref) uint32 {
+func (c *testCorpus) refIndex(ref code.Ref) uint32 {
 	for i, r := range c.refs {
 		if r == ref {
 			return uint32(i)
@@ -68,7 +70,7 @@ func (c *corpus) refIndex(ref code.Ref) uint32 {
 	panic("unknown ref " + ref)
 }
 
-func newCorpus(t *testing.T) *corpus {
+func newCorpus(t *testing.T) *testCorpus {
 	t.Helper()
 	b := segment.NewBuilder(segment.Options{Seed: []byte("navigate")})
 	for _, s := range sources {
@@ -92,16 +94,16 @@ func newCorpus(t *testing.T) *corpus {
 			main.Add(segment.DocID(i), s.repo, segment.NoRef, 0, s.path)
 		}
 	}
-	c := &corpus{main: search.Segment{Reader: f.Reader, Places: main.Build()}, refs: []code.Ref{"refs/heads/main", "refs/heads/mainline"}}
+	c := &testCorpus{main: corpus.Segment{Reader: f.Reader, Places: main.Build()}, refs: []code.Ref{"refs/heads/main", "refs/heads/mainline"}}
 	c.every = c.main
 	for i, name := range []string{"host/kettle", "host/kettle2"} {
-		c.repos = append(c.repos, &search.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}})
+		c.repos = append(c.repos, &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}})
 	}
 	return c
 }
 
 // newShards returns the corpus as a front sees it.
-func (c *corpus) newShards(t *testing.T) search.View {
+func (c *testCorpus) newShards(t *testing.T) corpus.View {
 	t.Helper()
 	shard := search.New(search.Options{MaxDuration: 10 * time.Hour}).NewShardSession(c, []int32{0}, nil)
 	v, err := search.NewShards(t.Context(), []search.Shard{shard})
@@ -144,7 +146,7 @@ func TestEngine(t *testing.T) {
 		{navigate.Request{Symbol: "boil", Revision: "line"}, "", ""},
 		{navigate.Request{Symbol: "boil", Revision: "*"}, "", ""},
 	} {
-		for _, v := range []search.View{c, c.newShards(t)} {
+		for _, v := range []corpus.View{c, c.newShards(t)} {
 			definitions, err := n.Definitions(t.Context(), v, tc.request)
 			if err != nil {
 				t.Fatal(err)
@@ -168,7 +170,7 @@ func TestEngine(t *testing.T) {
 // nothing.
 func TestEngineNotices(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
+	n := navigate.New(assist.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), nil), analyze.Outline{Timeout: -1})
 	for _, tc := range []struct {
 		request navigate.Request
 		want    string
@@ -186,8 +188,8 @@ func TestEngineNotices(t *testing.T) {
 		{navigate.Request{Symbol: "boiller", Language: "Python"}, ""},
 		{navigate.Request{Symbol: "boil", Language: "typescript"}, "lang:TypeScript selects none of the 4 languages in 2 repositories. There are C, C++, Go, Python."},
 	} {
-		for _, find := range []func(context.Context, search.View, navigate.Request) (*navigate.Result, error){n.Definitions, n.References} {
-			for _, v := range []search.View{c, c.newShards(t)} {
+		for _, find := range []func(context.Context, corpus.View, navigate.Request) (*navigate.Result, error){n.Definitions, n.References} {
+			for _, v := range []corpus.View{c, c.newShards(t)} {
 				r, err := find(t.Context(), v, tc.request)
 				if err != nil {
 					t.Fatal(err)

@@ -3,7 +3,7 @@ package navigate
 import (
 	"context"
 
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -23,7 +23,7 @@ type Description struct {
 
 // Describe describes the symbol at r.Position, using a precise index or else the outline
 // of its definition. Its errors wrap ErrInvalid or come from the search.
-func (n *Navigator) Describe(ctx context.Context, v search.View, r Request) (*Description, error) {
+func (n *Navigator) Describe(ctx context.Context, v corpus.View, r Request) (*Description, error) {
 	found, err := n.Definitions(ctx, v, r)
 	if err != nil {
 		return nil, err

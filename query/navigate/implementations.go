@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -35,7 +36,7 @@ const (
 // all its names; signatures are not compared, and embedded interfaces are not followed.
 // With a position, the implementations from a precise index come first. Errors wrap
 // ErrInvalid or come from the search.
-func (n *Navigator) Implementations(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) Implementations(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	r.Prefix = false
 	if r.Position == nil {
 		return n.findImplementations(ctx, v, r)
@@ -60,7 +61,7 @@ func (n *Navigator) Implementations(ctx context.Context, v search.View, r Reques
 }
 
 // findImplementations finds the implementations of a name.
-func (n *Navigator) findImplementations(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) findImplementations(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	declared, err := n.findSymbol(ctx, v, r, &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes})
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func heritageOf(name string) string {
 
 // goType is a type of a Go package.
 type goType struct {
-	repo      *search.Repository
+	repo      *corpus.Repository
 	ref       code.Ref
 	directory string
 	name      string
@@ -118,7 +119,7 @@ type goType struct {
 
 // goImplementations returns the declarations of Go types that have the methods of the
 // interfaces named r.Symbol.
-func (n *Navigator) goImplementations(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) goImplementations(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	none := &Result{Exhaustive: true}
 	if r.Language != "" && !strings.EqualFold(r.Language, "Go") {
 		return none, nil
@@ -160,7 +161,7 @@ func (n *Navigator) goImplementations(ctx context.Context, v search.View, r Requ
 
 // interfaceMethods returns the method names of the interface r.Symbol in a file, longest
 // first, because long names are usually the rarest.
-func (n *Navigator) interfaceMethods(ctx context.Context, v search.View, r *Request, f *File) ([]string, error) {
+func (n *Navigator) interfaceMethods(ctx context.Context, v corpus.View, r *Request, f *File) ([]string, error) {
 	found, err := n.searchSymbols(ctx, v, r, f.Repo.Name, &syntax.File{Pattern: "^" + regexp.QuoteMeta(f.Path) + "$", Case: syntax.CaseYes}, ".")
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (n *Navigator) interfaceMethods(ctx context.Context, v search.View, r *Requ
 }
 
 // typesWithMethods returns the types of the repository of f that have all the methods.
-func (n *Navigator) typesWithMethods(ctx context.Context, v search.View, r *Request, f *File, methods []string) (types map[goType]bool, exhaustive bool, err error) {
+func (n *Navigator) typesWithMethods(ctx context.Context, v corpus.View, r *Request, f *File, methods []string) (types map[goType]bool, exhaustive bool, err error) {
 	if len(methods) == 0 {
 		return nil, true, nil
 	}
@@ -211,7 +212,7 @@ func (n *Navigator) typesWithMethods(ctx context.Context, v search.View, r *Requ
 }
 
 // findDeclarations returns the declarations of types.
-func (n *Navigator) findDeclarations(ctx context.Context, v search.View, r *Request, repository string, types map[goType]bool) (*Result, error) {
+func (n *Navigator) findDeclarations(ctx context.Context, v corpus.View, r *Request, repository string, types map[goType]bool) (*Result, error) {
 	out := &Result{Exhaustive: len(types) <= maxImplementers}
 	names := map[string]bool{}
 	for t := range types {
@@ -244,7 +245,7 @@ func (n *Navigator) findDeclarations(ctx context.Context, v search.View, r *Requ
 
 // searchSymbols searches a repository, on the revision of r, for symbols that match a
 // pattern and a filter.
-func (n *Navigator) searchSymbols(ctx context.Context, v search.View, r *Request, repository string, filter syntax.Query, pattern string) (*search.Result, error) {
+func (n *Navigator) searchSymbols(ctx context.Context, v corpus.View, r *Request, repository string, filter syntax.Query, pattern string) (*search.Result, error) {
 	in := Request{Repository: repository, Revision: r.Revision}
 	query := in.buildQuery(&syntax.And{Children: []syntax.Query{&syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes}, filter}})
 	return n.searcher.Search(ctx, v, search.Request{Query: query, Matches: maxMethodMatches})

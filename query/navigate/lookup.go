@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -16,7 +17,7 @@ import (
 // serves one request.
 type resolver struct {
 	navigator *Navigator
-	view      search.View
+	view      corpus.View
 	revision  string // of the position
 	request   *Request
 	deadline  time.Time
@@ -32,13 +33,13 @@ type resolver struct {
 }
 
 type fileKey struct {
-	repository *search.Repository
+	repository *corpus.Repository
 	path       string
 }
 
 // A source is a file that was read.
 type source struct {
-	repo     *search.Repository
+	repo     *corpus.Repository
 	ref      code.Ref
 	path     string
 	language code.Language
@@ -48,7 +49,7 @@ type source struct {
 
 // A candidate is a definition in the index.
 type candidate struct {
-	repo     *search.Repository
+	repo     *corpus.Repository
 	ref      code.Ref
 	path     string
 	language code.Language

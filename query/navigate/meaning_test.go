@@ -12,6 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -53,7 +54,7 @@ func TestMeaning(t *testing.T) {
 // scripted is a corpus built by a script.
 type scripted struct {
 	files  []scriptedFile
-	corpus *corpus
+	corpus *testCorpus
 }
 
 type scriptedFile struct{ repo, path, text string }
@@ -64,18 +65,18 @@ func (c *scripted) add(repo, path, text string) {
 }
 
 // view seals the files into a segment.
-func (c *scripted) view(t *testing.T) *corpus {
+func (c *scripted) view(t *testing.T) *testCorpus {
 	if c.corpus != nil {
 		return c.corpus
 	}
 	analyzer := analyze.New(analyze.Options{OutlineTimeout: -1})
 	b := segment.NewBuilder(segment.Options{Seed: []byte("meaning")})
-	c.corpus = &corpus{refs: []code.Ref{"refs/heads/main"}}
+	c.corpus = &testCorpus{refs: []code.Ref{"refs/heads/main"}}
 	numbers := map[string]uint32{}
 	for i, f := range c.files {
 		if _, ok := numbers[f.repo]; !ok {
 			numbers[f.repo] = uint32(len(c.corpus.repos))
-			c.corpus.repos = append(c.corpus.repos, &search.Repository{Repository: code.Repository{ID: code.RepositoryID(len(numbers)), Name: f.repo, DefaultBranch: "main"}})
+			c.corpus.repos = append(c.corpus.repos, &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(len(numbers)), Name: f.repo, DefaultBranch: "main"}})
 		}
 		r := analyzer.Document(f.path, []byte(f.text))
 		key := code.DocumentKey{Language: r.Language}
@@ -97,7 +98,7 @@ func (c *scripted) view(t *testing.T) *corpus {
 	for i, f := range c.files {
 		places.Add(segment.DocID(i), numbers[f.repo], segment.NoRef, 0, f.path)
 	}
-	c.corpus.main = search.Segment{Reader: opened.Reader, Places: places.Build()}
+	c.corpus.main = corpus.Segment{Reader: opened.Reader, Places: places.Build()}
 	c.corpus.every = c.corpus.main
 	return c.corpus
 }

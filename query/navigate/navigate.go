@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search"
@@ -23,10 +24,10 @@ const MaxMatches = 1000
 // ErrInvalid reports an invalid Request; the error names the field.
 var ErrInvalid = errors.New("invalid request")
 
-// Searcher runs a query; search.Searcher is one.
+// Searcher runs a query; assist.Searcher is one.
 type Searcher interface {
-	// Search returns the matches of r in v. See search.Searcher.
-	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+	// Search returns the matches of r in v. See assist.Searcher.
+	Search(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error)
 }
 
 // Request names a symbol and where to look.
@@ -97,7 +98,7 @@ func (r *Result) PreciseMatches() (n int) {
 
 // File is a file with at least one match.
 type File struct {
-	Repo     *search.Repository
+	Repo     *corpus.Repository
 	Ref      code.Ref
 	Path     string
 	Language code.Language
@@ -176,7 +177,7 @@ func New(s Searcher, o Outline) *Navigator { return &Navigator{s, o, nil} }
 // Definitions returns the definitions of r.Symbol. With a position, the first match is
 // the most likely meaning of the symbol there, which may be a local name. Errors wrap
 // ErrInvalid or come from the search.
-func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) Definitions(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	if r.Position == nil {
 		return n.findDefinitions(ctx, v, r)
 	}
@@ -186,7 +187,7 @@ func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (
 // findDefinitions returns all definitions of the name. A qualified name without a symbol
 // finds those with its last name in its parent or, if there are none, in files, folders
 // and repositories called like the parent.
-func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) findDefinitions(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	pattern := wholeWord(r.Symbol)
 	if r.Prefix {
 		pattern = "^" + regexp.QuoteMeta(r.Symbol)
@@ -215,7 +216,7 @@ func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Reques
 // definitions; occurrences in comments, strings and prose only if r.IncludeText is set.
 // With a position, the nearest files come first. Errors wrap ErrInvalid or come from the
 // search.
-func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*Result, error) {
+func (n *Navigator) References(ctx context.Context, v corpus.View, r Request) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*
 }
 
 // findText returns the occurrences in text that c keeps.
-func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *classifier) (*Result, error) {
+func (n *Navigator) findText(ctx context.Context, v corpus.View, r Request, c *classifier) (*Result, error) {
 	leaf := &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}
 	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true, WithoutAdvice: r.isSpelled()})
 	if err != nil {
@@ -261,7 +262,7 @@ func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *c
 	return out, nil
 }
 
-func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
+func (n *Navigator) findSymbol(ctx context.Context, v corpus.View, r Request, leaf syntax.Query) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -21,7 +22,7 @@ type recorder struct {
 	err     error
 }
 
-func (s *recorder) Search(_ context.Context, _ search.View, r search.Request) (*search.Result, error) {
+func (s *recorder) Search(_ context.Context, _ corpus.View, r search.Request) (*search.Result, error) {
 	s.request = r
 	return &s.result, s.err
 }
@@ -36,7 +37,7 @@ func TestQualifiedNames(t *testing.T) {
 	} {
 		var s recorder
 		var asked []string
-		n := navigate.New(searcherFunc(func(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+		n := navigate.New(searcherFunc(func(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error) {
 			asked = append(asked, r.Query.Root.String())
 			return s.Search(ctx, v, r)
 		}), nil)
@@ -49,9 +50,9 @@ func TestQualifiedNames(t *testing.T) {
 	}
 }
 
-type searcherFunc func(context.Context, search.View, search.Request) (*search.Result, error)
+type searcherFunc func(context.Context, corpus.View, search.Request) (*search.Result, error)
 
-func (f searcherFunc) Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
+func (f searcherFunc) Search(ctx context.Context, v corpus.View, r search.Request) (*search.Result, error) {
 	return f(ctx, v, r)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/scip"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate/internal/manifests"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
@@ -22,8 +23,8 @@ const (
 // one request.
 type owners struct {
 	navigator *Navigator
-	view      search.View
-	repos     map[code.RepositoryID]*search.Repository
+	view      corpus.View
+	repos     map[code.RepositoryID]*corpus.Repository
 	found     map[scip.Package]code.RepositoryID // by Claimant
 }
 
@@ -73,14 +74,14 @@ func (o *owners) Claimant(ctx context.Context, p scip.Package) code.RepositoryID
 }
 
 func (o *owners) findClaimant(ctx context.Context, p scip.Package) code.RepositoryID {
-	claims := map[*search.Repository]bool{}
+	claims := map[*corpus.Repository]bool{}
 	formats := manifests.Formats(p.Manager)
 	for i := range formats {
 		if !o.addClaims(ctx, &formats[i], p, claims) {
 			return 0 // a claim that was not found could contradict those that were
 		}
 	}
-	var owner *search.Repository
+	var owner *corpus.Repository
 	several := false
 	for r := range claims {
 		switch {
@@ -98,7 +99,7 @@ func (o *owners) findClaimant(ctx context.Context, p scip.Package) code.Reposito
 
 // addClaims adds the repositories with a manifest of a format that names the package, and
 // reports whether these are all. Third-party code in a repository does not count.
-func (o *owners) addClaims(ctx context.Context, f *manifests.Format, p scip.Package, claims map[*search.Repository]bool) bool {
+func (o *owners) addClaims(ctx context.Context, f *manifests.Format, p scip.Package, claims map[*corpus.Repository]bool) bool {
 	pattern, caseSensitive := f.Text(p.Name)
 	text := &syntax.Text{Pattern: pattern, Regexp: true, Case: syntax.CaseYes}
 	if !caseSensitive {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -54,7 +55,7 @@ const (
 
 // openPosition reads the file of r.Position. The resolver has no home if the symbol is
 // not at the position.
-func (n *Navigator) openPosition(ctx context.Context, v search.View, r *Request) (*resolver, error) {
+func (n *Navigator) openPosition(ctx context.Context, v corpus.View, r *Request) (*resolver, error) {
 	out := &resolver{
 		navigator: n, view: v, request: r, revision: r.Position.Revision, deadline: time.Now().Add(maxResolveTime),
 		files: map[fileKey]*source{}, sources: map[*names.File]*source{}, lookups: map[lookupKey][]candidate{},
@@ -82,7 +83,7 @@ func (n *Navigator) openPosition(ctx context.Context, v search.View, r *Request)
 		out.home = home
 		break
 	}
-	isNamed := func(x *search.Repository) bool { return x != nil && x.Name == p.Repository }
+	isNamed := func(x *corpus.Repository) bool { return x != nil && x.Name == p.Repository }
 	if out.home == nil && len(search.LostPartitions(v)) > 0 && !slices.ContainsFunc(v.Repositories(), isNamed) {
 		return nil, fmt.Errorf("%w: a shard is lost, and it may hold %s", search.ErrUnavailable, p.Repository)
 	}

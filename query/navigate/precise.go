@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/scip"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -33,7 +34,7 @@ type meaning struct {
 	resolver *resolver
 	symbol   precise.Symbol
 	// repos holds the repositories that the caller may read, by ID.
-	repos map[code.RepositoryID]*search.Repository
+	repos map[code.RepositoryID]*corpus.Repository
 	scope *precise.Scope
 }
 
@@ -50,7 +51,7 @@ func (n *Navigator) meaningAt(ctx context.Context, r *resolver) *meaning {
 		return nil
 	}
 	symbol := precise.Symbol{Repository: r.home.repo.ID, Path: r.home.path, Name: o.Symbol}
-	m := &meaning{resolver: r, symbol: symbol, repos: map[code.RepositoryID]*search.Repository{}, scope: &precise.Scope{Near: symbol}}
+	m := &meaning{resolver: r, symbol: symbol, repos: map[code.RepositoryID]*corpus.Repository{}, scope: &precise.Scope{Near: symbol}}
 	for _, repo := range r.view.Repositories() {
 		if repo != nil {
 			m.repos[repo.ID] = repo
@@ -87,7 +88,7 @@ func (n *Navigator) addPrecise(ctx context.Context, m *meaning, names []string, 
 
 // batch is a group of files of one repository that one search reads.
 type batch struct {
-	repo  *search.Repository
+	repo  *corpus.Repository
 	paths []string
 }
 
@@ -221,7 +222,7 @@ func (m *Match) addDefinition(in *source, offset int) {
 // adds the details that only other has.
 func (r *Result) merge(other *Result) {
 	type key struct {
-		repo *search.Repository
+		repo *corpus.Repository
 		path string
 	}
 	mine := map[key]*File{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -40,7 +41,7 @@ type SymbolList struct {
 
 // ListedSymbol is a symbol with the file that defines it.
 type ListedSymbol struct {
-	Repo     *search.Repository
+	Repo     *corpus.Repository
 	Ref      code.Ref
 	Path     string
 	Language code.Language
@@ -73,7 +74,7 @@ func (l *SymbolList) CountKinds() []KindCount {
 
 // Symbols lists the symbols that a repository or a file defines. Its errors wrap
 // ErrInvalid or come from the search.
-func (n *Navigator) Symbols(ctx context.Context, v search.View, r SymbolsRequest) (*SymbolList, error) {
+func (n *Navigator) Symbols(ctx context.Context, v corpus.View, r SymbolsRequest) (*SymbolList, error) {
 	in := Request{Symbol: "x", Repository: r.Repository, Revision: r.Revision, Kind: r.Kind}
 	if err := in.validate(); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
@@ -28,14 +29,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // namesView is a view of repositories without files.
 type namesView struct {
-	repos    []*search.Repository
+	repos    []*corpus.Repository
 	released *atomic.Int32
 }
 
-func (v namesView) Segments() []search.Segment         { return nil }
-func (v namesView) Repositories() []*search.Repository { return v.repos }
+func (v namesView) Segments() []corpus.Segment         { return nil }
+func (v namesView) Repositories() []*corpus.Repository { return v.repos }
 func (v namesView) Release()                           { v.released.Add(1) }
-func (v namesView) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+func (v namesView) Revisions(_ context.Context, match func(*corpus.Repository, code.Ref) bool) ([]corpus.Segment, []code.Ref, error) {
 	for _, r := range v.repos {
 		match(r, code.BranchRef("main"))
 	}
@@ -81,8 +82,8 @@ func startShard(t *testing.T, partition int32, change ...func(*ServerOptions)) *
 				return nil, errors.New("there is no such caller")
 			}
 			id := code.RepositoryID(partition + 1)
-			repo := &search.Repository{Repository: code.Repository{ID: id, Name: fmt.Sprintf("host/%s-%d", caller, id)}}
-			return h.wrap(searcher.NewShardSession(namesView{[]*search.Repository{repo}, &h.released}, []int32{partition}, nil)), nil
+			repo := &corpus.Repository{Repository: code.Repository{ID: id, Name: fmt.Sprintf("host/%s-%d", caller, id)}}
+			return h.wrap(searcher.NewShardSession(namesView{[]*corpus.Repository{repo}, &h.released}, []int32{partition}, nil)), nil
 		},
 	}
 	for _, f := range change {

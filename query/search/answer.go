@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -74,9 +74,11 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	if err != nil {
 		return err
 	}
-	a.result.rendered = a.rendered
-	a.result.ranked, a.result.inCode, a.result.inChangelog = a.run.request.ranked != nil, a.inCode, a.inChangelog
-	a.result.definesMatch, a.result.near, a.result.memory = a.renderer.definesMatch, a.near, held
+	e := &a.result.Evidence
+	e.Shown, e.Ranked, e.DefinesMatch = a.rendered, a.run.request.Ranked != nil, a.renderer.definesMatch
+	e.InCode, e.InChangelog = a.inCode, a.inChangelog
+	e.NearTerms, e.CloseTerms = a.near > nearNot, a.near >= nearLines3
+	a.result.memory = held
 	if emit == nil && held.UsesPool() {
 		runtime.AddCleanup(a.result, (*memory.Budget).ReleaseAll, held) // for callers that forget Release
 	}
@@ -252,7 +254,7 @@ func (a *resultBuilder) addFile(f FileMatch) {
 // completeResult completes the result after all files are rendered.
 func (a *resultBuilder) completeResult() {
 	n, r := a.run, a.result
-	r.Stats.add(&n.mu.stats)
+	r.Stats.Add(&n.mu.stats)
 	if n.request.Explain {
 		r.Explain = n.explainTasks(a.endTask())
 		slices.SortStableFunc(a.explained, func(a, b FileExplain) int {
@@ -288,4 +290,16 @@ func (a *resultBuilder) sortFiles() {
 // Score, Repo, Path and Ref.
 func CompareMatches(a, b *FileMatch) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
+}
+
+// nearnessOf returns the proximity of the terms in a file. A changelog has none: its entries
+// have the words of a change close together, and are not where the change is.
+func (n *searchRun) nearnessOf(h *hit) proximity {
+	if h.near > nearNot && n.remote == nil {
+		s := &n.segments[h.segment]
+		if isChangelog(s.Reader.Language(h.doc), string(s.Places.Path(h.place))) {
+			return nearNot
+		}
+	}
+	return h.near
 }

@@ -79,7 +79,7 @@ func (s *blockScanner) wantsDocument(d int) bool {
 	for _, c := range s.paths {
 		some := false
 		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
-			some = s.v.seg.isVisible(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+			some = s.v.seg.IsVisible(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
 		}
 		if !some {
 			return false

@@ -6,7 +6,8 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
@@ -26,7 +27,7 @@ type candidateFinder struct {
 	exceeded bool          // a memory bound was reached: the search ends
 
 	// of the current segment
-	seg Segment
+	seg corpus.Segment
 	*segmentCandidates
 	definingDocs bitset.Set // documents that define a symbol with the name of a term, nil if not known
 	namedDocs    bitset.Set // definingDocs and other documents that contain the name of a term
@@ -74,7 +75,7 @@ func (v *candidateFinder) shouldStop() bool { return v.exceeded || v.stop() }
 
 // setSegment makes a segment the current one and drops all information about the previous
 // one.
-func (v *candidateFinder) setSegment(seg Segment) {
+func (v *candidateFinder) setSegment(seg corpus.Segment) {
 	v.seg, v.definingDocs, v.namedDocs = seg, nil, nil
 	v.together, v.phrase = termPlaces{}, termPlaces{}
 	v.lookup.r = seg.Reader
@@ -103,7 +104,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 			continue // decided for single places
 		} else if p.path == nil {
 			v.columns[i] = v.s.placeColumn(p, v.seg)
-		} else if !v.seg.mayPath(p.path) {
+		} else if !mayPath(&v.seg, p.path) {
 			v.columns[i] = emptyColumn(v.columns)
 		} else if !v.seg.NoIndex && v.seg.Visible == nil && wantsPlaces(v.s.c.root, p) {
 			v.columns[i] = narrowColumn(p.path, v.seg)

@@ -87,7 +87,7 @@ func (v *segmentSearcher) expectScore(d segment.DocID) float64 {
 	}
 	score := scoreFrequency * frequency
 	flags := v.seg.Reader.Flags(d)
-	if first := v.seg.firstPlace(d); first >= 0 {
+	if first := v.seg.FirstPlace(d); first >= 0 {
 		flags |= v.seg.Places.Flags[first]
 		score += float64(scoreDepth * min(pathDepth(v.seg.Places.Path(first)), maxScoredDepth))
 	}

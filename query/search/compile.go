@@ -10,8 +10,9 @@ import (
 	"github.com/go-enry/go-enry/v2"
 	"github.com/wasilibs/go-re2"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/plan"
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -75,14 +76,14 @@ type predicate struct {
 	// languageName is the name of language; empty if the language is unknown.
 	languageName string
 	// Exactly one of these is set.
-	repo     func(*Repository) bool
+	repo     func(*corpus.Repository) bool
 	language map[string]bool // lower-case names
 	path     *plan.Pattern
-	ref      func(*Repository, code.Ref) bool
-	place    func(seg Segment, place int) bool
+	ref      func(*corpus.Repository, code.Ref) bool
+	place    func(seg corpus.Segment, place int) bool
 	// owned decides for a path of a repository. It is slow, so it is evaluated for single
 	// places rather than for all places of a segment.
-	owned func(r *Repository, path []byte) bool
+	owned func(r *corpus.Repository, path []byte) bool
 }
 
 // compiledQuery is a tree over numbered atoms and predicates.
@@ -93,12 +94,12 @@ type compiledQuery struct {
 	revisions  bool // some predicate applies to refs
 	// refs select the refs that the query covers. everyRef means that one of them is
 	// negated, so that it excludes refs from all refs.
-	refs          []func(*Repository, code.Ref) bool
+	refs          []func(*corpus.Repository, code.Ref) bool
 	everyRef      bool
 	negations     int // enclosing the node that is being compiled
 	choices       int // ors enclosing it
 	selectKind    syntax.SelectKind
-	contexts      map[string]Context
+	contexts      map[string]corpus.Context
 	namedContexts []namedContext // search contexts that the query names
 	public        func(*code.Repository) bool
 	literals      []string // the atoms that find matches, as literals, as written
@@ -108,7 +109,7 @@ type compiledQuery struct {
 }
 
 // compileQuery compiles a parsed query. contexts are the known search contexts.
-func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, error) {
+func compileQuery(r *Request, contexts map[string]corpus.Context) (*compiledQuery, error) {
 	p := r.Query
 	c := &compiledQuery{contexts: contexts, revisions: syntax.HasRevision(p.Root), selectKind: selectKindOf(p), public: r.Public}
 	if c.public == nil {
@@ -121,9 +122,9 @@ func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, erro
 	}
 	root, err := c.compileNode(tree)
 	c.root = root
-	c.joined, c.meansDefinitions = joinWords(c.literals), len(r.documents) > 0
+	c.joined, c.meansDefinitions = joinWords(c.literals), len(r.Documents) > 0
 	for _, a := range c.atoms {
-		a.points = r.leafPoints[a.label]
+		a.points = r.LeafPoints[a.label]
 	}
 	return c, err
 }
@@ -167,10 +168,10 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		return c.compileText(q)
 	case *syntax.FileHas:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.addAtom(p, false, q, writtenLiteral(q.Pattern)), err
+		return c.addAtom(p, false, q, plan.WrittenLiteral(q.Pattern)), err
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		a := c.addAtom(p, true, q, writtenLiteral(q.Pattern))
+		a := c.addAtom(p, true, q, plan.WrittenLiteral(q.Pattern))
 		a.parent = q.Parent
 		return c.addConditions(a, q.Kinds, q.Lines, err)
 	case *syntax.File:
@@ -234,7 +235,7 @@ func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
 		return c.addConditions(c.addAtom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil, q.Lines, nil)
 	}
 	p, err := plan.Regexp(q.Pattern, fold)
-	return c.addConditions(c.addAtom(p, false, q, writtenLiteral(q.Pattern)), nil, q.Lines, err)
+	return c.addConditions(c.addAtom(p, false, q, plan.WrittenLiteral(q.Pattern)), nil, q.Lines, err)
 }
 
 func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
@@ -271,20 +272,20 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
-		p.repo = func(r *Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
+		p.repo = func(r *corpus.Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
 		p.name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
 		for _, n := range q.Names {
 			names[n] = true
 		}
-		p.repo = func(r *Repository) bool { return names[r.Name] }
+		p.repo = func(r *corpus.Repository) bool { return names[r.Name] }
 	case *syntax.Archived:
-		p.repo = inclusionFilter(q.Want, func(r *Repository) bool { return r.Archived })
+		p.repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Archived })
 	case *syntax.Fork:
-		p.repo = inclusionFilter(q.Want, func(r *Repository) bool { return r.Fork })
+		p.repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Fork })
 	case *syntax.Visibility:
-		p.repo = func(r *Repository) bool {
+		p.repo = func(r *corpus.Repository) bool {
 			return q.Want == syntax.Any || c.public(&r.Repository) == (q.Want == syntax.Public)
 		}
 	case *syntax.RepoHas:
@@ -298,7 +299,7 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 			return nil, &contextError{name: q.Name}
 		}
 		c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
-		p.repo = func(r *Repository) bool { return holds(r.Name) }
+		p.repo = func(r *corpus.Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}
@@ -307,18 +308,18 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 
 // matchesDisplayName reports whether a repo:^name$ pattern matches the display name of a
 // repository.
-func matchesDisplayName(re *regexp.Regexp, r *Repository) bool {
+func matchesDisplayName(re *regexp.Regexp, r *corpus.Repository) bool {
 	return r.DisplayName != "" && re.MatchString(r.DisplayName)
 }
 
-func inclusionFilter(want syntax.Inclusion, has func(*Repository) bool) func(*Repository) bool {
+func inclusionFilter(want syntax.Inclusion, has func(*corpus.Repository) bool) func(*corpus.Repository) bool {
 	switch want {
 	case syntax.No:
-		return func(r *Repository) bool { return !has(r) }
+		return func(r *corpus.Repository) bool { return !has(r) }
 	case syntax.Only:
 		return has
 	}
-	return func(*Repository) bool { return true }
+	return func(*corpus.Repository) bool { return true }
 }
 
 // languageNames returns the names under which documents of a language are stored: the
@@ -341,17 +342,17 @@ func languageNames(name string) (names map[string]bool, full string) {
 }
 
 // refMatcher returns a function that selects refs by the pattern of a Revision.
-func refMatcher(q *syntax.Revision) func(*Repository, code.Ref) bool {
+func refMatcher(q *syntax.Revision) func(*corpus.Repository, code.Ref) bool {
 	pattern := q.Pattern
 	switch {
 	case q.Exact:
-		return func(_ *Repository, ref code.Ref) bool { return string(ref) == pattern || ref.Short() == pattern }
+		return func(_ *corpus.Repository, ref code.Ref) bool { return string(ref) == pattern || ref.Short() == pattern }
 	case pattern == syntax.AllRevisions:
-		return func(_ *Repository, ref code.Ref) bool { return !ref.IsPin() }
+		return func(_ *corpus.Repository, ref code.Ref) bool { return !ref.IsPin() }
 	case pattern == syntax.DefaultRevision:
-		return func(r *Repository, ref code.Ref) bool { return ref == r.DefaultRef() }
+		return func(r *corpus.Repository, ref code.Ref) bool { return ref == r.DefaultRef() }
 	}
-	return func(_ *Repository, ref code.Ref) bool {
+	return func(_ *corpus.Repository, ref code.Ref) bool {
 		if ref.IsPin() {
 			return namesPin(pattern, ref)
 		}
@@ -370,11 +371,11 @@ func namesPin(pattern string, pin code.Ref) bool {
 }
 
 // anyRef reports whether places on a ref can affect the query.
-func (c *compiledQuery) anyRef(r *Repository, ref code.Ref) bool {
+func (c *compiledQuery) anyRef(r *corpus.Repository, ref code.Ref) bool {
 	if c.everyRef && !ref.IsPin() {
 		return true
 	}
-	return slices.ContainsFunc(c.refs, func(has func(*Repository, code.Ref) bool) bool { return has(r, ref) })
+	return slices.ContainsFunc(c.refs, func(has func(*corpus.Repository, code.Ref) bool) bool { return has(r, ref) })
 }
 
 // nameRefs collects the refs that a query covers. Every filter that names refs counts,

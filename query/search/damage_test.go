@@ -5,15 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
 // TestDamagedSegment flips bits of one of several segments while it is searched. The
 // answer must contain the matches of the other segments, and report that something is
 // missing.
 func TestDamagedSegment(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(7, 8)))
-	m.build(t, 4)
-	s, request := newSearcher(Options{}), Request{Query: parse(t, "i"), Matches: 1 << 20}
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(7, 8)))
+	m.BuildIndex(t, 4)
+	s, request := newSearcher(Options{}), Request{Query: searchtest.Parse(t, "i"), Matches: 1 << 20}
 	all, err := s.Search(t.Context(), m, request)
 	if err != nil || !all.Exhaustive {
 		t.Fatal(err, all)

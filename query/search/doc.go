@@ -1,15 +1,14 @@
 // Package search runs a query on one view of the index.
 //
 // It answers the question "which files match, where, and in which order?".
-// Searcher.Search takes a View, which the caller acquired, and a Request with the parsed
-// query. It returns files with their matches, and the cost of the answer.
+// Searcher.Search takes a corpus.View, which the caller acquired, and a Request with the parsed
+// query. It returns files with their matches, and the cost of the answer. The query runs as
+// it is: package assist, which calls this one, tries readings and gives advice.
 //
 // # How a query runs
 //
 // Searcher.runSearch (search.go) runs these steps:
 //
-//	predicates repositories and rules of owners that the query depends on are searched
-//	           for first (predicates.go, owners.go)
 //	plan       the tree becomes nodes over two kinds of leaves: atoms, which are
 //	           patterns in text or among symbols that the index helps to find; and
 //	           predicates on places (repository, ref, path, language), which are
@@ -25,21 +24,15 @@
 //	           does so across documents. A segmentSearcher keeps the hits
 //	rank       files are scored, sorted, and cut to the number displayed
 //	render     lines, columns and symbols are looked up for the displayed files
-//	readings   pasted text runs as each of its readings, one query after
-//	           another, until one has a match (reread.go), and an expression
-//	           between slashes as such if its text has none (expressions.go). A
-//	           qualified name also means definitions (qualified.go). If the
-//	           words of a sentence are nowhere close together, the answer has the files
-//	           with most of them (prose.go, rank.go)
 //	notices    if nothing was found, notices name filters that select nothing, with
-//	           the nearest existing names (notices.go), or terms without a match,
-//	           with the names near them (advice.go, nearnames.go)
+//	           the nearest existing names (notices.go)
 //
 // # Shards
 //
 // A View may consist of several shards, which hold the segments of some partitions each
 // (NewShards). They do the work on segments in the steps of shardrun.go; everything above,
-// from the plan to the notices, is the same code.
+// from the plan to the notices, is the same code. So are the other
+// questions about a view: NearNames, LocateFrames, MayBeNamed and FindFiles.
 //
 // # Invariants
 //

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
+	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 

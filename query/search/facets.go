@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -88,7 +89,7 @@ type facets struct {
 	kinds        facetCounter[string]
 	branches     facetCounter[code.Ref]
 	depth        int // depth to which directories are distinguished
-	tests        [len(facetTraits)]func(seg Segment, place int) bool
+	tests        [len(facetTraits)]func(seg corpus.Segment, place int) bool
 }
 
 // facetTraits are the traits that are counted, in display order.
@@ -99,7 +100,7 @@ func newFacets(n *searchRun) *facets {
 }
 
 // traitTests returns the conditions of facetTraits.
-func traitTests() (tests [len(facetTraits)]func(seg Segment, place int) bool) {
+func traitTests() (tests [len(facetTraits)]func(seg corpus.Segment, place int) bool) {
 	for i, t := range facetTraits {
 		tests[i] = traitOf(t)
 	}
@@ -129,7 +130,7 @@ func (f *facets) addHit(h *hit) {
 }
 
 // fileOfHit returns the file of a hit. Its traits are those for which tests hold.
-func (n *searchRun) fileOfHit(h *hit, tests []func(seg Segment, place int) bool) ShardHitFile {
+func (n *searchRun) fileOfHit(h *hit, tests []func(seg corpus.Segment, place int) bool) ShardHitFile {
 	if n.remote != nil {
 		return *n.remote.hits[h.place].file
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -17,12 +19,12 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 	s := newSearcher(Options{})
 	counted := 0
 	for seed := range uint64(6) {
-		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
-		h := newHiding(t, rand.New(rand.NewPCG(seed, 8)), m)
-		views := map[string]View{"all": m, "some": NewScreen(ScreenOptions{}).Hide(h.whole, seed, h.visible)}
+		m := searchtest.NewModel(t, rand.New(rand.NewPCG(seed, 7)))
+		h := searchtest.NewHiding(t, rand.New(rand.NewPCG(seed, 8)), m)
+		views := map[string]corpus.View{"all": m, "some": corpus.NewScreen(corpus.ScreenOptions{}).Hide(h.Whole, seed, h.Visible)}
 		for name, view := range views {
 			for _, query := range []string{"if", "a", "type:symbol kmalloc", "rev:* if", "type:file c", "if or return"} {
-				r, err := s.Search(t.Context(), view, Request{Query: parse(t, query), Matches: 1 << 20, Facets: true})
+				r, err := s.Search(t.Context(), view, Request{Query: searchtest.Parse(t, query), Matches: 1 << 20, Facets: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -34,7 +36,7 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 						if f.Name == FacetBranch {
 							continue // rev: selects all refs with that text in their names
 						}
-						narrowed, err := s.Search(t.Context(), view, Request{Query: parse(t, "("+query+") "+v.Filter), Matches: 1 << 20})
+						narrowed, err := s.Search(t.Context(), view, Request{Query: searchtest.Parse(t, "("+query+") "+v.Filter), Matches: 1 << 20})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -59,20 +61,20 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 // TestFacetsHideRepositories compares the facets for a restricted caller with those of an
 // index that lacks the hidden repositories, for whole answers and cut ones.
 func TestFacetsHideRepositories(t *testing.T) {
-	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), corpus.NewScreen(corpus.ScreenOptions{})
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		h := newHiding(t, rng, newModel(t, rng))
+		h := searchtest.NewHiding(t, rng, searchtest.NewModel(t, rng))
 		for _, query := range []string{"a", "if", "rev:* a", "type:symbol a", "type:file c"} {
 			for _, matches := range []int{1, 7, 1 << 20} {
-				ask := func(v View) []Facet {
-					r, err := s.Search(t.Context(), v, Request{Query: parse(t, query), Matches: matches, Facets: true})
+				ask := func(v corpus.View) []Facet {
+					r, err := s.Search(t.Context(), v, Request{Query: searchtest.Parse(t, query), Matches: matches, Facets: true})
 					if err != nil {
 						t.Fatal(err)
 					}
 					return r.Facets
 				}
-				got, want := ask(screen.Hide(h.whole, seed*2, h.visible)), ask(screen.Hide(h.rest, seed*2+1, allowAll))
+				got, want := ask(screen.Hide(h.Whole, seed*2, h.Visible)), ask(screen.Hide(h.Rest, seed*2+1, searchtest.AllowAll))
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("seed %d, %s, %d matches: %+v, without what is hidden %+v", seed, query, matches, got, want)
 				}
@@ -83,8 +85,8 @@ func TestFacetsHideRepositories(t *testing.T) {
 
 // TestFacetsOfAPartAreMarked checks that counts of a cut answer are marked as incomplete.
 func TestFacetsOfAPartAreMarked(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(1, 7)))
-	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "a"), Matches: 1, Facets: true})
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 7)))
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, "a"), Matches: 1, Facets: true})
 	if err != nil || r.Exhaustive || len(r.Facets) == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -129,7 +131,7 @@ func TestFacetsAreBounded(t *testing.T) {
 func TestQuoteFilter(t *testing.T) {
 	for _, value := range []string{"a", "a b", `a"b`, `a\.b`, `a\`, "a(b)", "a)", "-a", "ä", "C++", "a\u3000b", "or", `"`, `a\"b`} {
 		read := ""
-		syntax.Walk(parse(t, "x "+quoteFilter("lang:", value)).Root, func(q syntax.Query) bool {
+		syntax.Walk(searchtest.Parse(t, "x "+quoteFilter("lang:", value)).Root, func(q syntax.Query) bool {
 			if l, ok := q.(*syntax.Language); ok {
 				read += l.Name
 			}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/search/internal/fuzzy"
 )
@@ -43,7 +44,7 @@ type FoundFiles struct {
 
 // FoundFile is a file on the default branch of its repository.
 type FoundFile struct {
-	Repo  *Repository
+	Repo  *corpus.Repository
 	Path  string
 	Score int
 	// Positions are the byte offsets of the letters in Path, ascending.
@@ -54,7 +55,7 @@ type FoundFile struct {
 // the beginning of a word, in the file name, and next to each other. FindFiles checks
 // every path that the view shows, so Total is exact, without LostPartitions of the view. It
 // fails with ErrBusy or the error of ctx.
-func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*FoundFiles, error) {
+func (s *Searcher) FindFiles(ctx context.Context, view corpus.View, r FileRequest) (*FoundFiles, error) {
 	letters := strings.ToLower(strings.Join(strings.Fields(r.Letters), ""))
 	if letters == "" || len(letters) > MaxFileLetters || r.Limit < 1 || r.Limit > MaxFoundFiles {
 		return nil, fmt.Errorf("find files: %d letters, limit %d: out of bounds", len(letters), r.Limit)
@@ -71,7 +72,7 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 }
 
 // findKeptFiles adds the files of a view to a finder.
-func (s *Searcher) findKeptFiles(ctx context.Context, view View, f *fileFinder) error {
+func (s *Searcher) findKeptFiles(ctx context.Context, view corpus.View, f *fileFinder) error {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return err
@@ -82,14 +83,14 @@ func (s *Searcher) findKeptFiles(ctx context.Context, view View, f *fileFinder) 
 
 // fileTask is a range of the places of a segment.
 type fileTask struct {
-	segment  *Segment
+	segment  *corpus.Segment
 	from, to int
 }
 
 // taskPlaces bounds the places of a task, which take a few milliseconds.
 const taskPlaces = 1 << 16
 
-func cutFileTasks(segments []Segment) (tasks []fileTask) {
+func cutFileTasks(segments []corpus.Segment) (tasks []fileTask) {
 	for i := range segments {
 		for from := 0; from < segments[i].Places.Len(); from += taskPlaces {
 			tasks = append(tasks, fileTask{&segments[i], from, min(from+taskPlaces, segments[i].Places.Len())})
@@ -143,7 +144,7 @@ type fileFinder struct {
 	rare    [][2]byte // in both letter cases
 	keep    int
 	only    string // full name of the only repository to search; empty for all
-	repos   []*Repository
+	repos   []*corpus.Repository
 	total   int
 	kept    []scoredFile
 	floor   scoredFile // last of kept, once kept is full
@@ -161,7 +162,7 @@ func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
 		if (i-t.from)%fileStep == fileStep-1 && !w.Step() {
 			return false
 		}
-		if path := t.segment.Places.Path(i); t.segment.isVisible(i) && f.mayMatch(path) {
+		if path := t.segment.Places.Path(i); t.segment.IsVisible(i) && f.mayMatch(path) {
 			f.addFile(t.segment, i, path)
 		}
 	}
@@ -170,7 +171,7 @@ func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
 
 type scoredFile struct {
 	score int
-	repo  *Repository
+	repo  *corpus.Repository
 	path  []byte // memory of the view
 }
 
@@ -206,7 +207,7 @@ func (f *fileFinder) mayMatch(path []byte) bool {
 	return true
 }
 
-func (f *fileFinder) addFile(seg *Segment, place int, path []byte) {
+func (f *fileFinder) addFile(seg *corpus.Segment, place int, path []byte) {
 	repo := f.repos[seg.Places.Repo[place]]
 	if repo == nil || f.only != "" && repo.Name != f.only {
 		return

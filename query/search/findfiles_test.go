@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // TestFindFiles checks the order of files found by letters of their paths.
 func TestFindFiles(t *testing.T) {
-	m := &model{}
-	m.corpus(t, strings.Join([]string{
+	m := &searchtest.Model{}
+	m.AddFiles(t, strings.Join([]string{
 		"a/pebble refs/heads/main compaction_picker.go Go a",
 		"a/pebble refs/heads/main compaction_picker_test.go Go b",
 		"a/pebble refs/heads/main cmd/pebble/compact/packer.go Go c",
@@ -24,7 +26,7 @@ func TestFindFiles(t *testing.T) {
 		"a/other refs/heads/side compaction_picker_side.go Go g",
 		"a/hidden refs/heads/main secret/compaction_picker.go Go h",
 	}, "\n"))
-	s, screen := newSearcher(Options{}), NewScreen(ScreenOptions{})
+	s, screen := newSearcher(Options{}), corpus.NewScreen(corpus.ScreenOptions{})
 	view := screen.Hide(m, "files", func(r *code.Repository) bool { return r.Name != "a/hidden" })
 	for _, c := range []struct {
 		letters, repository string
@@ -79,8 +81,8 @@ func BenchmarkFindFiles(b *testing.B) {
 		}
 		places.Add(0, 0, segment.NoRef, 0, fmt.Sprintf("%s%s_%s_%d.go", path, words[rng.IntN(len(words))], words[rng.IntN(len(words))], i))
 	}
-	m := &model{repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/many", DefaultBranch: "main"}}}}
-	m.segments = []Segment{{Places: places.Build()}}
+	m := &searchtest.Model{Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/many", DefaultBranch: "main"}}}}
+	m.OnDefault = []corpus.Segment{{Places: places.Build()}}
 	s := newSearcher(Options{})
 	for _, letters := range []string{"cmppckr", "srvcfg", "e", "qzx"} {
 		b.Run(letters, func(b *testing.B) {

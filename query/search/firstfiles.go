@@ -8,7 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 )
 
 // Which segment holds a document, and at which position, depends on every repository that
@@ -20,7 +21,7 @@ import (
 
 // A filePosition is the position of a file in that order, without its ref.
 type filePosition struct {
-	repo *Repository
+	repo *corpus.Repository
 	path []byte // memory of the view
 }
 
@@ -169,7 +170,7 @@ func (n *searchRun) bandEnds() (ends []filePosition) {
 	for i := range n.segments {
 		seg := &n.segments[i]
 		for ; next < seg.Places.Len(); next += step {
-			if seg.isVisible(next) {
+			if seg.IsVisible(next) {
 				sample = append(sample, n.scope.positionOf(seg, next))
 			}
 		}
@@ -200,7 +201,7 @@ func (n *searchRun) estimateMatchingFiles(all int) int {
 
 // positionOf returns the position of a place of a segment. If the answer lists
 // repositories, all files of a repository have one position.
-func (s *scope) positionOf(seg *Segment, place int) filePosition {
+func (s *scope) positionOf(seg *corpus.Segment, place int) filePosition {
 	k := filePosition{repo: s.repos[seg.Places.Repo[place]]}
 	if !s.c.listsRepositories() {
 		k.path = seg.Places.Path(place)
@@ -209,7 +210,7 @@ func (s *scope) positionOf(seg *Segment, place int) filePosition {
 }
 
 // firstHitOf returns the firstHit of a hit.
-func (s *scope) firstHitOf(seg *Segment, h *hit) firstHit {
+func (s *scope) firstHitOf(seg *corpus.Segment, h *hit) firstHit {
 	return firstHit{s.positionOf(seg, h.place), string(s.refOf(*seg, h.place)), h.count}
 }
 
@@ -246,7 +247,7 @@ func (v *segmentSearcher) mayCount(d int) bool {
 	}
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
+		if v.seg.IsVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
 			return true
 		}
 	}
@@ -266,7 +267,7 @@ func (v *segmentSearcher) narrowPlaces() {
 	p := *v.segmentCandidates // the candidates may be shared
 	p.allowed = bitset.New(v.seg.Places.Len())
 	for i := range v.seg.Places.Len() {
-		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
+		if v.seg.IsVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
 			p.allowed.Add(i)
 		}
 	}

@@ -3,13 +3,15 @@ package search
 import (
 	"fmt"
 	"testing"
+
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
 // TestPathsWithLineBreaks finds a file whose name has a line break, which the table of
 // places stores as NUL, by each way to write it.
 func TestPathsWithLineBreaks(t *testing.T) {
-	m := &model{}
-	m.rankingSegment(t, "host/a line\x00break.txt - Text word\nhost/a line_break.txt - Text word\nhost/a line\x00 - Text word")
+	m := &searchtest.Model{}
+	m.AddSources(t, "host/a line\x00break.txt - Text word\nhost/a line_break.txt - Text word\nhost/a line\x00 - Text word")
 	s := newSearcher(Options{})
 	for query, want := range map[string]string{
 		"type:file \"line\nbreak\"": "1 [0:10]",
@@ -19,7 +21,7 @@ func TestPathsWithLineBreaks(t *testing.T) {
 		`file:line\\nbreak`:         "0 []",
 		"word file:\"line\nbreak\"": "1 []",
 	} {
-		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10})
+		r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, query), Matches: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -28,9 +28,9 @@ const (
 )
 
 const (
-	// minLooked is the minimum number of matches that a search finds before it chooses
+	// MinLooked is the minimum number of matches that a search finds before it chooses
 	// the ones to show.
-	minLooked = 1000
+	MinLooked = 1000
 	// maxLineGap is the distance from which two matches count as matches on different
 	// lines, without a check of the text between them.
 	maxLineGap = 1 << 10

@@ -3,9 +3,8 @@ package search
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/query/reading"
+	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
 )
 
 type metrics struct {
@@ -16,7 +15,6 @@ type metrics struct {
 	scanned    prometheus.Counter
 	index      prometheus.Counter
 	files      prometheus.Counter
-	readings   *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer, c *admission.Controller, pool *memory.Pool) *metrics {
@@ -45,19 +43,11 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, pool *memory
 			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches read.",
 		}),
 	}
-	m.readings = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "quarry_search_readings_total", Help: "Queries recognized as pasted text, by kind and whether that reading had matches.",
-	}, []string{"kind", "result"})
-	for _, kind := range reading.Kinds {
-		for _, result := range []string{readingAnswered, readingNothing} {
-			m.readings.WithLabelValues(string(kind), result)
-		}
-	}
 	for _, reason := range StopReasons {
 		m.incomplete.WithLabelValues(string(reason))
 	}
 	if reg != nil {
-		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files, m.readings)
+		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files)
 		reg.MustRegister(admissionMetrics(c)...)
 		reg.MustRegister(m.scanned, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_search_memory_bytes", Help: "Bytes of matches and files held by running searches, beyond the first MiB of each.",
@@ -100,33 +90,4 @@ func (m *metrics) observeResult(r *Result) {
 	m.scanned.Add(float64(r.Stats.ScannedBytes))
 	m.index.Add(float64(r.Stats.IndexBytes))
 	m.files.Add(float64(r.Stats.FilesLoaded))
-}
-
-// Results of readings.
-const (
-	readingAnswered = "answered"
-	readingNothing  = "nothing"
-)
-
-// countReading counts a query that was recognized as pasted text.
-func (m *metrics) countReading(kind reading.Kind, answered bool) {
-	result := readingNothing
-	if answered {
-		result = readingAnswered
-	}
-	m.readings.WithLabelValues(string(kind), result).Inc()
-}
-
-type screenMetrics struct{ misses prometheus.Counter }
-
-func newScreenMetrics(reg prometheus.Registerer, s *Screen) *screenMetrics {
-	m := &screenMetrics{prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "quarry_search_screen_misses_total", Help: "Times the visible part of the index had to be computed for a caller.",
-	})}
-	if reg != nil {
-		reg.MustRegister(m.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_search_screen_bytes", Help: "Bytes of cached visibility of the index.",
-		}, func() float64 { return float64(s.cachedBytes()) }))
-	}
-	return m
 }

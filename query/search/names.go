@@ -2,14 +2,13 @@ package search
 
 import (
 	"cmp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -81,30 +80,6 @@ func appendName(names []termName, written string) []termName {
 	return append(names, n)
 }
 
-// writtenLiteral returns the characters of a regular expression, in their letter case, if
-// it is a literal with or without anchors.
-func writtenLiteral(expression string) string {
-	tree, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return ""
-	}
-	parts := []*syntax.Regexp{tree}
-	if tree.Op == syntax.OpConcat {
-		parts = tree.Sub
-	}
-	literal := ""
-	for _, p := range parts {
-		switch p.Op {
-		case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary:
-		case syntax.OpLiteral:
-			literal += string(p.Rune)
-		default:
-			return ""
-		}
-	}
-	return literal
-}
-
 // nameSearcher finds the documents of one segment that have the name of a term: they
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
@@ -139,7 +114,7 @@ func (v *candidateFinder) findNamed(names []termName, segments int) (tiers [name
 		best = n.bestDefinitions(segments)
 	}
 	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
-		if v.seg.firstPlace(segment.DocID(d)) < 0 {
+		if v.seg.FirstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
 		t := tierNamed
@@ -223,7 +198,7 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 // isAllowed reports whether the caller may see one of the allowed places of a document; nil
 // allows all.
 func (v *candidateFinder) isAllowed(d segment.DocID, allowed bitset.Set) bool {
-	if v.seg.firstPlace(d) < 0 {
+	if v.seg.FirstPlace(d) < 0 {
 		return false
 	}
 	i := allowed.Next(int(v.seg.Places.First[d]))
@@ -240,23 +215,16 @@ func (n *nameSearcher) addFiles(names []termName) {
 		bits |= 1 << (stems[i] % 64)
 	}
 	for i, h := range places.Stem {
-		if bits>>(h%64)&1 == 0 || !n.v.seg.isVisible(i) {
+		if bits>>(h%64)&1 == 0 || !n.v.seg.IsVisible(i) {
 			continue
 		}
 		for j, stem := range stems {
-			if h == stem && isNameOf(names[j].fold, string(places.Path(i))) {
+			if h == stem && identifier.NamesFile(names[j].fold, string(places.Path(i))) {
 				n.any.Add(int(places.Doc[i]))
 				n.files.Add(int(places.Doc[i]))
 			}
 		}
 	}
-}
-
-// isNameOf reports whether a path ends in a file called fold, with or without the
-// extension.
-func isNameOf(fold, path string) bool {
-	base := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
 // addSymbols adds the documents that define a symbol of that name. For callers who may not
@@ -277,7 +245,7 @@ func (n *nameSearcher) addSymbols(x *termName) (err error) {
 	}
 	finder, looked := scan.NewLiterals([]string{x.fold + "\n"}, true), bitset.New(n.v.seg.Reader.Documents())
 	for _, d := range n.found {
-		if looked.Has(int(d.Doc)) || n.v.seg.firstPlace(d.Doc) < 0 {
+		if looked.Has(int(d.Doc)) || n.v.seg.FirstPlace(d.Doc) < 0 {
 			continue
 		}
 		looked.Add(int(d.Doc))

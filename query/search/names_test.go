@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -16,7 +19,7 @@ func TestJoinedNames(t *testing.T) {
 		"test Reader read at": {"testreaderreadat", "test_Reader_read_at", "test_Readerreadat", "testReader_readat", "testReaderread_at"},
 		"one":                 nil,
 	} {
-		c, err := compileQuery(&Request{Query: parse(t, text)}, nil)
+		c, err := compileQuery(&Request{Query: searchtest.Parse(t, text)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,16 +39,16 @@ func TestJoinedNames(t *testing.T) {
 // symbols with its name other repositories define in the same segment, and the class before
 // the fields with its name.
 func TestDefinitionInALargeSegment(t *testing.T) {
-	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
-		m.repos = append(m.repos, &Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main"}})
+		m.Repos = append(m.Repos, &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main"}})
 	}
 	rng := rand.New(rand.NewPCG(21, 22))
 	for i := range 1500 {
-		d := &modelDocument{text: fmt.Appendf(nil, "request = %d\n", rng.IntN(1<<20)), lang: "C"}
+		d := &searchtest.ModelDocument{Text: fmt.Appendf(nil, "request = %d\n", rng.IntN(1<<20)), Lang: "C"}
 		add := func(name string, kind code.SymbolKind) {
-			d.text = append(append(d.text, name...), '\n')
-			d.symbols = append(d.symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.text) - len(name) - 1), Line: uint32(len(d.symbols) + 2)})
+			d.Text = append(append(d.Text, name...), '\n')
+			d.Symbols = append(d.Symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.Text) - len(name) - 1), Line: uint32(len(d.Symbols) + 2)})
 		}
 		repo := 0
 		if i == 1400 {
@@ -55,25 +58,25 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 			add(fmt.Sprintf("symbol_%d_%d_%d", i, k, rng.IntN(1<<20)), "function")
 		}
 		if add("request", "field"); repo == 1 || i == 300 {
-			d.symbols[len(d.symbols)-1].Kind = "class"
+			d.Symbols[len(d.Symbols)-1].Kind = "class"
 		}
-		m.documents = append(m.documents, d)
-		m.places = append(m.places, modelPlace{repo: repo, path: fmt.Sprintf("src/file%04d.c", i), ref: m.refs[0], doc: d})
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: repo, Path: fmt.Sprintf("src/file%04d.c", i), Ref: m.Refs[0], Doc: d})
 		if repo == 1 { // more files than a small limit looks at
 			for k := range 200 {
-				other := &modelDocument{text: fmt.Appendf(nil, "use(request, %d); request; request;\n", k), lang: "C"}
-				m.documents = append(m.documents, other)
-				m.places = append(m.places, modelPlace{repo: 1, path: fmt.Sprintf("a/use%03d.c", k), ref: m.refs[0], doc: other})
+				other := &searchtest.ModelDocument{Text: fmt.Appendf(nil, "use(request, %d); request; request;\n", k), Lang: "C"}
+				m.Documents = append(m.Documents, other)
+				m.Places = append(m.Places, searchtest.ModelPlace{Repo: 1, Path: fmt.Sprintf("a/use%03d.c", k), Ref: m.Refs[0], Doc: other})
 			}
 		}
 	}
-	m.build(t, 1)
+	m.BuildIndex(t, 1)
 	for _, matches := range []int{10, 50, 1000, 100_000} {
 		for _, display := range []int{10, 200} {
 			for text, want := range map[string]string{
 				"request repo:repo1": "src/file1400.c", "case:yes request repo:repo1": "src/file1400.c", "request repo:repo0": "src/file0300.c",
 			} {
-				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches, Display: min(display, matches)})
+				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, text), Matches: matches, Display: min(display, matches)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,12 +94,12 @@ func TestDefinitionInALargeSegment(t *testing.T) {
 func TestDefinitionIsNotLostToALimit(t *testing.T) {
 	for _, size := range []struct{ segments, files int }{{1, 400}, {50, 400}, {1, 120}} {
 		segments, defining := size.segments, size.files*5/6
-		m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+		m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}, Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
 		for i := range size.files {
-			d := &modelDocument{lang: "Go"}
+			d := &searchtest.ModelDocument{Lang: "Go"}
 			add := func(name string, kind code.SymbolKind) {
-				d.text = append(append(d.text, name...), '\n')
-				d.symbols = append(d.symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.text) - len(name) - 1), Line: uint32(len(d.symbols) + 1)})
+				d.Text = append(append(d.Text, name...), '\n')
+				d.Symbols = append(d.Symbols, code.Symbol{Name: name, Kind: kind, Offset: uint32(len(d.Text) - len(name) - 1), Line: uint32(len(d.Symbols) + 1)})
 			}
 			add("server", "package")
 			if i%5 == 0 {
@@ -109,15 +112,15 @@ func TestDefinitionIsNotLostToALimit(t *testing.T) {
 				add(fmt.Sprintf("symbol_%d_%d", i, k), "function")
 			}
 			for range 100 {
-				d.text = append(d.text, "s.Server.run()\n"...)
+				d.Text = append(d.Text, "s.Server.run()\n"...)
 			}
-			m.documents = append(m.documents, d)
-			m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%04d.go", i), ref: m.refs[0], doc: d})
+			m.Documents = append(m.Documents, d)
+			m.Places = append(m.Places, searchtest.ModelPlace{Repo: 0, Path: fmt.Sprintf("src/file%04d.go", i), Ref: m.Refs[0], Doc: d})
 		}
-		m.build(t, segments)
+		m.BuildIndex(t, segments)
 		for _, text := range []string{"Server", "server", "Server repo:host", "case:yes Server"} {
 			for _, matches := range []int{10, 50, 1000, 5000, 100_000} {
-				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches, Display: min(200, matches)})
+				r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, text), Matches: matches, Display: min(200, matches)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,5 +129,41 @@ func TestDefinitionIsNotLostToALimit(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHiddenNamesUseUpNoBound defines a name in many hidden files, before the file that the
+// caller may see. The search still finds that file first.
+func TestHiddenNamesUseUpNoBound(t *testing.T) {
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}}
+	for i := range 2 {
+		m.Repos = append(m.Repos, &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprint("host/", i), DefaultBranch: "main"}})
+	}
+	add := func(repo int, path, text string, symbols ...code.Symbol) {
+		d := &searchtest.ModelDocument{Text: []byte(text), Lang: "C", Symbols: symbols}
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: repo, Path: path, Ref: "refs/heads/main", Doc: d})
+	}
+	for i := range 2 * maxDefining {
+		text, symbols := fmt.Sprint("soughtname hidden ", i, "\n"), []code.Symbol{{Name: "soughtname", Kind: "function"}}
+		for k := range 200 {
+			name := fmt.Sprintf("another_symbol_with_a_long_name_%d_%d", i, k)
+			symbols = append(symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(text))})
+			text += name + "\n"
+		}
+		add(1, fmt.Sprintf("hidden%d.c", i), text, symbols...)
+	}
+	for i := range 2 * enoughOfSeveral {
+		add(0, fmt.Sprintf("use%d.c", i), fmt.Sprint("soughtname used ", i, "\n", strings.Repeat("filler ", 900)))
+	}
+	add(0, "last.c", "soughtname defined\n", code.Symbol{Name: "soughtname", Kind: "function"})
+	m.BuildIndex(t, 1)
+	view := corpus.NewScreen(corpus.ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
+	r, err := newSearcher(Options{}).Search(t.Context(), view, Request{Query: searchtest.Parse(t, "soughtname"), Matches: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Files) == 0 || r.Files[0].Path != "last.c" {
+		t.Errorf("the file that defines the name is not the first of %v", fileNames(r))
 	}
 }

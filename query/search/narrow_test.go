@@ -5,21 +5,23 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // TestFewAllowedDocumentsNeedNoIndex searches one file of 400, by text and by symbol. No
 // posting list is read, unless the filter allows many files.
 func TestFewAllowedDocumentsNeedNoIndex(t *testing.T) {
-	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}, Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 400 {
-		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 2000), "\nstruct unique%d\nkmalloc\n", i), lang: "C"}
-		d.symbols = modelSymbols(d.text)
-		m.documents = append(m.documents, d)
-		m.places = append(m.places, modelPlace{path: fmt.Sprintf("src/file%03d.c", i), ref: "refs/heads/main", doc: d})
+		d := &searchtest.ModelDocument{Text: fmt.Appendf(searchtest.FillerText(rng, 2000), "\nstruct unique%d\nkmalloc\n", i), Lang: "C"}
+		d.Symbols = searchtest.ModelSymbols(d.Text)
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Path: fmt.Sprintf("src/file%03d.c", i), Ref: "refs/heads/main", Doc: d})
 	}
-	m.addSegment(t, m.documents)
+	m.AddSegment(t, m.Documents)
 	for _, tc := range []struct {
 		query   string
 		matches int
@@ -34,7 +36,7 @@ func TestFewAllowedDocumentsNeedNoIndex(t *testing.T) {
 		{"-file:file007 unique7", 10, true},
 		{"file:src unique7", 11, true},
 	} {
-		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, tc.query), Matches: 100, Brief: true})
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, tc.query), Matches: 100, Brief: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
@@ -41,8 +41,8 @@ const (
 	minTextGrams = 4
 )
 
-// nearErrors returns how many typing errors a name near a word may have.
-func nearErrors(word string) int {
+// NearErrors returns how many typing errors a name near a word may have.
+func NearErrors(word string) int {
 	if len(word) < 8 {
 		return 1
 	}
@@ -68,11 +68,14 @@ type nameFinder struct {
 	has     []uint64 // of likelyBlocks; zero between its calls
 }
 
-// nearNames returns the symbols near a word or, if inText is set, other identifiers, those
+// NearNames returns the symbols near a word or, if inText is set, other identifiers, those
 // with the fewest typing errors first, and then the most frequent. All of them occur in
 // documents that the view shows and the filters select. If the letter case counts, the word
-// in another letter case is a name without errors.
-func (s *Searcher) nearNames(ctx context.Context, view View, c *ShardNames) ([]string, error) {
+// in another letter case is a name without errors. A word longer than a name has none.
+func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardNames) ([]string, error) {
+	if len(c.Word) > maxNameBytes {
+		return nil, nil
+	}
 	var found []ShardNearName
 	if shards, ok := view.(*shardedView); ok {
 		found = shards.nearNames(ctx, c)
@@ -94,7 +97,7 @@ func (s *Searcher) nearNames(ctx context.Context, view View, c *ShardNames) ([]s
 }
 
 // findNearNames returns the names near a word in a view, in any order.
-func (s *Searcher) findNearNames(ctx context.Context, view View, c *ShardNames) (*ShardNearNames, error) {
+func (s *Searcher) findNearNames(ctx context.Context, view corpus.View, c *ShardNames) (*ShardNearNames, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func (s *Searcher) findNearNames(ctx context.Context, view View, c *ShardNames) 
 
 // selectSegments returns the segments in which filters select files, with only these files
 // visible. If they are few, their text costs less to scan than the index of the segment.
-func (s *Searcher) selectSegments(ctx context.Context, view View, filters *syntax.Parsed, stop func() bool) (selected []Segment, err error) {
+func (s *Searcher) selectSegments(ctx context.Context, view corpus.View, filters *syntax.Parsed, stop func() bool) (selected []corpus.Segment, err error) {
 	p, err := s.planSearch(ctx, view, Request{Query: filters, isPart: true})
 	if err != nil {
 		return nil, err
@@ -151,24 +154,11 @@ func (s *Searcher) selectSegments(ctx context.Context, view View, filters *synta
 		}
 		if v.allowed != nil {
 			seg.Visible = v.allowed
-			seg.NoIndex = seg.NoIndex || seg.visibleBytes(maxAllowedBlocks*postings.BlockBytes) <= maxAllowedBlocks*postings.BlockBytes
+			seg.NoIndex = seg.NoIndex || seg.VisibleBytes(maxAllowedBlocks*postings.BlockBytes) <= maxAllowedBlocks*postings.BlockBytes
 		}
 		selected = append(selected, seg)
 	}
 	return selected, nil
-}
-
-// visibleBytes returns the size of the text and symbol names of the visible documents, or a
-// number above most as soon as it exceeds that.
-func (s *Segment) visibleBytes(most int) (size int) {
-	for d := range s.visibleDocuments() {
-		lo, hi := s.Reader.TextRange(d)
-		from, to := s.Reader.SymbolRange(d)
-		if size += hi - lo + to - from; size > most {
-			break
-		}
-	}
-	return size
 }
 
 // nearGrams returns the trigrams of a word, in their order.
@@ -256,7 +246,7 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 }
 
 // searchSymbols searches the symbol names of all segments.
-func (f *nameFinder) searchSymbols(w *admission.Worker, segments []Segment, grams []postings.Trigram) (err error) {
+func (f *nameFinder) searchSymbols(w *admission.Worker, segments []corpus.Segment, grams []postings.Trigram) (err error) {
 	blocks, sum := make([][]uint32, len(segments)), 0
 	for i := range segments {
 		if blocks[i], err = f.symbolBlocks(&segments[i], grams); err != nil {
@@ -278,7 +268,7 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, segments []Segment, gram
 // symbolBlocks returns the blocks of symbol names of a segment without those that lack
 // trigrams of the word, between line feeds, which its typing errors cannot have removed.
 // It returns none for a segment whose index must not be read.
-func (f *nameFinder) symbolBlocks(seg *Segment, grams []postings.Trigram) (blocks []uint32, err error) {
+func (f *nameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram) (blocks []uint32, err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end || seg.NoIndex {
@@ -298,13 +288,13 @@ func (f *nameFinder) symbolBlocks(seg *Segment, grams []postings.Trigram) (block
 	}
 	return slices.DeleteFunc(blocks, func(b uint32) bool {
 		lo, hi := max(int(b)*postings.BlockBytes, start+1), min(int(b+1)*postings.BlockBytes, end) // the first name follows a line feed
-		return lo >= hi || !seg.showsBetween(r.DocumentOfSymbol(lo), r.DocumentOfSymbol(hi-1))
+		return lo >= hi || !seg.ShowsBetween(r.DocumentOfSymbol(lo), r.DocumentOfSymbol(hi-1))
 	}), nil
 }
 
 // searchSegmentSymbols searches blocks of the symbol names of a segment, or all names that
 // the caller may see if the index of the segment must not be read.
-func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *Segment, blocks []uint32) (err error) {
+func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *corpus.Segment, blocks []uint32) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
@@ -334,7 +324,7 @@ func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *Segment, blo
 }
 
 // searchSymbolNames checks the symbol names that begin between lo and hi.
-func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi int) error {
+func (f *nameFinder) searchSymbolNames(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, r.TextEnd())
 	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.SpaceEnd()))
@@ -350,7 +340,7 @@ func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi 
 		if n < 0 {
 			return nil // longer than any name that is compared
 		}
-		if d := f.nameDistance(piece[at : at+n]); d >= 0 && seg.firstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
+		if d := f.nameDistance(piece[at : at+n]); d >= 0 && seg.FirstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
 			f.add(piece[at:at+n], d)
 		}
 		at += n + 1
@@ -359,7 +349,7 @@ func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi 
 }
 
 // searchIdentifiers searches the text for words that are not symbols.
-func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) error {
+func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []corpus.Segment) error {
 	grams := nearGrams(f.word)
 	if len(grams)-lostGrams*f.errors < minTextGrams {
 		return nil
@@ -377,7 +367,7 @@ func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) 
 	return nil
 }
 
-func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment, grams []postings.Trigram, left *int) (err error) {
+func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.Segment, grams []postings.Trigram, left *int) (err error) {
 	r := seg.Reader
 	if r.TextEnd() == 0 {
 		return nil
@@ -398,7 +388,7 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 			return nil
 		}
 		hi := min(lo+postings.BlockBytes, r.TextEnd())
-		if !seg.showsBetween(r.DocumentAt(lo), r.DocumentAt(hi-1)) {
+		if !seg.ShowsBetween(r.DocumentAt(lo), r.DocumentAt(hi-1)) {
 			continue
 		}
 		if *left--; *left < 0 {
@@ -414,18 +404,9 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 	return nil
 }
 
-// showsBetween reports whether a document from first to last has a place for the caller.
-func (s *Segment) showsBetween(first, last segment.DocID) bool {
-	if s.Visible == nil {
-		return true
-	}
-	place := bitset.Set(s.Visible).Next(int(s.Places.First[first]))
-	return place >= 0 && place < int(s.Places.First[last+1])
-}
-
 // searchWords checks the words of the text that begin between lo and hi. The words of two
 // documents do not touch.
-func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) error {
+func (f *nameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	d := r.DocumentAt(lo)
 	first, end := r.TextRange(d)
@@ -444,7 +425,7 @@ func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) e
 			continue
 		}
 		if start >= 0 && from+start >= lo && from+start < hi {
-			if distance := f.nameDistance(piece[start:i]); distance >= 0 && seg.firstPlace(d) >= 0 {
+			if distance := f.nameDistance(piece[start:i]); distance >= 0 && seg.FirstPlace(d) >= 0 {
 				f.add(piece[start:i], distance)
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/postings"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
@@ -64,7 +65,7 @@ func TestMayBeNear(t *testing.T) {
 // TestNearNamesAreBounded checks that names with two errors are not looked for in more
 // blocks than allowed, and names with one error are.
 func TestNearNamesAreBounded(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(13, 14)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(13, 14)))
 	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestNearNamesAreBounded(t *testing.T) {
 // TestNearNamesOfVisibleDocuments checks that names are found where all documents of a
 // segment are visible, as where the view names none, and not where none is.
 func TestNearNamesOfVisibleDocuments(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(13, 14)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(13, 14)))
 	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,13 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"iter"
-	"slices"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
@@ -21,71 +19,6 @@ import (
 // documents. Of any other segment it scans the visible documents, one by one
 // (Segment.NoIndex). Merges put documents together that the same callers may see
 // (pipeline/compactor), so such segments are rare.
-
-// visibleRuns iterates over the runs of successive places that exist for the caller: the
-// first place and the one after the last.
-func (s *Segment) visibleRuns() iter.Seq2[int, int] {
-	return func(yield func(from, to int) bool) {
-		all := s.Places.Len()
-		if s.Visible == nil {
-			if all > 0 {
-				yield(0, all)
-			}
-			return
-		}
-		visible := bitset.Set(s.Visible)
-		for from := visible.Next(0); from >= 0 && from < all; {
-			to := from + 1
-			for to < all && visible.Has(to) {
-				to++
-			}
-			if !yield(from, to) {
-				return
-			}
-			from = visible.Next(to)
-		}
-	}
-}
-
-// visibleDocuments iterates over the documents that have a place for the caller.
-func (s *Segment) visibleDocuments() iter.Seq[segment.DocID] {
-	return func(yield func(segment.DocID) bool) {
-		next := segment.DocID(0)
-		for from, to := range s.visibleRuns() {
-			for _, d := range s.Places.Doc[from:to] {
-				if d < next {
-					continue
-				}
-				if next = d + 1; !yield(d) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// namesFile reports whether the name of a visible file contains all words, in any letter
-// case.
-func (s *Segment) namesFile(words []string) bool {
-	finders := make([]*scan.Literals, len(words))
-	for i, w := range words {
-		finders[i] = scan.NewLiterals([]string{string(postings.AppendFold(nil, []byte(w)))}, true)
-	}
-	for from, to := range s.visibleRuns() {
-		for i := from; i < to; i++ {
-			path := s.Places.Path(i)
-			name := path[bytes.LastIndexByte(path, '/')+1:]
-			if !slices.ContainsFunc(finders, func(f *scan.Literals) bool {
-				f.Reset(name)
-				start, _ := f.Next(0)
-				return start < 0
-			}) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // scanTerms sets together and phrase to documents of the current segment: those with a
 // block that contains all required terms, and those that contain them as a phrase. It
@@ -102,7 +35,7 @@ func (v *candidateFinder) scanTerms(o *segmentState, a *schedule) error {
 	if a.phrase != "" {
 		phrase = scan.NewLiterals([]string{a.phrase}, true)
 	}
-	for d := range v.seg.visibleDocuments() {
+	for d := range v.seg.VisibleDocuments() {
 		if v.shouldStop() {
 			return nil
 		}
@@ -157,7 +90,7 @@ func haveTogether(text []byte, offset int, terms []*scan.Literals) bool {
 // scanSymbols adds the visible documents that define a symbol of that name.
 func (n *nameSearcher) scanSymbols(x *termName) error {
 	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
-	for d := range n.v.seg.visibleDocuments() {
+	for d := range n.v.seg.VisibleDocuments() {
 		if n.v.shouldStop() {
 			return nil
 		}
@@ -189,8 +122,8 @@ func (n *nameSearcher) scanDocumentSymbols(x *termName, finder *scan.Literals, d
 }
 
 // scanSymbols searches the symbol names of the visible documents of a segment.
-func (f *nameFinder) scanSymbols(w *admission.Worker, seg *Segment, text *segment.Text) error {
-	for d := range seg.visibleDocuments() {
+func (f *nameFinder) scanSymbols(w *admission.Worker, seg *corpus.Segment, text *segment.Text) error {
+	for d := range seg.VisibleDocuments() {
 		if !w.Step() {
 			return context.Canceled
 		}
@@ -205,9 +138,9 @@ func (f *nameFinder) scanSymbols(w *admission.Worker, seg *Segment, text *segmen
 
 // scanIdentifiers is searchSegmentIdentifiers without the index: it finds the trigrams of
 // each block of visible text.
-func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *Segment, text *segment.Text, grams []postings.Trigram, left *int) error {
+func (f *nameFinder) scanIdentifiers(w *admission.Worker, seg *corpus.Segment, text *segment.Text, grams []postings.Trigram, left *int) error {
 	finder := newGramFinder(grams)
-	for d := range seg.visibleDocuments() {
+	for d := range seg.VisibleDocuments() {
 		lo, hi := seg.Reader.TextRange(d)
 		for from := lo; from < hi; {
 			if !w.Step() {

@@ -11,18 +11,19 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
 // visiblePlaces iterates over the visible places of the selected repositories.
-func (in *noticeFinder) visiblePlaces() iter.Seq2[Segment, int] {
-	return func(yield func(Segment, int) bool) {
+func (in *noticeFinder) visiblePlaces() iter.Seq2[corpus.Segment, int] {
+	return func(yield func(corpus.Segment, int) bool) {
 		n := 0
 		for _, seg := range in.segments {
 			for i, r := range seg.Places.Repo {
-				if !seg.isVisible(i) || !in.selected[r] {
+				if !seg.IsVisible(i) || !in.selected[r] {
 					continue
 				}
 				if n++; n%inspectStep == 0 && !in.hasTime() || !yield(seg, i) {
@@ -67,7 +68,7 @@ func newPlaceEvaluator(s *scope) placeEvaluator {
 }
 
 // matchesPath matches the path of a place.
-func (v placeEvaluator) matchesPath(p *predicate, seg Segment, i int) bool {
+func (v placeEvaluator) matchesPath(p *predicate, seg corpus.Segment, i int) bool {
 	if column := v.columns[p.number]; column != nil {
 		return column.Has(i)
 	}
@@ -121,14 +122,14 @@ func (v *placeSummary) isSatisfied() bool {
 }
 
 // addPlace adds a place to the summary.
-func (v *placeSummary) addPlace(seg Segment, i int) {
+func (v *placeSummary) addPlace(seg corpus.Segment, i int) {
 	v.files++
 	doc := seg.Places.Doc[i]
 	if v.places != seg.Places {
 		v.places, v.inspected, v.languagesSeen = seg.Places, 0, make([]bool, len(seg.Reader.Languages()))
 		clear(v.evaluator.columns)
 		for _, p := range v.evaluator.scope.c.predicates {
-			if p.path != nil && v.ofEmpty && !seg.mayPath(p.path) {
+			if p.path != nil && v.ofEmpty && !mayPath(&seg, p.path) {
 				v.evaluator.columns[p.number] = bitset.New(seg.Places.Len())
 			}
 		}
@@ -164,7 +165,7 @@ func (v *placeSummary) addPlace(seg Segment, i int) {
 const columnShare = 32
 
 // matchPaths evaluates the path predicates that still matter for all places of a segment.
-func (v *placeSummary) matchPaths(seg Segment) {
+func (v *placeSummary) matchPaths(seg corpus.Segment) {
 	for _, p := range v.evaluator.scope.c.predicates {
 		if p.path != nil && v.ofEmpty && v.evaluator.columns[p.number] == nil && (!v.matched[p.number] || !v.isSatisfied()) {
 			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
@@ -185,7 +186,7 @@ func (v *placeSummary) addLanguage(name string) {
 }
 
 // evalPlace decides a condition on places.
-func (v placeEvaluator) evalPlace(n node, seg Segment, i int) bool {
+func (v placeEvaluator) evalPlace(n node, seg corpus.Segment, i int) bool {
 	switch n := n.(type) {
 	case *andNode:
 		return !slices.ContainsFunc(n.children, func(k node) bool { return !v.evalPlace(k, seg, i) })
@@ -243,7 +244,7 @@ func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 	if !s.known {
 		return
 	}
-	files := fmt.Sprintf("the %s of %s", formatCount(s.files, "file", "files"), in.describeRepositories())
+	files := fmt.Sprintf("the %s of %s", syntax.ShowCount(s.files, "file", "files"), in.describeRepositories())
 	if s.files == 0 {
 		if in.empty {
 			in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, but the searched branches have no indexed files.", in.describeRepositories())})
@@ -254,7 +255,7 @@ func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 		switch leaf := p.leaf.(type) {
 		case *syntax.Language:
 			if !s.matched[p.number] {
-				among := fmt.Sprintf("the %s in %s", formatCount(len(s.languages), "language", "languages"), in.describeRepositories())
+				among := fmt.Sprintf("the %s in %s", syntax.ShowCount(len(s.languages), "language", "languages"), in.describeRepositories())
 				in.addFilterNotice(p, among, suggestNames(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
 			}
 		case *syntax.Is:
@@ -274,9 +275,9 @@ func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s matches all filters of the query.", in.describeRepositories())})
 	} else if symbol != nil && !in.listsSymbols {
 		filter := filterOf(symbol)
-		message := cutFilter(filter) + " selects none of the symbols in the files that the other filters select."
+		message := syntax.ShowFilter(filter) + " selects none of the symbols in the files that the other filters select."
 		if !s.symbols {
-			message = fmt.Sprintf("%s selects nothing: no symbols are known in %s.", cutFilter(filter), files)
+			message = fmt.Sprintf("%s selects nothing: no symbols are known in %s.", syntax.ShowFilter(filter), files)
 		}
 		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, At: symbol.At, Filter: filter, Message: message})
 	}

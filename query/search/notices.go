@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -46,10 +46,10 @@ const (
 // The selected repositories are those that satisfy all conditions on repositories at the
 // top level of the query. Refs, languages and paths are searched for in these.
 type noticeFinder struct {
-	view         View
+	view         corpus.View
 	query        *syntax.Parsed
 	scope        *scope
-	segments     []Segment
+	segments     []corpus.Segment
 	worker       *admission.Worker
 	began        time.Time
 	limit        time.Duration // of the inspection
@@ -63,11 +63,11 @@ type noticeFinder struct {
 
 // findNotices returns the notices of a search; empty reports whether its answer is empty,
 // and begin creates the worker that finds the notices.
-func (s *Searcher) findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
+func (s *Searcher) findNotices(ctx context.Context, view corpus.View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
 	return s.newNoticeFinder(view, p, empty).inspectQuery(ctx, begin)
 }
 
-func (s *Searcher) newNoticeFinder(view View, p *searchPlan, empty bool) *noticeFinder {
+func (s *Searcher) newNoticeFinder(view corpus.View, p *searchPlan, empty bool) *noticeFinder {
 	return &noticeFinder{
 		view: view, query: p.request.Query, scope: p.scope, segments: p.segments, limit: s.options.MaxDuration / inspectShare, empty: empty,
 		listsSymbols: p.request.Query.Type == syntax.TypeSymbol,
@@ -180,20 +180,32 @@ func suggestNames(word string, names []string) suggestions {
 // addFilterNotice is the notice of a filter that selects nothing among what is given.
 func (in *noticeFinder) addFilterNotice(p *predicate, among string, names suggestions) {
 	filter := filterOf(p.leaf)
-	message := fmt.Sprintf("%s selects none of %s.", cutFilter(filter), among)
+	message := fmt.Sprintf("%s selects none of %s.", syntax.ShowFilter(filter), among)
 	if p.negated {
-		message = fmt.Sprintf("-%s excludes nothing: %s", cutFilter(filter), message)
+		message = fmt.Sprintf("-%s excludes nothing: %s", syntax.ShowFilter(filter), message)
 	}
 	if len(names.near) > 0 {
-		message += " Did you mean " + showNames(names.near, " or ") + "?"
+		message += " Did you mean " + syntax.ShowNames(names.near, " or ") + "?"
 	} else if len(names.all) > 0 {
-		message += " There are " + showNames(names.all, ", ") + "."
+		message += " There are " + syntax.ShowNames(names.all, ", ") + "."
 	}
 	in.addNotice(syntax.Notice{
 		Code: syntax.FilterSelectsNothing, At: p.leaf.Span(), Message: message, Filter: filter,
 		Suggestions: slices.Concat(names.near, names.all),
 		Queries:     correctedQueries(in.query, p.leaf, slices.Concat(names.near, names.all)),
 	})
+}
+
+// correctedQueries returns, for each name, the whole query with that name as the value of
+// the filter.
+func correctedQueries(q *syntax.Parsed, leaf syntax.Query, names []string) []string {
+	var queries []string
+	for _, name := range names {
+		if text := q.Correct(leaf, "", name); text != "" {
+			queries = append(queries, text)
+		}
+	}
+	return queries
 }
 
 // filterOf prints a filter. Its letter case is written elsewhere in the query, if at all.
@@ -211,46 +223,12 @@ func filterOf(leaf syntax.Query) string {
 	return leaf.String()
 }
 
-// showNames lists names in a message of one line.
-func showNames(names []string, between string) string {
-	shown := make([]string, len(names))
-	for i, name := range names {
-		shown[i] = cutFilter(name)
-	}
-	return strings.Join(shown, between)
-}
-
-// maxFilterShown bounds the bytes of a filter or a name that a message repeats.
-const maxFilterShown = 100
-
-// cutFilter shortens a filter or a name for a one-line message.
-func cutFilter(filter string) string {
-	filter = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, filter)
-	if len(filter) <= maxFilterShown {
-		return filter
-	}
-	return strings.ToValidUTF8(filter[:maxFilterShown], "") + "…"
-}
-
-// formatCount formats a count with its noun: "1 file", "2 files".
-func formatCount(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func (in *noticeFinder) describeRepositories() string {
 	n := in.count
 	if n == 0 {
 		n = in.visible
 	}
-	return formatCount(n, "repository", "repositories")
+	return syntax.ShowCount(n, "repository", "repositories")
 }
 
 // inspectRepositories inspects the filters on repositories.
@@ -263,12 +241,12 @@ func (in *noticeFinder) inspectRepositories() {
 		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
 			continue
 		}
-		among := fmt.Sprintf("the %s that you may read", formatCount(in.visible, "repository", "repositories"))
+		among := fmt.Sprintf("the %s that you may read", syntax.ShowCount(in.visible, "repository", "repositories"))
 		switch leaf := p.leaf.(type) {
 		case *syntax.Repo:
 			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
 		case *syntax.RepoHas:
-			if len(repositoryFilters(in.query.Root)) > 0 {
+			if len(syntax.RepositoryFilters(in.query.Root)) > 0 {
 				among = "the repositories that the other filters select"
 			}
 			if !leaf.Unfinished && !p.negated {
@@ -288,7 +266,7 @@ func (in *noticeFinder) inspectRepositories() {
 		in.addNotice(syntax.Notice{
 			Code: syntax.FilterSelectsNothing,
 			Message: fmt.Sprintf("Together, the filters on repositories select none of %s, although each selects some.",
-				formatCount(in.visible, "repository", "repositories")),
+				syntax.ShowCount(in.visible, "repository", "repositories")),
 		})
 	}
 }
@@ -314,7 +292,7 @@ func (in *noticeFinder) noticeOtherNames() {
 			if full := p.languageName; full != "" && !strings.EqualFold(full, leaf.Name) {
 				in.addNotice(syntax.Notice{
 					Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
-					Message: fmt.Sprintf("%s is an alias of %s. The established server accepts only full language names.", cutFilter(leaf.Name), full),
+					Message: fmt.Sprintf("%s is an alias of %s. The established server accepts only full language names.", syntax.ShowFilter(leaf.Name), full),
 				})
 			}
 		}
@@ -346,7 +324,7 @@ func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
 			in.addNotice(syntax.Notice{
 				Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
 				Message: fmt.Sprintf("%s also selects %s. The established server matches the full name and its case; write (%s) to do the same.",
-					cutFilter(filterOf(leaf)), cutFilter(name), cutFilter(filter)),
+					syntax.ShowFilter(filterOf(leaf)), syntax.ShowFilter(name), syntax.ShowFilter(filter)),
 			})
 			return
 		}
@@ -390,7 +368,7 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 		ref        code.Ref
 	}
 	found, names, all := make([]bool, len(filters)), map[string]bool{}, map[branch]bool{}
-	_, _, err := in.view.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
+	_, _, err := in.view.Revisions(ctx, func(r *corpus.Repository, ref code.Ref) bool {
 		if !ofID[r.ID] {
 			return false
 		}
@@ -411,7 +389,7 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 	}
 	for i, p := range filters {
 		if !found[i] {
-			among := fmt.Sprintf("the %s of %s", formatCount(len(all), "indexed branch", "indexed branches"), in.describeRepositories())
+			among := fmt.Sprintf("the %s of %s", syntax.ShowCount(len(all), "indexed branch", "indexed branches"), in.describeRepositories())
 			pattern := p.leaf.(*syntax.Revision).Pattern
 			word := strings.TrimPrefix(strings.TrimPrefix(pattern, "refs/heads/"), "refs/tags/")
 			in.addFilterNotice(p, among, suggestNames(word, slices.Sorted(maps.Keys(names))))
@@ -430,5 +408,5 @@ func (s *scope) nearContexts(name string) []string {
 			}
 		}
 	}
-	return spelling.Nearest(name, ExistingContexts(s.c.contexts, repositories, ""), syntax.MaxSuggestions)
+	return spelling.Nearest(name, corpus.ExistingContexts(s.c.contexts, repositories, ""), syntax.MaxSuggestions)
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -148,7 +149,7 @@ func newSchedule(sc *scope, segments, blocks int, documents [][]segment.DocID, r
 
 // indexBlocks returns the number of blocks of the index of all segments: orderBlocks of
 // them are one candidate of a single term that takes as long to scan as to order.
-func indexBlocks(segments []Segment) (blocks int) {
+func indexBlocks(segments []corpus.Segment) (blocks int) {
 	for i := range segments {
 		blocks += segments[i].Reader.Blocks()
 	}
@@ -322,7 +323,7 @@ func (v *candidateFinder) countSegmentCandidates() int {
 
 // surveyCandidates searches the index of a segment. It returns the result to keep and the
 // number of candidates.
-func (v *segmentSearcher) surveyCandidates(seg Segment) (*segmentCandidates, int, error) {
+func (v *segmentSearcher) surveyCandidates(seg corpus.Segment) (*segmentCandidates, int, error) {
 	v.openSegment(seg)
 	v.segmentCandidates = newSegmentCandidates(v.s.c)
 	err := v.prepareCandidates()
@@ -330,7 +331,7 @@ func (v *segmentSearcher) surveyCandidates(seg Segment) (*segmentCandidates, int
 }
 
 // visitTier returns the hits of a tier of a segment.
-func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule) (hits []hit, count int, err error) {
+func (v *segmentSearcher) visitTier(number int, seg corpus.Segment, t tier, a *schedule) (hits []hit, count int, err error) {
 	v.openSegment(seg)
 	var o *segmentState
 	if a.segmentStates != nil {
@@ -449,9 +450,9 @@ func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 // finishSurvey sets the tasks according to the survey.
 func (n *searchRun) finishSurvey(v *segmentSearcher) {
 	if n.ranked != nil {
-		var documents []documentID
+		var documents []DocumentID
 		for _, d := range n.bestDocuments(v, n.termWeights(n.countTermBlocks())) {
-			documents = append(documents, d.documentID)
+			documents = append(documents, d.DocumentID)
 		}
 		n.visitDocumentsFirst(documents)
 	}

@@ -298,8 +298,8 @@ func (a *resultBuilder) pickShown(ctx context.Context) ([]hit, error) {
 // more.
 func (n *searchRun) fileShare() int {
 	switch {
-	case n.request.firstOfFile > 0:
-		return n.request.firstOfFile
+	case n.request.FirstOfFile > 0:
+		return n.request.FirstOfFile
 	case n.ranked != nil:
 		return rankedShare
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -84,8 +86,8 @@ func allottedMatches(hits []hit, room int) (out []string) {
 // The best files are shown, not the first ones, no matter what is dropped on the way, and
 // a hit whose matches were dropped gets them back.
 func TestDisplayShowsBestFiles(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(9, 9)))
-	request := Request{Query: parse(t, "kmalloc"), Matches: 1 << 20}
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(9, 9)))
+	request := Request{Query: searchtest.Parse(t, "kmalloc"), Matches: 1 << 20}
 	all, err := newSearcher(Options{}).Search(t.Context(), m, request)
 	if err != nil || len(all.Files) < 4 {
 		t.Fatalf("%d files, %v", len(all.Files), err)
@@ -99,7 +101,7 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
 	v.bestOnly = true
 	t.Cleanup(func() { _ = v.close() })
-	hits, _, err := v.visitSegment(0, m.segments[0], nil)
+	hits, _, err := v.visitSegment(0, m.OnDefault[0], nil)
 	if err != nil || len(hits) == 0 {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}
@@ -118,13 +120,13 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 func TestMatchesOfFiles(t *testing.T) {
 	cut, more := 0, 0
 	for seed := range uint64(20) {
-		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
+		m := searchtest.NewModel(t, rand.New(rand.NewPCG(seed, 7)))
 		s := newSearcher(Options{})
 		for _, text := range []string{"kmalloc", "struct", "unique1", "e", "kmalloc or struct", "STRASSE"} {
 			whole := map[string]int{}
 			nameOf := func(f *FileMatch) string { return f.Repo.Name + " " + f.Path + " " + string(f.Ref) }
 			for _, matches := range []int{1 << 20, 1000, 10} {
-				r, err := s.Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches})
+				r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, text), Matches: matches})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -159,12 +161,12 @@ func TestMatchesOfFiles(t *testing.T) {
 func TestLimitKeepsTheBestFiles(t *testing.T) {
 	compared := 0
 	for seed := range uint64(40) {
-		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
+		m := searchtest.NewModel(t, rand.New(rand.NewPCG(seed, 7)))
 		s := newSearcher(Options{})
 		for _, text := range []string{"kmalloc", "struct", "unique1", "unique2", "no line", "unique3 if", "const struct", "世界", "0123456789012345", "STRASSE"} {
 			var larger []FileMatch
 			for _, matches := range []int{1000, 100, 10, 1} {
-				r, err := s.Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches})
+				r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, text), Matches: matches})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,23 +205,23 @@ func countRanges(f *FileMatch) (n int) {
 // match, and gives the same answer each time; the definition is among them wherever it is.
 func TestSmallLimitLooksAtEnough(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}, Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
 	const documents = 900
 	for i := range documents {
-		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 4<<10), "use quuxly(%d);\n", i), lang: "C"}
+		d := &searchtest.ModelDocument{Text: fmt.Appendf(searchtest.FillerText(rng, 4<<10), "use quuxly(%d);\n", i), Lang: "C"}
 		if i == 600 {
 			for range 4 {
-				d.text = fmt.Appendf(append(d.text, fillerText(rng, 4<<10)...), "use quuxly(%d);\n", i)
+				d.Text = fmt.Appendf(append(d.Text, searchtest.FillerText(rng, 4<<10)...), "use quuxly(%d);\n", i)
 			}
 		}
 		if i == documents-1 {
-			d.text = append(d.text, "struct quuxly"...)
-			d.symbols = []code.Symbol{{Name: "quuxly", Kind: "struct", Offset: uint32(len(d.text) - len("quuxly")), Line: uint32(bytes.Count(d.text, newline) + 1)}}
+			d.Text = append(d.Text, "struct quuxly"...)
+			d.Symbols = []code.Symbol{{Name: "quuxly", Kind: "struct", Offset: uint32(len(d.Text) - len("quuxly")), Line: uint32(bytes.Count(d.Text, newline) + 1)}}
 		}
-		m.documents = append(m.documents, d)
-		m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%03d.c", i), ref: m.refs[0], doc: d})
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: 0, Path: fmt.Sprintf("src/file%03d.c", i), Ref: m.Refs[0], Doc: d})
 	}
-	m.build(t, 3)
+	m.BuildIndex(t, 3)
 	for _, c := range []struct {
 		query           string
 		matches, atMost int
@@ -230,14 +232,14 @@ func TestSmallLimitLooksAtEnough(t *testing.T) {
 	} {
 		var first []string
 		for range 5 {
-			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, c.query), Matches: c.matches})
+			r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, c.query), Matches: c.matches})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cut := c.matches < documents; r.Stats.FilesConsidered > c.atMost || r.Exhaustive == cut || cut && r.Stats.Matches != c.matches+1 || r.complete == cut {
-				t.Fatalf("%s, %d matches: searched %d files, found %d, exhaustive %v, complete %v; want at most %d files", c.query, c.matches, r.Stats.FilesConsidered, r.Stats.Matches, r.Exhaustive, r.complete, c.atMost)
+			if cut := c.matches < documents; r.Stats.FilesConsidered > c.atMost || r.Exhaustive == cut || cut && r.Stats.Matches != c.matches+1 || r.Evidence.Complete == cut {
+				t.Fatalf("%s, %d matches: searched %d files, found %d, exhaustive %v, complete %v; want at most %d files", c.query, c.matches, r.Stats.FilesConsidered, r.Stats.Matches, r.Exhaustive, r.Evidence.Complete, c.atMost)
 			}
-			if names := resultNames(r); first == nil {
+			if names := fileNames(r); first == nil {
 				first = names
 			} else if !slices.Equal(names, first) {
 				t.Fatalf("%s, %d matches: found %v, then %v", c.query, c.matches, first, names)
@@ -253,23 +255,23 @@ func TestSmallLimitLooksAtEnough(t *testing.T) {
 // segment has the requested matches, but the first ones have them together.
 func TestSegmentsShareEnough(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}, Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/repo", DefaultBranch: "main"}}}}
 	const segments, perSegment, matches = 60, 30, 40
 	for i := range segments * perSegment {
-		d := &modelDocument{text: fmt.Appendf(fillerText(rng, 4<<10), "rare %c fewly\n", "xyz"[i/segments%3]), lang: "C"}
-		m.documents = append(m.documents, d)
-		m.places = append(m.places, modelPlace{repo: 0, path: fmt.Sprintf("src/file%03d.c", i), ref: m.refs[0], doc: d})
+		d := &searchtest.ModelDocument{Text: fmt.Appendf(searchtest.FillerText(rng, 4<<10), "rare %c fewly\n", "xyz"[i/segments%3]), Lang: "C"}
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: 0, Path: fmt.Sprintf("src/file%03d.c", i), Ref: m.Refs[0], Doc: d})
 	}
-	m.build(t, segments)
+	m.BuildIndex(t, segments)
 	var first []string
 	for range 3 {
 		searcher := newSearcher(Options{})
 		searcher.helpers = nil // another worker would visit later segments meanwhile
-		r, err := searcher.Search(t.Context(), m, Request{Query: parse(t, "regex:rare.x.fewly"), Matches: matches})
+		r, err := searcher.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "regex:rare.x.fewly"), Matches: matches})
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := resultNames(r)
+		names := fileNames(r)
 		if first == nil {
 			first = names
 		}
@@ -277,4 +279,15 @@ func TestSegmentsShareEnough(t *testing.T) {
 			t.Fatalf("searched %d files, found %d matches in %v; want at most %d files of %d, and %d matches in %v", r.Stats.FilesConsidered, r.Stats.Matches, names, most, segments*perSegment, matches+1, first)
 		}
 	}
+}
+
+// fileNames returns the files of an answer.
+func fileNames(r *Result) (out []string) {
+	for _, repo := range r.Repositories {
+		out = append(out, repo.Name)
+	}
+	for i := range r.Files {
+		out = append(out, fmt.Sprint(r.Files[i].Repo.Name, " ", r.Files[i].Path, " ", r.Files[i].Matches))
+	}
+	return out
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/plan"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -14,7 +15,7 @@ import (
 // A scope evaluates the predicates of a query on the places of one view.
 type scope struct {
 	c     *compiledQuery
-	repos []*Repository
+	repos []*corpus.Repository
 	refs  []code.Ref // nil if only default branches are searched
 	// restricted means that the index may contain text that the caller may not see.
 	restricted bool
@@ -29,7 +30,7 @@ type scope struct {
 	repoHas [][]bool
 }
 
-func newScope(c *compiledQuery, repos []*Repository, refs []code.Ref) *scope {
+func newScope(c *compiledQuery, repos []*corpus.Repository, refs []code.Ref) *scope {
 	s := &scope{c: c, repos: repos, refs: refs, repoHas: make([][]bool, len(c.predicates))}
 	for i, p := range c.predicates {
 		if p.repo == nil {
@@ -44,9 +45,9 @@ func newScope(c *compiledQuery, repos []*Repository, refs []code.Ref) *scope {
 }
 
 // placeColumn returns the visible places of a segment that satisfy a predicate.
-func (s *scope) placeColumn(p *predicate, seg Segment) bitset.Set {
+func (s *scope) placeColumn(p *predicate, seg corpus.Segment) bitset.Set {
 	out := bitset.New(seg.Places.Len())
-	for from, to := range seg.visibleRuns() {
+	for from, to := range seg.VisibleRuns() {
 		switch {
 		case p.repo != nil:
 			has := s.repoHas[p.number]
@@ -77,7 +78,7 @@ func (s *scope) placeColumn(p *predicate, seg Segment) bitset.Set {
 }
 
 // evalPredicate evaluates a predicate for one place. The predicate must not be on paths.
-func (s *scope) evalPredicate(p *predicate, seg Segment, place int) bool {
+func (s *scope) evalPredicate(p *predicate, seg corpus.Segment, place int) bool {
 	r := seg.Places.Repo[place]
 	switch {
 	case p.repo != nil:
@@ -93,7 +94,7 @@ func (s *scope) evalPredicate(p *predicate, seg Segment, place int) bool {
 }
 
 // refOf returns the ref of a place.
-func (s *scope) refOf(seg Segment, place int) code.Ref {
+func (s *scope) refOf(seg corpus.Segment, place int) code.Ref {
 	if seg.Places.Ref == nil {
 		if r := s.repos[seg.Places.Repo[place]]; r != nil {
 			return r.DefaultRef()
@@ -103,7 +104,7 @@ func (s *scope) refOf(seg Segment, place int) code.Ref {
 	return s.refs[seg.Places.Ref[place]]
 }
 
-func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment, from, to int) {
+func (s *scope) languageColumn(out bitset.Set, p *predicate, seg corpus.Segment, from, to int) {
 	names := seg.Reader.Languages()
 	has := make([]bool, len(names))
 	some := false
@@ -123,7 +124,7 @@ func (s *scope) languageColumn(out bitset.Set, p *predicate, seg Segment, from, 
 
 // pathColumn sets the places between from and to whose path matches. It searches their
 // paths as one text with one path per line.
-func pathColumn(out bitset.Set, p *plan.Pattern, seg Segment, from, to int) {
+func pathColumn(out bitset.Set, p *plan.Pattern, seg corpus.Segment, from, to int) {
 	if p.Exact || len(p.Sets) > 0 {
 		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) bool {
 			if p.Exact || p.Regexp.Match(path) {
@@ -146,7 +147,7 @@ const maxNarrowPlaces = 256
 
 // narrowColumn returns the places of a segment whose path matches, or nil if the pattern
 // has no literal or more than maxNarrowPlaces paths contain one.
-func narrowColumn(p *plan.Pattern, seg Segment) bitset.Set {
+func narrowColumn(p *plan.Pattern, seg corpus.Segment) bitset.Set {
 	if len(p.Sets) == 0 {
 		return nil
 	}
@@ -166,7 +167,7 @@ func narrowColumn(p *plan.Pattern, seg Segment) bitset.Set {
 
 // mayPath reports whether the path of a file may match. For a caller who may not see all
 // files of the segment, it returns true, because it would depend on hidden ones.
-func (s *Segment) mayPath(p *plan.Pattern) bool {
+func mayPath(s *corpus.Segment, p *plan.Pattern) bool {
 	return s.Visible != nil || len(p.Sets) == 0 || slices.ContainsFunc(p.Sets[0], s.Places.MayPath)
 }
 

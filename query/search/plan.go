@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -15,7 +16,7 @@ type searchPlan struct {
 	scope   *scope // the compiled query, on the repositories and refs of the view
 	// segments are the segments of the view, with the places on the refs that the query
 	// covers.
-	segments []Segment
+	segments []corpus.Segment
 	// display is the number of matches to show. limit is the number of matches to check,
 	// which exceeds a small requested number so that the search can choose the best.
 	display, limit int
@@ -34,7 +35,7 @@ type searchPlan struct {
 
 // planSearch compiles the query of a request and opens the places of the view that it
 // covers.
-func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searchPlan, error) {
+func (s *Searcher) planSearch(ctx context.Context, view corpus.View, r Request) (*searchPlan, error) {
 	c, err := compileQuery(&r, s.options.Contexts)
 	if err != nil {
 		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
@@ -44,7 +45,7 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 	if !sharded {
 		p.segments = view.Segments()
 	}
-	if p.scope.restricted = r.restricted || Restricted(view); p.scope.restricted && !r.isPart {
+	if p.scope.restricted = r.restricted || corpus.Restricted(view); p.scope.restricted && !r.isPart {
 		if err := p.scope.checkContexts(); err != nil {
 			return nil, err
 		}
@@ -61,8 +62,8 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 // answer has room for maxDisplay matches.
 func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.display = min(p.request.displayLimit(), maxDisplay) // the search holds no more
-	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.anyMatch {
-		p.limit = max(p.limit, minLooked)
+	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.AnyMatch {
+		p.limit = max(p.limit, MinLooked)
 	}
 	blocks, segments := indexBlocks(p.segments), len(p.segments)
 	if p.remote != nil {
@@ -79,8 +80,8 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 		p.scope.rarity = p.scope.rarityWeights(p.costs)
 	}
 	var documents [][]segment.DocID
-	if len(p.request.documents) > 0 {
-		documents = documentsBySegment(p.segments, p.request.documents)
+	if len(p.request.Documents) > 0 {
+		documents = documentsBySegment(p.segments, p.request.Documents)
 	}
 	p.schedule, p.needsSurvey = newSchedule(p.scope, segments, blocks, documents, &p.request)
 	if p.ranked != nil && !p.needsSurvey {

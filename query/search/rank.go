@@ -10,7 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -38,13 +38,15 @@ const (
 	// minExactShare is the minimum share of the terms of a document that callers who may
 	// not see everything find.
 	minExactShare = 0.5
+	// minPathWord is the minimum length of a term that is looked for in paths.
+	minPathWord = 3
 	// maxFormEnding is the maximum length of the ending that a stem lacks.
 	maxFormEnding = 3
 )
 
 // rankedDocument is a document with its estimated worth.
 type rankedDocument struct {
-	documentID
+	DocumentID
 	at    filePosition // of its first place
 	worth float64
 }
@@ -189,7 +191,7 @@ func (r *documentRanker) pathWorth(path []byte) float64 {
 	}
 	worth := 0.0
 	for k, word := range r.words {
-		if len(word) < minFileWord {
+		if len(word) < minPathWord {
 			continue
 		}
 		switch at := bytes.LastIndex(lower, word); {
@@ -231,7 +233,7 @@ func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []ranke
 			if all == 0 || worth < minRankedShare*r.sum || worth+rankStem*r.sum < floor {
 				continue
 			}
-			place := v.seg.firstPlace(doc)
+			place := v.seg.FirstPlace(doc)
 			worth += r.pathWorth(v.seg.Places.Path(place))
 			if v.isAside(doc) || proseLanguages[v.seg.Reader.Language(doc)] {
 				worth *= rankAside
@@ -239,7 +241,7 @@ func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []ranke
 			if worth < floor {
 				continue
 			}
-			id := documentID{n.segments[i].Reader.ID(), doc}
+			id := DocumentID{n.segments[i].Reader.ID(), doc}
 			if best = append(best, rankedDocument{id, n.scope.positionOf(&n.segments[i], place), worth}); len(best) == 2*maxRanked {
 				best = keepBest(best)
 				floor = best[len(best)-1].worth
@@ -250,10 +252,10 @@ func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []ranke
 }
 
 // visitDocumentsFirst sets the documents that a ranked search visits before all others.
-func (n *searchRun) visitDocumentsFirst(documents []documentID) {
+func (n *searchRun) visitDocumentsFirst(documents []DocumentID) {
 	a := n.schedule
 	a.documents = documentsBySegment(n.segments, documents)
-	if n.request.ranked != nil {
+	if n.request.Ranked != nil {
 		a.names = nil
 		a.setOrder(n.scope.c)
 	} else {
@@ -271,8 +273,8 @@ const minRankedTerms, maxRankedTerms = 3, 12
 // would read most documents with a term.
 func (p *searchPlan) rankedWords() (words []string) {
 	c, r := p.scope.c, &p.request
-	if r.ranked != nil || p.scope.restricted || r.anyMatch || p.display >= p.limit || c.entriesOnly() || len(c.atoms) < minRankedTerms || len(c.atoms) > maxRankedTerms {
-		return r.ranked
+	if r.Ranked != nil || p.scope.restricted || r.AnyMatch || p.display >= p.limit || c.entriesOnly() || len(c.atoms) < minRankedTerms || len(c.atoms) > maxRankedTerms {
+		return r.Ranked
 	}
 	for _, n := range conjunctsOf(c.root) {
 		either, ok := n.(*orNode)

@@ -1,20 +1,14 @@
 package search
 
 import (
-	"bytes"
-	"crypto/sha1"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
 // TestRanking checks which files come first for queries on a small corpus, and why.
@@ -28,91 +22,27 @@ import (
 //	lines [matches=n] [display=n]
 //	                 the lines shown of each file, and which of them are the best
 func TestRanking(t *testing.T) {
-	m := &model{}
+	m := &searchtest.Model{}
 	datadriven.RunTest(t, "testdata/ranking", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "repository":
-			m.describeRanking(t, d)
+			m.DescribeRepository(t, d)
 			return ""
 		case "segment":
-			m.rankingSegment(t, d.Input)
+			m.AddSources(t, d.Input)
 			return ""
 		case "search":
-			return m.rankAnswer(t, d)
+			return rankAnswer(t, m, d)
 		case "lines":
-			return m.bestLines(t, d)
+			return bestLines(t, m, d)
 		}
 		d.Fatalf(t, "unknown command")
 		return ""
 	})
 }
 
-func (m *model) describeRanking(t *testing.T, d *datadriven.TestData) {
-	name, year := "", 0
-	d.ScanArgs(t, "name", &name)
-	d.MaybeScanArgs(t, "pushed", &year)
-	r := m.repos[m.repository(name)]
-	r.Archived, r.Fork = d.HasArg("archived"), d.HasArg("fork")
-	if year > 0 {
-		r.PushedAt = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
-	}
-}
-
-var definition = regexp.MustCompile(`\b(func|class|def|struct|var) (?:\((\w+)\) )?(\w+)`)
-
-var kindOf = map[string]code.SymbolKind{"func": "function", "def": "function", "class": "class", "struct": "struct", "var": "variable"}
-
-func findDefinitions(text []byte) (out []code.Symbol) {
-	for _, at := range definition.FindAllSubmatchIndex(text, -1) {
-		s := code.Symbol{
-			Name: string(text[at[6]:at[7]]), Kind: kindOf[string(text[at[2]:at[3]])], Offset: uint32(at[6]),
-			Line: uint32(strings.Count(string(text[:at[6]]), "\n")) + 1,
-		}
-		if at[4] >= 0 { // func (Parent) name
-			s.Parent, s.ParentKind = string(text[at[4]:at[5]]), "struct"
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-func (m *model) rankingSegment(t *testing.T, input string) {
-	t.Helper()
-	lines := strings.Split(input, "\n")
-	b := segment.NewBuilder(segment.Options{Seed: []byte{byte(len(m.segments))}})
-	places := segment.NewPlacesBuilder(len(lines))
-	for i, line := range lines {
-		f := strings.SplitN(line, " ", 5)
-		text := []byte(strings.ReplaceAll(f[4], `\n`, "\n"))
-		var flags code.Flags
-		if bytes.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
-			flags = code.FlagASCII
-		}
-		for name, flag := range map[string]code.Flags{"test": code.FlagTest, "vendored": code.FlagVendored, "generated": code.FlagGenerated} {
-			if strings.Contains(f[2], name) {
-				flags |= flag
-			}
-		}
-		key := code.DocumentKey{Blob: sha1.Sum(fmt.Append(text, i)), Language: code.Language(f[3])}
-		if err := b.Add(segment.Document{Key: key, Text: text, Symbols: findDefinitions(text), Flags: flags}); err != nil {
-			t.Fatal(err)
-		}
-		places.Add(segment.DocID(i), m.repository(f[0]), segment.NoRef, 0, f[1])
-	}
-	path := filepath.Join(t.TempDir(), "segment")
-	if _, err := b.Finish(path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := segment.OpenFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: places.Build()})
-}
-
-func (m *model) bestLines(t *testing.T, d *datadriven.TestData) string {
-	request := Request{Query: parse(t, d.Input), Matches: 1000}
+func bestLines(t *testing.T, m *searchtest.Model, d *datadriven.TestData) string {
+	request := Request{Query: searchtest.Parse(t, d.Input), Matches: 1000}
 	d.MaybeScanArgs(t, "matches", &request.Matches)
 	d.MaybeScanArgs(t, "display", &request.Display)
 	r, err := newSearcher(Options{}).Search(t.Context(), m, request)
@@ -132,8 +62,8 @@ func (m *model) bestLines(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-func (m *model) rankAnswer(t *testing.T, d *datadriven.TestData) string {
-	request := Request{Query: parse(t, d.Input), Matches: 1000, Explain: true}
+func rankAnswer(t *testing.T, m *searchtest.Model, d *datadriven.TestData) string {
+	request := Request{Query: searchtest.Parse(t, d.Input), Matches: 1000, Explain: true}
 	d.MaybeScanArgs(t, "matches", &request.Matches)
 	d.MaybeScanArgs(t, "display", &request.Display)
 	r, err := newSearcher(Options{}).Search(t.Context(), m, request)
@@ -153,15 +83,15 @@ func (m *model) rankAnswer(t *testing.T, d *datadriven.TestData) string {
 // TestRareTermsWeighMore searches for two terms, one of which is in every file. The file
 // with more of the other term comes first.
 func TestRareTermsWeighMore(t *testing.T) {
-	m := &model{}
+	m := &searchtest.Model{}
 	var lines strings.Builder
 	lines.WriteString("host/a a.go - Go manyWord;\\nmanyWord;\\nmanyWord;\\nrareWord\n")
 	lines.WriteString("host/a b.go - Go manyWord;\\nrareWord;\\nrareWord;\\nrareWord\n")
 	for i := range 50 {
 		fmt.Fprintf(&lines, "host/a filler%d.go - Go manyWord %s\n", i, strings.Repeat(fmt.Sprintf("filler%d ", i), 100))
 	}
-	m.rankingSegment(t, strings.TrimSpace(lines.String()))
-	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "manyWord rareWord"), Matches: 1000})
+	m.AddSources(t, strings.TrimSpace(lines.String()))
+	r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, "manyWord rareWord"), Matches: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,5 +101,18 @@ func TestRareTermsWeighMore(t *testing.T) {
 	}
 	if !slices.Equal(paths, []string{"b.go", "a.go"}) {
 		t.Errorf("files %v, want b.go, which has more of the rare term, before a.go", paths)
+	}
+}
+
+// TestTestWord checks which queries ask for test code: not those that name it in a filter.
+func TestTestWord(t *testing.T) {
+	for text, want := range map[string]bool{
+		"fix failing tests for alpha": true, "Test that alpha is kept": true, "alpha in unit-tests": true, "test: alpha": true, "spec": true, "alpha or tests or beta": true,
+		"where is the (test) of alpha?": true, "the last alpha": false, "testify alpha": false, "alpha -tests beta gamma": false, "alpha beta -file:test/": false,
+		`alpha beta repo:^example\.com/test-tools$`: false, "alpha beta file:spec lang:Go": false,
+	} {
+		if testWord.MatchString(text) != want {
+			t.Errorf("%q asks for tests: %t", text, !want)
+		}
 	}
 }

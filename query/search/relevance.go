@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 )
 
 // relevance is the part of a hit's score that depends on its matches in the text. It is
@@ -201,7 +202,7 @@ type listCosts struct {
 
 // countLists returns the costs of the first maxRaritySegments segments. It returns nil for
 // a single atom, and for restricted callers: lists also count hidden text.
-func (s *scope) countLists(segments []Segment) (costs []listCosts) {
+func (s *scope) countLists(segments []corpus.Segment) (costs []listCosts) {
 	if len(s.c.atoms) < 2 || len(s.c.atoms) > maxOrderedAtoms || s.restricted {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
 		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
 		Language: seg.Reader.Language(h.doc),
-		document: documentID{seg.Reader.ID(), h.doc},
+		document: DocumentID{seg.Reader.ID(), h.doc},
 	}
 	if f.Ref != "" { // a repository may have no default branch
 		f.Refs = append(f.Refs, f.Ref)
@@ -70,8 +70,8 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		return f, err
 	}
 	f.Blob = key.Blob
-	if len(h.matches) == 0 && r.run.request.line > 0 {
-		if h.matches, err = r.lineMatch(h, r.run.request.line); err != nil {
+	if len(h.matches) == 0 && r.run.request.Line > 0 {
+		if h.matches, err = r.lineMatch(h, r.run.request.Line); err != nil {
 			return f, err
 		}
 	}

@@ -3,7 +3,9 @@ package search
 import (
 	"time"
 
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -49,43 +51,35 @@ type Request struct {
 	// change until the search ends: see ReplicatedShard.
 	NewView bool
 
-	// probes collects the additional searches that a search runs; nil if they are not
-	// needed.
-	probes *[]ProbeExplain
-	// emitted collects the first files that a stream emits; nil for other searches.
-	emitted *[]fileID
-	// isReading means that the search runs one of several readings of a query. If no
-	// reading has a match, the advice refers to the literal reading.
-	isReading bool
-	// anyMatch means that any match will do, so that the search ends at the first.
-	anyMatch bool
-	// predicateCosts is the work of the searches for the repositories of predicates.
-	// predicateStop is the reason why one of them did not cover everything.
-	// ownersBytes is the size of the rules of owners: see maxOwnersBytes.
-	predicateCosts Stats
-	predicateStop  StopReason
-	ownersBytes    int
-	// line is the 1-based line to show for each file without matches in its text; 0 for
+	// The remaining fields serve package assist, which searches for readings of a query.
+
+	// TimeLimit bounds the time if it is less than Options.MaxDuration; 0 means that
+	// default.
+	TimeLimit time.Duration
+	// AnyMatch means that any match will do, so that the search ends at the first.
+	AnyMatch bool
+	// Incomplete is the reason why a predicate of the query does not cover everything; such
+	// an answer is not exhaustive.
+	Incomplete StopReason
+	// Line is the 1-based line to show for each file without matches in its text; 0 for
 	// none.
-	line int
-	// leafPoints holds points by the text of a leaf of the query. A match of the leaf
+	Line int
+	// LeafPoints holds points by the text of a leaf of the query. A match of the leaf
 	// adds them to the score of a file; if several leaves match, the highest points
 	// count. nil for none.
-	leafPoints map[string]float32
-	// documents are visited before all others.
-	documents []documentID
-	// ranked are the words of the terms of a ranked search, in lower case; nil for any
+	LeafPoints map[string]float32
+	// Documents are visited before all others.
+	Documents []DocumentID
+	// Ranked are the words of the terms of a ranked search, in lower case; nil for any
 	// other search. The query is an or of the terms, with filters. See rank.go.
-	ranked []string
-	// firstOfFile is the number of matches to show for each file before any file gets
+	Ranked []string
+	// FirstOfFile is the number of matches to show for each file before any file gets
 	// more; 0 means firstShare, or rankedShare.
-	firstOfFile int
+	FirstOfFile int
+
 	// isPart means that the search is the part of one shard, and restricted that the caller
 	// may not see everything although the view hides nothing.
 	isPart, restricted bool
-	// timeLimit bounds the time if it is less than Options.MaxDuration; 0 means that
-	// default.
-	timeLimit time.Duration
 }
 
 // displayLimit returns how many matches may be displayed.
@@ -98,8 +92,8 @@ func (r *Request) displayLimit() int {
 
 // maxDuration returns the time limit of a search.
 func (r *Request) maxDuration(most time.Duration) time.Duration {
-	if r.timeLimit > 0 {
-		return min(r.timeLimit, most)
+	if r.TimeLimit > 0 {
+		return min(r.TimeLimit, most)
 	}
 	return most
 }
@@ -135,7 +129,7 @@ type Result struct {
 	Files []FileMatch
 	// Repositories are the answer to a query with type:repo or select:repo, sorted by
 	// name. Files is empty then, and a match is a repository.
-	Repositories []*Repository
+	Repositories []*corpus.Repository
 	Stats        Stats
 	// Exhaustive means that every existing match was counted.
 	Exhaustive bool
@@ -148,7 +142,7 @@ type Result struct {
 	// differ from those of the established server. At most syntax.MaxNotices.
 	Notices []syntax.Notice
 	// Related are files that the query may mean besides those that match. No other field
-	// of the result counts them. At most maxRelated.
+	// of the result counts them. Package assist sets them.
 	Related []Related
 
 	// LostPartitions are the partitions, ascending, whose shards did not answer. Their files
@@ -159,19 +153,35 @@ type Result struct {
 	// have no durations and no counts of work.
 	CostsHidden bool
 
-	// looked is the number of matches checked before the limit on requested matches, or
-	// all matches if the result is complete.
-	looked         int
-	complete       bool
-	near           proximity // best of the files, of several terms
-	rendered       int       // files shown, in a stream too
-	inCode         bool      // some file is not prose
-	inChangelog    bool      // some file is a changelog
-	ranked         bool      // it has the files with most of the words of the query
-	definesMatch   bool      // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
-	memory         *memory.Budget
-	relatedResults []*Result // results that own the files of Related
+	// Evidence is what the search knows about the worth of its answer.
+	Evidence Evidence
+
+	memory *memory.Budget
+	parts  []*Result // see Hold
 }
+
+// Evidence is what a search knows about the worth of its answer.
+type Evidence struct {
+	// Complete means that the search has seen all matches, even if it does not count all of
+	// them because more were found than requested. Looked is their number; 0 otherwise.
+	Complete bool
+	Looked   int
+	// NearTerms means that all terms are near each other in some file, and CloseTerms that
+	// they are within three lines.
+	NearTerms, CloseTerms bool
+	// Shown is the number of files shown, in a stream too. InCode means that one of them is
+	// not prose, and InChangelog that one is a changelog.
+	Shown               int
+	InCode, InChangelog bool
+	// Ranked means that the answer has the files with most of the words of the query.
+	Ranked bool
+	// DefinesMatch means that a file defines a symbol whose whole name is a match and whose
+	// kind weighs at least minDefinedWeight.
+	DefinesMatch bool
+}
+
+// Hold makes a result own another one, whose files it shows: Release releases both.
+func (r *Result) Hold(part *Result) { r.parts = append(r.parts, part) }
 
 // Release releases the memory of the result's files. Until then, or until the result is
 // garbage-collected, they count as memory of the search. Releasing a result twice, or one
@@ -180,14 +190,14 @@ func (r *Result) Release() {
 	if r.memory != nil {
 		r.memory.ReleaseAll()
 	}
-	for _, part := range r.relatedResults {
+	for _, part := range r.parts {
 		part.Release()
 	}
 }
 
 // FileMatch is one place with its matches.
 type FileMatch struct {
-	Repo *Repository
+	Repo *corpus.Repository
 	// Ref is the ref searched. Refs are all searched refs, including Ref, that hold the
 	// same document at the same path.
 	Ref        code.Ref
@@ -210,10 +220,19 @@ type FileMatch struct {
 	// Reasons explain Score; set only with Request.Explain.
 	Reasons []string
 
-	document  documentID
+	document  DocumentID
 	size      int64 // its size in an answer, in bytes
 	displayed int   // matches shown
 }
+
+// DocumentID identifies a document of a view.
+type DocumentID struct {
+	Segment segment.ID
+	Doc     segment.DocID
+}
+
+// Document returns the document of the file.
+func (f *FileMatch) Document() DocumentID { return f.document }
 
 // Chunk is a run of whole lines with matches.
 type Chunk struct {
@@ -267,7 +286,8 @@ type Stats struct {
 	RegexpsConsidered int
 }
 
-func (s *Stats) add(o *Stats) {
+// Add adds the work of another search.
+func (s *Stats) Add(o *Stats) {
 	s.ContentBytes += o.ContentBytes
 	s.ScannedBytes += o.ScannedBytes
 	s.IndexBytes += o.IndexBytes
@@ -300,12 +320,12 @@ type Explain struct {
 	Files   []FileExplain
 	Stopped StopReason
 	// Probes are the searches for readings, advice and related files, in order, up to
-	// maxProbesExplained.
+	// MaxProbes.
 	Probes []ProbeExplain
 }
 
-// maxProbesExplained bounds Explain.Probes.
-const maxProbesExplained = 200
+// MaxProbes bounds Explain.Probes.
+const MaxProbes = 200
 
 // ProbeExplain is a search that ran in addition to the requested one.
 type ProbeExplain struct {
@@ -350,9 +370,29 @@ type SegmentExplain struct {
 	Micros          int64
 }
 
-// addProbe records the result of a search that ran in addition to the requested one.
-func (r *Request) addProbe(found *Result) {
-	if r.probes != nil && (r.WithoutAdvice || r.isReading) && len(*r.probes) < maxProbesExplained {
-		*r.probes = append(*r.probes, ProbeExplain{r.Query.Root.String(), found.Stats.Matches, found.Stats.Duration.Microseconds()})
-	}
+// Related is a group of files that may be meant in addition to those that match.
+type Related struct {
+	Reason RelatedReason
+	// Query is the text of the query that finds all files of the group.
+	Query string
+	// Files holds the best of these files, best first. Files of RelatedFileName have no
+	// chunks.
+	Files []FileMatch
 }
+
+// RelatedReason is the reason why files may be meant.
+type RelatedReason string
+
+// The reasons.
+const (
+	// RelatedSpelling: a term has no match, but a near name has.
+	RelatedSpelling RelatedReason = "spelling"
+	// RelatedStyle: an identifier is written in another style, such as max_size for MaxSize.
+	RelatedStyle RelatedReason = "style"
+	// RelatedAccents: a word is written with accents, or without.
+	RelatedAccents RelatedReason = "accents"
+	// RelatedWords: the file has most of the words.
+	RelatedWords RelatedReason = "words"
+	// RelatedFileName: the words are in the name of the file.
+	RelatedFileName RelatedReason = "fileName"
+)

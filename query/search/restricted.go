@@ -3,25 +3,13 @@ package search
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
-
-// Restricted reports whether a view may hide part of the index. Then the answer, the
-// order of its files (firstfiles.go) and the work of the search (noindex.go) do not depend
-// on hidden text. They do depend on where visible documents are: if a query of several
-// terms has more matches than the search examines, files with all terms in one block of
-// the index (postings.BlockBytes) come first, and it may be unknown for some segments
-// which blocks those are. A search that stops because of time depends on times.
-func Restricted(v View) bool {
-	r, ok := v.(interface{ Restricted() bool })
-	return ok && r.Restricted()
-}
 
 // hideCosts clears the counts and the durations of a result, so that it reveals nothing
 // about the index beyond its matches. The caller can measure the time of an answer, but
@@ -38,7 +26,7 @@ func (r *Result) hideCosts() {
 // A namedContext is a search context that a query names.
 type namedContext struct {
 	name     string
-	contains Context
+	contains corpus.Context
 }
 
 // contextError reports a search context that does not exist for the caller; near holds
@@ -79,43 +67,10 @@ func (s *scope) checkContexts() error {
 	return nil
 }
 
-// maxContextChecks bounds the comparisons of repositories with search contexts in
-// ExistingContexts.
-const maxContextChecks = 200_000
-
-// ExistingContexts returns the names of the search contexts that exist for a caller,
-// sorted: those that contain one of the repositories, which the caller may see. It
-// returns only names that contain letters, in any letter case, and stops after
-// maxContextChecks comparisons.
-func ExistingContexts(contexts map[string]Context, repositories iter.Seq[string], letters string) iter.Seq[string] {
-	letters = strings.ToLower(letters)
-	return func(yield func(string) bool) {
-		checks := 0
-		for _, name := range slices.Sorted(maps.Keys(contexts)) {
-			if !strings.Contains(strings.ToLower(name), letters) {
-				continue
-			}
-			found := false
-			for repository := range repositories {
-				if checks == maxContextChecks {
-					return
-				}
-				if checks++; contexts[name](repository) {
-					found = true
-					break
-				}
-			}
-			if found && !yield(name) {
-				return
-			}
-		}
-	}
-}
-
 // hasRepository reports whether a search context contains a repository that exists for
 // the caller.
-func (s *scope) hasRepository(holds Context) bool {
-	return slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && holds(r.Name) })
+func (s *scope) hasRepository(holds corpus.Context) bool {
+	return slices.ContainsFunc(s.repos, func(r *corpus.Repository) bool { return r != nil && holds(r.Name) })
 }
 
 // candidateBlocks counts the candidate blocks of an atom. For restricted callers, it
@@ -151,7 +106,7 @@ func (v *candidateFinder) showsBlock(symbols bool, block int) bool {
 		return false
 	}
 	for d, last := of(from), of(to-1); d <= last; d++ {
-		if v.seg.firstPlace(d) >= 0 {
+		if v.seg.FirstPlace(d) >= 0 {
 			return true
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/identifier"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -23,7 +23,6 @@ const (
 	scoreLineStart      = 60  // a match is the first word of its line
 	scoreFrequency      = 150
 	scorePhrase         = 900
-	scoreOrigin         = 2000 // a match of the format string that explains most of a message
 	scoreLine           = 500
 	scoreLines3         = 300
 	scoreRegion         = 120
@@ -226,7 +225,7 @@ func (r *renderer) scoreName(s *scorer) {
 	stem := strings.ToLower(segment.Stem(s.f.Path))
 	for _, n := range r.run.schedule.names {
 		switch {
-		case isNameOf(n.fold, s.f.Path):
+		case identifier.NamesFile(n.fold, s.f.Path):
 			best = max(best, scoreFileName)
 		case len(n.fold) > 2 && strings.Contains(stem, n.fold):
 			best = max(best, partOfFileName(n.fold, stem, segment.Stem(s.f.Path)))

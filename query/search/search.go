@@ -15,8 +15,9 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -51,7 +52,7 @@ type Options struct {
 	// counted but not rendered. Default 64 MiB.
 	MaxResultBytes int64
 	// Contexts are the search contexts that a query may name.
-	Contexts map[string]Context
+	Contexts map[string]corpus.Context
 	// Registerer registers the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
@@ -101,15 +102,31 @@ func New(o Options) *Searcher {
 // compile, code.ErrNotFound on an unknown search context, ErrBusy, or the error of ctx. A
 // search that ran out of time does not fail but has a StopReason.
 //
-// If the query is pasted text, Search tries its readings: see reread.go.
-func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
-	return s.searchReadings(ctx, view, r, nil)
+// The query is searched for as it is: package assist tries the readings of pasted text,
+// resolves predicates and gives advice.
+func (s *Searcher) Search(ctx context.Context, view corpus.View, r Request) (*Result, error) {
+	return s.admitSearch(ctx, view, r, nil)
 }
+
+// Stream is like Search, but passes the files to emit in parts as they are found, in the
+// calling goroutine. The result has no files. All parts together have the files, matches
+// and counts that Search would return, in the order of Search within each part. The search
+// continues while emit runs. With a nil emit, it is Search.
+//
+// The order in which files are found depends on everything in the index. So for a caller
+// who may not see everything, and if shards search, the parts are sent at the end, in the
+// order of Search.
+func (s *Searcher) Stream(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
+	return s.admitSearch(ctx, view, r, emit)
+}
+
+// MaxDuration returns Options.MaxDuration.
+func (s *Searcher) MaxDuration() time.Duration { return s.options.MaxDuration }
 
 // admitSearch runs a request once there is a slot for it. It passes files to emit,
 // unless emit is nil. If a shard moves to another replica, the search begins again with the time
 // that is left, and has emitted nothing before.
-func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
 	start, limit := time.Now(), r.maxDuration(s.options.MaxDuration)
 	shards, _ := view.(*shardedView)
 	for {
@@ -120,37 +137,25 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 		if !errors.Is(err, errShardMoved) {
 			return result, err
 		}
-		r.timeLimit = max(limit-time.Since(start), 1)
+		r.TimeLimit = max(limit-time.Since(start), 1)
 	}
 }
 
 // admitOnce is admitSearch with the replicas that a view has now.
-func (s *Searcher) admitOnce(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) admitOnce(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
-	r, err := s.resolvePredicates(ctx, view, r)
-	if err != nil {
-		return nil, err
-	}
-	entered := time.Now()
-	if r.timeLimit > 0 {
-		r.timeLimit = max(r.timeLimit-entered.Sub(start), 1)
-	}
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer ticket.Leave()
-	waited := time.Since(entered)
+	waited := time.Since(start)
 	result, err := s.runSearch(ctx, ticket, view, r, emit)
 	if err != nil {
 		return nil, err
 	}
 	if shards, ok := view.(*shardedView); ok {
 		shards.allowChange(false)
-	}
-	if !r.isReading {
-		ticket.Leave()
-		s.addAdvice(ctx, view, r, result)
 	}
 	result.Stats.Wait = waited
 	result.Stats.Duration = time.Since(start)
@@ -161,16 +166,20 @@ func (s *Searcher) admitOnce(ctx context.Context, view View, r Request, emit Emi
 		}
 		result.Explain.Stages = stageTimes(&result.Stats)
 	}
-	if LostPartitions(view) != nil { // what a filter selects may be lost
-		result.Notices = slices.DeleteFunc(result.Notices, func(n syntax.Notice) bool { return n.Code == syntax.FilterSelectsNothing })
-	}
+	result.DropUnknownNotices(view)
 	s.metrics.observeResult(result)
-	result.Stats.add(&r.predicateCosts)
-	if Restricted(view) {
+	if corpus.Restricted(view) {
 		result.hideCosts()
 	}
-	r.addProbe(result)
 	return result, nil
+}
+
+// DropUnknownNotices drops the notices on filters that select nothing if some shards of a
+// view are lost: what a filter selects may be lost.
+func (r *Result) DropUnknownNotices(view corpus.View) {
+	if LostPartitions(view) != nil {
+		r.Notices = slices.DeleteFunc(r.Notices, func(n syntax.Notice) bool { return n.Code == syntax.FilterSelectsNothing })
+	}
 }
 
 // runSearch runs an admitted search:
@@ -182,7 +191,7 @@ func (s *Searcher) admitOnce(ctx context.Context, view View, r Request, emit Emi
 //	rank, cut   build takes the hits in order, chooses those to show,
 //	render      renders their files and sorts them
 //	notices     findNotices names filters that select nothing
-func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view corpus.View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	turn := ticket.Worker(ctx.Done())
 	defer turn.End()
@@ -194,8 +203,8 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 		result := searchRepositories(plan.scope, r)
 		if result.LostPartitions = LostPartitions(view); result.Exhaustive && result.LostPartitions != nil {
 			result.Exhaustive, result.Stopped = false, StopShardLost
-		} else if result.Exhaustive && r.predicateStop != StopNone {
-			result.Exhaustive, result.Stopped = false, r.predicateStop
+		} else if result.Exhaustive && r.Incomplete != StopNone {
+			result.Exhaustive, result.Stopped = false, r.Incomplete
 		}
 		result.Notices = s.findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
 		return result, nil
@@ -418,7 +427,7 @@ func (n *searchRun) setStopReason(r *Result) {
 		r.Stopped = StopMatchLimit
 	case len(r.LostPartitions) > 0:
 		r.Stopped = StopShardLost
-	case n.request.ranked != nil:
+	case n.request.Ranked != nil:
 		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
 		r.Stopped = StopMemoryLimit
@@ -429,11 +438,14 @@ func (n *searchRun) setStopReason(r *Result) {
 	case n.damaged.Load():
 		r.Stopped = StopDamaged
 	default:
-		r.Stopped = n.request.predicateStop
+		r.Stopped = n.request.Incomplete
 	}
 	r.Exhaustive = r.Stopped == StopNone
-	r.looked = n.mu.count
-	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && r.LostPartitions == nil && n.mu.count <= n.enough && !n.mu.ended
+	e := &r.Evidence
+	e.Complete = r.Exhaustive || r.Stopped == StopMatchLimit && r.LostPartitions == nil && n.mu.count <= n.enough && !n.mu.ended
+	if e.Complete {
+		e.Looked = n.mu.count
+	}
 	if n.remote == nil {
 		n.countSegments(&r.Stats)
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,65 +12,57 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func parse(t testing.TB, text string) *syntax.Parsed {
-	t.Helper()
-	p, err := syntax.Parse(text, syntax.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func TestCanceledSearchReturnsTheError(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newSearcher(Options{}).Search(ctx, m, Request{Query: parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
+	if _, err := newSearcher(Options{}).Search(ctx, m, Request{Query: searchtest.Parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Search with a canceled context = %v, want %v", err, context.Canceled)
 	}
 }
 
 func TestTimeLimitIsSaid(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
 	s := newSearcher(Options{MaxDuration: time.Nanosecond})
-	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1 << 20})
+	r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "if"), Matches: 1 << 20})
 	if err != nil || r.Exhaustive || r.Stopped != StopTimeLimit {
 		t.Fatalf("got %+v, %v", r, err)
 	}
 }
 
 func TestPlacesForSearchesAreBounded(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
 	s := newSearcher(Options{MaxConcurrent: 1, MaxWait: time.Millisecond})
 	ticket, err := s.admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ticket.Leave()
-	if _, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1}); !errors.Is(err, ErrBusy) {
+	if _, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "if"), Matches: 1}); !errors.Is(err, ErrBusy) {
 		t.Fatalf("Search while the only slot is taken = %v, want %v", err, ErrBusy)
 	}
 }
 
 func TestUnknownContextIsNotFound(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	_, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, "context:nowhere if"), Matches: 1})
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
+	_, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, "context:nowhere if"), Matches: 1})
 	if !errors.Is(err, code.ErrNotFound) {
 		t.Fatalf("Search in an unknown context = %v, want %v", err, code.ErrNotFound)
 	}
 }
 
 func TestContextIsASetOfRepositories(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
-	s := newSearcher(Options{Contexts: map[string]Context{"first": func(name string) bool { return name == "host/repo0" }}})
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(3, 1)))
+	s := newSearcher(Options{Contexts: map[string]corpus.Context{"first": func(name string) bool { return name == "host/repo0" }}})
 	of := func(query string) (in, all int) {
-		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, query), Matches: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,20 +83,20 @@ func TestContextIsASetOfRepositories(t *testing.T) {
 }
 
 func TestTypes(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(2, 1)))
 	s := newSearcher(Options{Registerer: prometheus.NewRegistry()})
-	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "type:repo repo0"), Matches: 10})
+	r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "type:repo repo0"), Matches: 10})
 	if err != nil || len(r.Repositories) != 1 || r.Repositories[0].Name != "host/repo0" || !r.Exhaustive {
 		t.Fatalf("type:repo: %+v, %v", r, err)
 	}
-	r, err = s.Search(t.Context(), m, Request{Query: parse(t, "type:file .c"), Matches: 1000, Explain: true})
+	r, err = s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "type:file .c"), Matches: 1000, Explain: true})
 	if err != nil || len(r.Files) == 0 || len(r.Files[0].PathRanges) == 0 || len(r.Files[0].Chunks) != 0 {
 		t.Fatalf("type:file: %+v, %v", r, err)
 	}
 	if len(r.Explain.Segments) == 0 || len(r.Files[0].Reasons) == 0 {
 		t.Fatalf("explain: %+v", r.Explain)
 	}
-	r, err = s.Search(t.Context(), m, Request{Query: parse(t, "type:symbol kmalloc"), Matches: 1000})
+	r, err = s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, "type:symbol kmalloc"), Matches: 1000})
 	if err != nil || len(r.Files) == 0 {
 		t.Fatalf("type:symbol: %+v, %v", r, err)
 	}
@@ -121,10 +114,10 @@ func TestTypes(t *testing.T) {
 // TestRedundantFilterSelectsRefs checks that a filter selects refs even if it does not
 // decide the result.
 func TestRedundantFilterSelectsRefs(t *testing.T) {
-	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(4, 1)))
 	s := newSearcher(Options{})
 	files := func(query string) int {
-		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		r, err := s.Search(t.Context(), m, Request{Query: searchtest.Parse(t, query), Matches: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,26 +132,43 @@ func TestRedundantFilterSelectsRefs(t *testing.T) {
 // contains the pattern and wherever the scanned pieces of text begin, including inside a
 // name.
 func TestSymbolCountsAsOneMatch(t *testing.T) {
-	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/r", DefaultBranch: "main"}}}}
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}, Repos: []*corpus.Repository{{Repository: code.Repository{ID: 1, Name: "host/r", DefaultBranch: "main"}}}}
 	const documents, symbols = 40, 90
 	for d := range documents {
-		doc := &modelDocument{lang: "C"}
+		doc := &searchtest.ModelDocument{Lang: "C"}
 		for i := range symbols {
 			name := fmt.Sprintf("Needle%0*dNeedle", 1+d+i%7, i)
-			doc.symbols = append(doc.symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(doc.text)), Line: uint32(i + 1)})
-			doc.text = append(append(doc.text, name...), '\n')
+			doc.Symbols = append(doc.Symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(doc.Text)), Line: uint32(i + 1)})
+			doc.Text = append(append(doc.Text, name...), '\n')
 		}
-		m.documents = append(m.documents, doc)
-		m.places = append(m.places, modelPlace{0, fmt.Sprintf("%d.c", d), "refs/heads/main", doc})
+		m.Documents = append(m.Documents, doc)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: 0, Path: fmt.Sprintf("%d.c", d), Ref: "refs/heads/main", Doc: doc})
 	}
-	m.build(t, 1)
+	m.BuildIndex(t, 1)
 	for _, query := range []string{"sym:needle", "sym:Needle case:yes"} {
-		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		r, err := newSearcher(Options{}).Search(t.Context(), m, Request{Query: searchtest.Parse(t, query), Matches: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Stats.Matches != documents*symbols {
 			t.Errorf("%s: %d matches in %d symbols", query, r.Stats.Matches, documents*symbols)
 		}
+	}
+}
+
+// newSearcher returns a Searcher whose answers do not depend on the speed of the machine:
+// its limits on time, which are shares of MaxDuration, are minutes.
+func newSearcher(o Options) *Searcher {
+	o.MaxDuration = cmp.Or(o.MaxDuration, 10*time.Hour)
+	o.MaxWait = cmp.Or(o.MaxWait, time.Hour)
+	return New(o)
+}
+
+// TestReadingsAreBounded checks that a search for a reading ends at its time limit, and
+// that the literal reading is the answer then.
+func TestReadingsAreBounded(t *testing.T) {
+	r := Request{TimeLimit: 1}
+	if r.maxDuration(5) != 1 || (&Request{}).maxDuration(5) != 5 || (&Request{TimeLimit: 9}).maxDuration(5) != 5 {
+		t.Error("the bound of a reading is not the least")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 )
 
 // A match is a range of a document's text, or a symbol by its number.
@@ -64,7 +65,7 @@ func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSea
 
 // visitSegment returns the hits in a segment, in order of documents and places, and the
 // number of their matches. It stops once there are more than limit.
-func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName) (hits []hit, count int, err error) {
+func (v *segmentSearcher) visitSegment(number int, seg corpus.Segment, names []termName) (hits []hit, count int, err error) {
 	v.openSegment(seg)
 	if err := v.prepareCandidates(); err != nil || !v.possible {
 		return nil, 0, err
@@ -78,7 +79,7 @@ func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName
 }
 
 // openSegment makes a segment the current one.
-func (v *segmentSearcher) openSegment(seg Segment) {
+func (v *segmentSearcher) openSegment(seg corpus.Segment) {
 	v.setSegment(seg)
 	v.kept, v.looked, v.floor, v.outlines = 0, false, -math.MaxFloat32, 0
 	v.documents, v.ended = 0, false
@@ -176,7 +177,7 @@ func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hi
 	v.heldMatches = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.Has(i) || !v.seg.isVisible(i) || v.foundAt(i) {
+		if v.allowed != nil && !v.allowed.Has(i) || !v.seg.IsVisible(i) || v.foundAt(i) {
 			continue
 		}
 		v.room = v.matchRoom()
@@ -215,7 +216,7 @@ func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hi
 func (v *segmentSearcher) matchRoom() int {
 	switch {
 	case v.bestOnly:
-		return max(v.maxKept, minLooked)
+		return max(v.maxKept, MinLooked)
 	case v.first != nil:
 		return v.maxKept // which ones are kept in the end is not known yet
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -105,7 +106,7 @@ func (v *segmentSearcher) initSought() {
 	}
 	v.soughtRepos = make(map[uint32]bool)
 	for i, repo := range v.seg.Places.Repo {
-		if v.seg.isVisible(i) {
+		if v.seg.IsVisible(i) {
 			v.soughtRepos[repo] = true
 		}
 	}
@@ -166,8 +167,8 @@ func (n *searchRun) listRepositories(result *Result, shown []hit) {
 }
 
 // sortRepositories orders repositories by name.
-func sortRepositories(repos []*Repository) {
-	slices.SortFunc(repos, func(a, b *Repository) int {
+func sortRepositories(repos []*corpus.Repository) {
+	slices.SortFunc(repos, func(a, b *corpus.Repository) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 }

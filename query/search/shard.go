@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -107,7 +108,7 @@ func (c *ShardCall) isValid() bool {
 	if b := c.Begin; b != nil && (b.Query == nil || b.Matches < 0 || b.Display < 0 || b.ContextLines < 0 || b.JoinLines < 0 || b.TimeLimit < 0) {
 		return false
 	}
-	if n := c.Names; n != nil && (len(n.Word) > maxNameBytes || n.MaxErrors < 0 || n.MaxErrors > nearErrors(n.Word)) {
+	if n := c.Names; n != nil && (len(n.Word) > maxNameBytes || n.MaxErrors < 0 || n.MaxErrors > NearErrors(n.Word)) {
 		return false
 	}
 	return (c.Frames == nil || c.Frames.Query != nil && len(c.Frames.Frames) <= reading.MaxFrames) && (c.Places == nil || c.Places.Query != nil)
@@ -141,7 +142,7 @@ func (r *ShardReply) answers(c *ShardCall) bool {
 // ShardState describes the state of a session.
 type ShardState struct {
 	// Repositories are those that the caller may see.
-	Repositories []*Repository
+	Repositories []*corpus.Repository
 	// Restricted means that the caller may not see everything: see Restricted.
 	Restricted bool
 	// AsOf is the moment of the past that the state shows; empty for the present.
@@ -298,7 +299,7 @@ type ShardRef struct {
 }
 
 // ShardNames asks for names near a word, in the files that the filters select unless they are
-// nil: see Searcher.nearNames.
+// nil: see Searcher.NearNames.
 type ShardNames struct {
 	Filters    *syntax.Parsed
 	Word       string

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -111,7 +112,7 @@ func (s *ShardState) isReplacedBy(other *ShardState) bool {
 	for _, r := range s.Repositories {
 		known[r.ID] = true
 	}
-	return !slices.ContainsFunc(other.Repositories, func(r *Repository) bool { return !known[r.ID] })
+	return !slices.ContainsFunc(other.Repositories, func(r *corpus.Repository) bool { return !known[r.ID] })
 }
 
 // allowChange sets whether shards may move to another state. Once a search has ended, they may not.

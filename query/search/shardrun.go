@@ -159,12 +159,12 @@ func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
 	err = n.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Rank: weights} }, func(_ int, r *ShardReply) {
 		for _, d := range r.Rank {
 			if repo, ok := n.remote.view.number[d.Repository]; ok {
-				best = append(best, rankedDocument{documentID{d.Segment, d.Document}, filePosition{n.scope.repos[repo], d.Path}, d.Worth})
+				best = append(best, rankedDocument{DocumentID{d.Segment, d.Document}, filePosition{n.scope.repos[repo], d.Path}, d.Worth})
 			}
 		}
 	})
 	for _, d := range keepBest(best) {
-		visit.Documents = append(visit.Documents, ShardDocument{Segment: d.segment, Document: d.doc})
+		visit.Documents = append(visit.Documents, ShardDocument{Segment: d.Segment, Document: d.Doc})
 	}
 	n.visitDocumentsFirst(nil)
 	return err
@@ -175,7 +175,7 @@ func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
 // the memory of the search.
 func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 	m, a := n.remote, n.schedule
-	n.mu.stats.add(&found.Stats)
+	n.mu.stats.Add(&found.Stats)
 	for _, flag := range []struct {
 		set  bool
 		flag interface{ Store(bool) }

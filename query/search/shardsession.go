@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -24,7 +25,7 @@ var (
 // may search views of its process.
 type ShardSession struct {
 	s          *Searcher
-	view       View
+	view       corpus.View
 	partitions []int32
 	public     func(*code.Repository) bool
 	done       chan struct{} // closed by Close
@@ -37,7 +38,7 @@ var _ Shard = (*ShardSession)(nil)
 
 // NewShardSession returns a session with a view of some partitions, which Close releases.
 // public is Request.Public of its searches.
-func (s *Searcher) NewShardSession(view View, partitions []int32, public func(*code.Repository) bool) *ShardSession {
+func (s *Searcher) NewShardSession(view corpus.View, partitions []int32, public func(*code.Repository) bool) *ShardSession {
 	h := &ShardSession{s: s, view: view, partitions: partitions, public: public, done: make(chan struct{})}
 	h.close = sync.OnceFunc(func() { close(h.done) })
 	return h
@@ -101,7 +102,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 }
 
 func (h *ShardSession) describeState() *ShardState {
-	state := &ShardState{Restricted: Restricted(h.view), Missing: h.missing}
+	state := &ShardState{Restricted: corpus.Restricted(h.view), Missing: h.missing}
 	for _, r := range h.view.Repositories() {
 		if r != nil {
 			state.Repositories = append(state.Repositories, r)
@@ -114,7 +115,7 @@ func (h *ShardSession) describeState() *ShardState {
 }
 
 func (h *ShardSession) listRefs(ctx context.Context) (refs []ShardRef, err error) {
-	_, _, err = h.view.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
+	_, _, err = h.view.Revisions(ctx, func(r *corpus.Repository, ref code.Ref) bool {
 		refs = append(refs, ShardRef{r.ID, ref})
 		return false // no files are read
 	})
@@ -181,8 +182,8 @@ func (h *ShardSession) endSearch() {
 func (b *ShardBegin) toRequest() Request {
 	return Request{
 		Query: b.Query, Matches: b.Matches, Display: b.Display, ContextLines: b.ContextLines, JoinLines: b.JoinLines, Whole: b.Whole, Explain: b.Explain, Facets: b.Facets,
-		WithoutAdvice: true, anyMatch: b.AnyMatch, line: b.Line, firstOfFile: b.FirstOfFile, leafPoints: b.LeafPoints, documents: documentsOf(b.Documents),
-		ranked: b.Ranked, timeLimit: b.TimeLimit, isPart: true, restricted: b.Restricted,
+		WithoutAdvice: true, AnyMatch: b.AnyMatch, Line: b.Line, FirstOfFile: b.FirstOfFile, LeafPoints: b.LeafPoints, Documents: documentsOf(b.Documents),
+		Ranked: b.Ranked, TimeLimit: b.TimeLimit, isPart: true, restricted: b.Restricted,
 	}
 }
 
@@ -190,17 +191,17 @@ func (b *ShardBegin) toRequest() Request {
 func newShardBegin(r *Request, restricted bool) *ShardBegin {
 	b := &ShardBegin{
 		Query: r.Query, Matches: r.Matches, Display: r.Display, ContextLines: r.ContextLines, JoinLines: r.JoinLines, Whole: r.Whole, Explain: r.Explain, Facets: r.Facets,
-		AnyMatch: r.anyMatch, Line: r.line, FirstOfFile: r.firstOfFile, LeafPoints: r.leafPoints, Ranked: r.ranked, TimeLimit: r.timeLimit, Restricted: restricted,
+		AnyMatch: r.AnyMatch, Line: r.Line, FirstOfFile: r.FirstOfFile, LeafPoints: r.LeafPoints, Ranked: r.Ranked, TimeLimit: r.TimeLimit, Restricted: restricted,
 	}
-	for _, d := range r.documents {
-		b.Documents = append(b.Documents, ShardDocument{Segment: d.segment, Document: d.doc})
+	for _, d := range r.Documents {
+		b.Documents = append(b.Documents, ShardDocument{Segment: d.Segment, Document: d.Doc})
 	}
 	return b
 }
 
-func documentsOf(all []ShardDocument) (documents []documentID) {
+func documentsOf(all []ShardDocument) (documents []DocumentID) {
 	for _, d := range all {
-		documents = append(documents, documentID{d.Segment, d.Document})
+		documents = append(documents, DocumentID{d.Segment, d.Document})
 	}
 	return documents
 }
@@ -245,7 +246,7 @@ func (p *partSearch) rankDocuments(ctx context.Context, weights []float64) (rank
 	}
 	err = p.runPhase(ctx, func(_ *workerPool, first *worker) {
 		for _, d := range n.bestDocuments(first.searcher, weights) {
-			ranked = append(ranked, ShardDocument{Segment: d.segment, Document: d.doc, Worth: d.worth, Repository: d.at.repo.ID, Path: d.at.path})
+			ranked = append(ranked, ShardDocument{Segment: d.Segment, Document: d.Doc, Worth: d.worth, Repository: d.at.repo.ID, Path: d.at.path})
 		}
 	})
 	return ranked, err
@@ -310,7 +311,7 @@ func (n *searchRun) needsFiles() bool {
 }
 
 // wantedTraits returns the conditions of facetTraits, if the search counts facets.
-func (n *searchRun) wantedTraits() []func(seg Segment, place int) bool {
+func (n *searchRun) wantedTraits() []func(seg corpus.Segment, place int) bool {
 	if !n.request.Facets {
 		return nil
 	}
@@ -405,7 +406,7 @@ func (p *partSearch) renderFiles(ctx context.Context, quotas []ShardQuota) (*Sha
 
 // newShardFile returns a file with what package gob cannot encode next to it.
 func newShardFile(f *FileMatch) ShardFile {
-	out := ShardFile{File: *f, Document: ShardDocument{Segment: f.document.segment, Document: f.document.doc}, Size: f.size, Displayed: f.displayed}
+	out := ShardFile{File: *f, Document: ShardDocument{Segment: f.document.Segment, Document: f.document.Doc}, Size: f.size, Displayed: f.displayed}
 	out.Repository, out.File.Repo = f.Repo.ID, nil
 	out.File.Chunks = slices.Clone(f.Chunks)
 	for i, c := range f.Chunks {
@@ -420,10 +421,10 @@ func newShardFile(f *FileMatch) ShardFile {
 }
 
 // restoreFile returns the file as it was, in the given repository.
-func (f *ShardFile) restoreFile(repo *Repository) *FileMatch {
+func (f *ShardFile) restoreFile(repo *corpus.Repository) *FileMatch {
 	out := &f.File
 	out.Repo, out.size, out.displayed = repo, f.Size, f.Displayed
-	out.document = documentID{f.Document.Segment, f.Document.Document}
+	out.document = DocumentID{f.Document.Segment, f.Document.Document}
 	for i := range f.Symbols {
 		s := &f.Symbols[i]
 		if s.Chunk < 0 || s.Chunk >= len(out.Chunks) || s.Range < 0 || s.Range >= len(out.Chunks[s.Chunk].Ranges) {
@@ -468,16 +469,7 @@ func (h *ShardSession) inspectPlaces(ctx context.Context, c *ShardPlaces) (*Shar
 
 // locateFrames returns the files of frames in the places that a query selects.
 func (h *ShardSession) locateFrames(ctx context.Context, c *ShardFrames) ([]ShardFrameFiles, error) {
-	p := &pasteReader{s: h.s, view: h.view, request: Request{Public: h.public, isPart: true}}
-	found, err := p.locateFrames(ctx, c.Query, c.Frames)
-	out := make([]ShardFrameFiles, len(found))
-	for i, l := range found {
-		out[i].Shared = l.shared
-		for _, f := range l.files {
-			out[i].Files = append(out[i].Files, ShardFrameFile{f.partition, f.repository, f.path})
-		}
-	}
-	return out, err
+	return h.s.locateFrames(ctx, h.view, c, Request{Query: c.Query, Public: h.public, isPart: true})
 }
 
 // findFiles returns the best files whose paths contain letters.

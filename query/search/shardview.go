@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quarrysearch/quarry/query/reading"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/spelling"
@@ -23,18 +23,18 @@ import (
 // search at a time.
 type shardedView struct {
 	shards []*openShard
-	repos  []*Repository // of all shards, by ID
+	repos  []*corpus.Repository // of all shards, by ID
 	number map[code.RepositoryID]uint32
 	state  ShardState // without the repositories
 	read   bool       // callers have read more than the repositories
 }
 
-var _ View = (*shardedView)(nil)
+var _ corpus.View = (*shardedView)(nil)
 
 // NewShards opens sessions as one view, for Search and Stream. Release closes the
 // sessions. Sessions that cannot be opened are lost; if all are, or if two own the same
 // partition, it closes them and returns an error.
-func NewShards(ctx context.Context, sessions []Shard) (View, error) {
+func NewShards(ctx context.Context, sessions []Shard) (corpus.View, error) {
 	v := &shardedView{number: map[code.RepositoryID]uint32{}}
 	owner, err := map[int32]int{}, error(nil)
 	for i, s := range sessions {
@@ -59,7 +59,7 @@ func NewShards(ctx context.Context, sessions []Shard) (View, error) {
 		v.Release()
 		return nil, fmt.Errorf("open the sessions of %d shards: %w", len(sessions), err)
 	}
-	slices.SortFunc(v.repos, func(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(v.repos, func(a, b *corpus.Repository) int { return cmp.Compare(a.ID, b.ID) })
 	for i, r := range v.repos {
 		v.number[r.ID] = uint32(i)
 	}
@@ -68,12 +68,12 @@ func NewShards(ctx context.Context, sessions []Shard) (View, error) {
 
 // Segments implements View. It panics: code that reads segments must not take a view of
 // shards for an empty one. Such a view cannot be wrapped, either.
-func (v *shardedView) Segments() []Segment {
+func (v *shardedView) Segments() []corpus.Segment {
 	panic("search: the segments of a view of shards are elsewhere")
 }
 
 // Repositories implements View.
-func (v *shardedView) Repositories() []*Repository { return v.repos }
+func (v *shardedView) Repositories() []*corpus.Repository { return v.repos }
 
 // Restricted reports whether the view may hide something: see Restricted.
 func (v *shardedView) Restricted() bool { return v.state.Restricted }
@@ -93,7 +93,7 @@ func (v *shardedView) Release() {
 
 // Revisions implements View. It calls match for all refs and returns no segments. It fails if
 // a shard is lost, because callers conclude from what is not there.
-func (v *shardedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
+func (v *shardedView) Revisions(ctx context.Context, match func(*corpus.Repository, code.Ref) bool) ([]corpus.Segment, []code.Ref, error) {
 	refs := make([][]ShardRef, len(v.shards))
 	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Refs: true} }, func(i int, r *ShardReply) { refs[i] = r.Refs })
 	if lost := v.lostPartitions(); err == nil && lost != nil {
@@ -185,7 +185,7 @@ func (v *shardedView) lostPartitions() (lost []int32) {
 
 // LostPartitions returns the partitions, ascending, whose shards are lost to a view up to now.
 // There are none in a view of this process.
-func LostPartitions(v View) []int32 {
+func LostPartitions(v corpus.View) []int32 {
 	if shards, ok := v.(*shardedView); ok {
 		return shards.lostPartitions()
 	}
@@ -228,23 +228,21 @@ func (v *shardedView) findFiles(ctx context.Context, f *fileFinder) error {
 }
 
 // locateFrames returns the files of frames.
-func (v *shardedView) locateFrames(ctx context.Context, q *syntax.Parsed, frames []reading.Frame) ([]frameLocation, error) {
-	found := make([]frameLocation, len(frames))
-	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Frames: &ShardFrames{q, frames}} }, func(_ int, r *ShardReply) {
+func (v *shardedView) locateFrames(ctx context.Context, c *ShardFrames) ([]ShardFrameFiles, error) {
+	found := make([]ShardFrameFiles, len(c.Frames))
+	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Frames: c} }, func(_ int, r *ShardReply) {
 		for i, l := range r.Frames[:min(len(r.Frames), len(found))] {
-			if l.Shared > found[i].shared {
-				found[i] = frameLocation{shared: l.Shared}
+			if l.Shared > found[i].Shared {
+				found[i] = ShardFrameFiles{Shared: l.Shared}
 			}
-			for _, f := range l.Files {
-				if l.Shared == found[i].shared {
-					found[i].files = append(found[i].files, frameFile{f.Repository, f.Path, f.Partition})
-				}
+			if l.Shared == found[i].Shared {
+				found[i].Files = append(found[i].Files, l.Files...)
 			}
 		}
 	})
 	for i := range found {
-		slices.SortStableFunc(found[i].files, func(a, b frameFile) int { return cmp.Compare(a.partition, b.partition) })
-		found[i].files = found[i].files[:min(len(found[i].files), maxFrameFiles)]
+		slices.SortStableFunc(found[i].Files, func(a, b ShardFrameFile) int { return cmp.Compare(a.Partition, b.Partition) })
+		found[i].Files = found[i].Files[:min(len(found[i].Files), MaxFrameFiles)]
 	}
 	return found, err
 }

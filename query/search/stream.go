@@ -21,62 +21,6 @@ const (
 	partIdle     = 5 * time.Second
 )
 
-// Stream is like Search, but passes the files to emit in parts as they are found, in the
-// calling goroutine. The result has no files. All parts together have the files, matches
-// and counts that Search would return, in the order of Search within each part. The search
-// continues while emit runs.
-//
-// The order in which files are found depends on everything in the index. So for a caller
-// who may not see everything, and if shards search, the parts are sent at the end, in the
-// order of Search.
-func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
-	if !r.Related {
-		return s.searchReadings(ctx, view, r, emit)
-	}
-	var emitted []fileID
-	r.emitted = &emitted
-	return s.searchReadings(ctx, view, r, func(files []FileMatch, stats Stats) error {
-		for i := range files[:min(len(files), maxMatchesToRelate-len(emitted))] {
-			emitted = append(emitted, keyOf(&files[i]))
-		}
-		return emit(files, stats)
-	})
-}
-
-// heldParts holds the first parts of an answer back, until it is decided that they are
-// sent, or until they have more than maxPoorFiles files.
-type heldParts struct {
-	emit  Emit
-	files [][]FileMatch
-	stats []Stats
-	count int
-	sends bool
-}
-
-// add takes a part. Empty parts are sent at once.
-func (h *heldParts) add(files []FileMatch, stats Stats) error {
-	if h.sends || len(files) == 0 {
-		return h.emit(files, stats)
-	}
-	h.files, h.stats = append(h.files, files), append(h.stats, stats)
-	if h.count += len(files); h.count > maxPoorFiles {
-		return h.send()
-	}
-	return nil
-}
-
-// send sends the held parts, and from now on all others.
-func (h *heldParts) send() error {
-	h.sends = true
-	for i, files := range h.files {
-		if err := h.emit(files, h.stats[i]); err != nil {
-			return err
-		}
-	}
-	h.files, h.stats = nil, nil
-	return nil
-}
-
 // streamParts emits the answer while the work runs.
 func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Context) error, emit Emit) error {
 	ctx, cancel := context.WithCancel(ctx)

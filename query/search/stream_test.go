@@ -13,12 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/search/internal/memory"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/memory"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // collect streams a request and returns the combined parts and their number.
-func collect(t *testing.T, s *Searcher, v View, r Request) (*Result, int) {
+func collect(t *testing.T, s *Searcher, v corpus.View, r Request) (*Result, int) {
 	t.Helper()
 	var files []FileMatch
 	var sum Stats
@@ -59,16 +61,16 @@ func inOrder(t *testing.T, r *Result) []string {
 
 func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 	for seed := range uint64(8) {
-		m := newModel(t, rand.New(rand.NewPCG(seed, 3)))
+		m := searchtest.NewModel(t, rand.New(rand.NewPCG(seed, 3)))
 		for _, r := range []Request{
-			{Query: parse(t, "i"), Matches: 1 << 20},
-			{Query: parse(t, "i"), Matches: 7},
-			{Query: parse(t, "i e"), Matches: 1 << 20, Display: 5, Whole: true},
-			{Query: parse(t, "sym:a"), Matches: 100, ContextLines: 2},
-			{Query: parse(t, "file:."), Matches: 1000},
-			{Query: parse(t, "select:repo i"), Matches: 1000},
-			{Query: parse(t, "type:repo repo"), Matches: 1000},
-			{Query: parse(t, "nothing-has-this"), Matches: 1000},
+			{Query: searchtest.Parse(t, "i"), Matches: 1 << 20},
+			{Query: searchtest.Parse(t, "i"), Matches: 7},
+			{Query: searchtest.Parse(t, "i e"), Matches: 1 << 20, Display: 5, Whole: true},
+			{Query: searchtest.Parse(t, "sym:a"), Matches: 100, ContextLines: 2},
+			{Query: searchtest.Parse(t, "file:."), Matches: 1000},
+			{Query: searchtest.Parse(t, "select:repo i"), Matches: 1000},
+			{Query: searchtest.Parse(t, "type:repo repo"), Matches: 1000},
+			{Query: searchtest.Parse(t, "nothing-has-this"), Matches: 1000},
 		} {
 			for _, maxBytes := range []int64{0, 2000} {
 				s := newSearcher(Options{MaxResultBytes: maxBytes})
@@ -89,7 +91,7 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 }
 
 // newTestRun plans a search of a model without a memory limit.
-func newTestRun(t *testing.T, m *model, r Request) *searchRun {
+func newTestRun(t *testing.T, m *searchtest.Model, r Request) *searchRun {
 	t.Helper()
 	plan, err := newSearcher(Options{}).planSearch(t.Context(), m, r)
 	if err != nil {
@@ -103,11 +105,11 @@ func newTestRun(t *testing.T, m *model, r Request) *searchRun {
 // runs.
 func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	t.Helper()
-	m := newModel(t, rand.New(rand.NewPCG(1, 3)))
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 3)))
 	if len(m.Segments()) < 2 {
 		t.Fatal("a test of parts wants segments")
 	}
-	run := newTestRun(t, m, Request{Query: parse(t, "i"), Matches: 1 << 20})
+	run := newTestRun(t, m, Request{Query: searchtest.Parse(t, "i"), Matches: 1 << 20})
 	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -201,10 +203,10 @@ func TestErrorOfEmitEndsTheSearch(t *testing.T) {
 
 // TestPartsAreBounded checks that a large answer is sent in parts of bounded size.
 func TestPartsAreBounded(t *testing.T) {
-	m := &model{}
+	m := &searchtest.Model{}
 	line := "main " + "file.go " + "Go " + strings.Repeat("needle in a line of hay that is not short\\n", 200)
-	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 40), "\n"))
-	r := Request{Query: parse(t, "needle"), Matches: 1 << 20}
+	m.AddScript(t, strings.TrimSuffix(strings.Repeat(line+"\n", 40), "\n"))
+	r := Request{Query: searchtest.Parse(t, "needle"), Matches: 1 << 20}
 	if got, parts := collect(t, newSearcher(Options{}), m, r); parts < 5 || got.Stats.Displayed != 40*200 {
 		t.Fatalf("%d matches in %d parts", got.Stats.Displayed, parts)
 	}

@@ -5,7 +5,8 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/bitset"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 )
 
 // enoughDocuments is the number of documents that a search with enough matches looks at in
@@ -107,12 +108,12 @@ func (v *candidateFinder) intersectTerms(o *segmentState, a *schedule) error {
 }
 
 // documentsBySegment returns the documents of each segment, sorted.
-func documentsBySegment(segments []Segment, documents []documentID) [][]segment.DocID {
+func documentsBySegment(segments []corpus.Segment, documents []DocumentID) [][]segment.DocID {
 	bySegment := make([][]segment.DocID, len(segments))
 	for i := range segments {
 		for _, d := range documents {
-			if d.segment == segments[i].Reader.ID() {
-				bySegment[i] = append(bySegment[i], d.doc)
+			if d.Segment == segments[i].Reader.ID() {
+				bySegment[i] = append(bySegment[i], d.Doc)
 			}
 		}
 		slices.Sort(bySegment[i])
@@ -189,7 +190,7 @@ func (o *segmentState) tierOfName(d segment.DocID) tier {
 func (v *candidateFinder) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
 	flags := v.seg.Reader.Flags(d)
-	if first := v.seg.firstPlace(d); first >= 0 {
+	if first := v.seg.FirstPlace(d); first >= 0 {
 		flags |= v.seg.Places.Flags[first]
 	}
 	return flags&asideFlags != 0 || hi-lo >= largeBytes

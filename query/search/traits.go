@@ -3,13 +3,14 @@ package search
 import (
 	"bytes"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // traitOf returns the condition of an is: filter. It needs no text: the index stores the
 // trait, or the path and language determine it.
-func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
+func traitOf(t syntax.Trait) func(seg corpus.Segment, place int) bool {
 	switch t {
 	case syntax.Test:
 		return hasFlag(code.FlagTest)
@@ -18,7 +19,7 @@ func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
 	case syntax.Generated:
 		return hasFlag(code.FlagGenerated)
 	}
-	return func(seg Segment, place int) bool {
+	return func(seg corpus.Segment, place int) bool {
 		switch seg.Places.Flags[place] & code.FlagNoDocumentation {
 		case code.FlagDocumentation:
 			return true
@@ -30,8 +31,8 @@ func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
 }
 
 // hasFlag returns the condition that a file has a flag, from its place or its text.
-func hasFlag(f code.Flags) func(seg Segment, place int) bool {
-	return func(seg Segment, place int) bool {
+func hasFlag(f code.Flags) func(seg corpus.Segment, place int) bool {
+	return func(seg corpus.Segment, place int) bool {
 		return (seg.Places.Flags[place]|seg.Reader.Flags(seg.Places.Doc[place]))&f != 0
 	}
 }

@@ -175,5 +175,5 @@ func (w *worker) endWorker() {
 	if !n.skipDamaged(err) {
 		n.mu.err = cmp.Or(n.mu.err, err)
 	}
-	n.mu.stats.add(&w.searcher.stats)
+	n.mu.stats.Add(&w.searcher.stats)
 }

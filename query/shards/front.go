@@ -15,6 +15,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/clock"
@@ -203,14 +204,14 @@ func (f *Front) encodeCaller(ctx context.Context, id code.RepositoryID) ([]byte,
 var _ api.CoveredViews = (*Front)(nil)
 
 // View implements api.Views: the view of all shards that the context's caller has.
-func (f *Front) View(ctx context.Context) (search.View, error) {
+func (f *Front) View(ctx context.Context) (corpus.View, error) {
 	view, _, err := f.CoveredView(ctx)
 	return view, err
 }
 
 // CoveredView implements api.CoveredViews. What a view covers is that of the replicas that it
 // begins with; a session continues only at a replica that has reached it.
-func (f *Front) CoveredView(ctx context.Context) (search.View, api.Coverage, error) {
+func (f *Front) CoveredView(ctx context.Context) (corpus.View, api.Coverage, error) {
 	covered := api.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
 	who, err := f.encodeCaller(ctx, 0)
 	if err != nil {
@@ -244,7 +245,7 @@ func (f *Front) CoveredView(ctx context.Context) (search.View, api.Coverage, err
 
 // awaitNumbers waits until this process knows the numbers of repositories, which a shard may
 // know earlier.
-func (f *Front) awaitNumbers(ctx context.Context, repositories []*search.Repository) error {
+func (f *Front) awaitNumbers(ctx context.Context, repositories []*corpus.Repository) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, numberWait, fmt.Errorf("%w: this process lacks accounts that a shard has", search.ErrUnavailable))
 	defer cancel()
 	for _, r := range repositories {

@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
@@ -49,7 +50,7 @@ type replica struct {
 	commit  code.CommitID
 }
 
-func startReplica(t *testing.T, view search.View) *replica {
+func startReplica(t *testing.T, view corpus.View) *replica {
 	t.Helper()
 	r := &replica{commit: "c1"}
 	r.limit.Store(-1)
@@ -162,7 +163,7 @@ func newCorpus(t *testing.T) *searchtest.Corpus {
 		files[fmt.Sprintf("src/file%d.go", i)] = fmt.Sprintf("package main\n\nfunc kettle%d() { boil(%d) }\n", i, i)
 	}
 	c, err := searchtest.New(func(_ string, text []byte) (segment.Document, code.Flags) { return segment.Document{Text: text}, 0 }, searchtest.Repository{
-		Repository: &search.Repository{Repository: code.Repository{ID: 1, Name: "host/one", DefaultBranch: "main"}}, Files: files,
+		Repository: &corpus.Repository{Repository: code.Repository{ID: 1, Name: "host/one", DefaultBranch: "main"}}, Files: files,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +238,7 @@ func searchFront(ctx context.Context, t *testing.T, f *Front) string {
 	return printAnswer(t, view) + fmt.Sprint(covered.Next)
 }
 
-func printAnswer(t *testing.T, view search.View) string {
+func printAnswer(t *testing.T, view corpus.View) string {
 	q, err := syntax.Parse("kettle or boil", syntax.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
@@ -24,7 +25,7 @@ type ShardOptions struct {
 	// Partitions are those that the process holds, ascending.
 	Partitions []int32
 	Searcher   *search.Searcher
-	Screen     *search.Screen
+	Screen     *corpus.Screen
 	Views      api.Views
 	Gate       api.Gate
 	// WaitForAccounts waits until the accounts have applied the records at some positions.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -62,7 +62,7 @@ var _ Accounts = (*auth.Service)(nil)
 
 // Repositories finds the registered repositories; api.Catalog implements it.
 type Repositories interface {
-	Repositories(ctx context.Context) ([]*search.Repository, error)
+	Repositories(ctx context.Context) ([]*corpus.Repository, error)
 }
 
 // Auditor records reads. An error means that the record was not accepted, and that the

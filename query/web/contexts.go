@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
 	"github.com/quarrysearch/quarry/schemas/spelling"
@@ -39,7 +39,7 @@ func (s *Server) contextsPage(w http.ResponseWriter, v *pageRequest) error {
 	}
 	var d contextsData
 	checks := 0
-	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
+	for name := range corpus.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
 		if checks += len(repositories); len(d.Rows) == maxContexts || len(d.Rows) > 0 && checks > maxMemberChecks {
 			d.More = true
 			break
@@ -90,7 +90,7 @@ func (s *Server) contextNames(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	names := []string{}
-	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), v.r.URL.Query().Get("name")) {
+	for name := range corpus.ExistingContexts(s.o.Contexts, repositoryNames(repositories), v.r.URL.Query().Get("name")) {
 		if names = append(names, name); len(names) == maxContextNames {
 			break
 		}
@@ -105,7 +105,7 @@ func (s *Server) contextNames(w http.ResponseWriter, v *pageRequest) error {
 }
 
 // repositoryNames iterates over the names of repositories.
-func repositoryNames(repositories []*search.Repository) iter.Seq[string] {
+func repositoryNames(repositories []*corpus.Repository) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, r := range repositories {
 			if !yield(r.Name) {
@@ -134,7 +134,7 @@ func (s *Server) checkContexts(ctx context.Context, q *syntax.Parsed) error {
 	}
 	for _, c := range named {
 		contains := s.o.Contexts[c.Name]
-		if contains != nil && slices.ContainsFunc(repositories, func(r *search.Repository) bool { return contains(r.Name) }) {
+		if contains != nil && slices.ContainsFunc(repositories, func(r *corpus.Repository) bool { return contains(r.Name) }) {
 			continue
 		}
 		at := min(c.At.Start, len(q.Text))
@@ -142,7 +142,7 @@ func (s *Server) checkContexts(ctx context.Context, q *syntax.Parsed) error {
 			Position: at, Column: utf8.RuneCountInString(q.Text[:at]) + 1, Query: q.Text,
 			Message: s.texts.mustFormat("contextUnknown", "name", codehtml.SpellHidden(c.Name)), Advice: s.texts.mustFormat("contextAdvice"),
 		}
-		existing := search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "")
+		existing := corpus.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "")
 		if near := spelling.Nearest(c.Name, existing, syntax.MaxSuggestions); len(near) > 0 {
 			unknown.Advice = s.texts.mustFormat("contextMeant", "names", strings.Join(near, ", "))
 		}

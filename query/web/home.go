@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -116,7 +117,7 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		}
 		d.Repositories = append(d.Repositories, row)
 	}
-	for name := range search.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
+	for name := range corpus.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
 		if d.Contexts = append(d.Contexts, contextLink(name)); len(d.Contexts) == homeLinks {
 			break
 		}
@@ -129,8 +130,8 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 }
 
 // newestRepositories returns the repositories with the newest commits.
-func newestRepositories(all []*search.Repository, n int) []*search.Repository {
-	newest := make([]*search.Repository, 0, n+1)
+func newestRepositories(all []*corpus.Repository, n int) []*corpus.Repository {
+	newest := make([]*corpus.Repository, 0, n+1)
 	for _, r := range all {
 		i := len(newest)
 		for i > 0 && newest[i-1].PushedAt.Before(r.PushedAt) {
@@ -139,7 +140,7 @@ func newestRepositories(all []*search.Repository, n int) []*search.Repository {
 		if i == n {
 			continue
 		}
-		newest = append(newest[:i], append([]*search.Repository{r}, newest[i:]...)...)
+		newest = append(newest[:i], append([]*corpus.Repository{r}, newest[i:]...)...)
 		newest = newest[:min(len(newest), n)]
 	}
 	return newest

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/auth/oidc"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
@@ -58,7 +58,7 @@ type Options struct {
 	// Search runs searches; nil disables the search pages and the search box.
 	Search Searches
 	// Contexts are the search contexts that a query may name.
-	Contexts map[string]search.Context
+	Contexts map[string]corpus.Context
 	// API handles the operations for pages about repositories and administration; nil
 	// disables these pages.
 	API http.Handler

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
@@ -25,9 +25,9 @@ func (listedAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Repositories implements web.Repositories. The IDs are not the numbers of the API.
-func (listedAPI) Repositories(context.Context) (all []*search.Repository, err error) {
+func (listedAPI) Repositories(context.Context) (all []*corpus.Repository, err error) {
 	for id, name := range map[code.RepositoryID]string{1001: "team/good", 1002: "team/broken", 1003: "team/unknown", 2: "team/hidden"} {
-		all = append(all, &search.Repository{Repository: code.Repository{ID: id, Name: name}})
+		all = append(all, &corpus.Repository{Repository: code.Repository{ID: id, Name: name}})
 	}
 	return all, nil
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -25,7 +26,7 @@ import (
 // Searches runs searches for the principal of a context; api.Server implements it.
 type Searches interface {
 	RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error
-	SearchableRepositories(ctx context.Context) ([]*search.Repository, error)
+	SearchableRepositories(ctx context.Context) ([]*corpus.Repository, error)
 	Freshness(ctx context.Context, repositories []code.RepositoryID) (indexing.Summary, error)
 	AsOf() string
 }
@@ -175,7 +176,7 @@ type resultWriter struct {
 
 	mu       sync.Mutex
 	files    fileWriter
-	seen     []*search.Repository
+	seen     []*corpus.Repository
 	holds    bool // files are held back until they can be sorted by rank
 	held     []rankedFile
 	timer    *time.Timer // ends holds; nil before the first file

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -80,7 +81,7 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 	return finish(&result, f.reason)
 }
 
-func (f *fakeSearches) SearchableRepositories(context.Context) ([]*search.Repository, error) {
+func (f *fakeSearches) SearchableRepositories(context.Context) ([]*corpus.Repository, error) {
 	if f.empty || f.unlisted != nil {
 		return nil, f.unlisted
 	}
@@ -275,7 +276,7 @@ func TestReaderWhoLeavesEndsTheSearch(t *testing.T) {
 // TestHostileResults shows names and lines that try to be markup or other text.
 func TestHostileResults(t *testing.T) {
 	const bad = "<img src=x onerror=alert(1)>"
-	repository := &search.Repository{Repository: code.Repository{ID: 9, Name: "host/" + bad + `"@/-/x`, DefaultBranch: "main"}}
+	repository := &corpus.Repository{Repository: code.Repository{ID: 9, Name: "host/" + bad + `"@/-/x`, DefaultBranch: "main"}}
 	w := searchOf(t, 0, func(f *fakeSearches) {
 		for _, path := range []string{bad, `a"b/c'd.go`, "a\u202Eog.b", "\xff\xfe/x", "a/-/blob/b@c%2Fd", strings.Repeat("long/", 800) + "x", "tab\tnew\nline"} {
 			line := append([]byte(bad+" \u202E kettle \x1e \xff "), bytes.Repeat([]byte("é"), 3000)...)

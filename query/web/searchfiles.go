@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
@@ -98,7 +99,7 @@ func addressOf(f *search.FileMatch) source.Address {
 	return a
 }
 
-func displayName(r *search.Repository) string {
+func displayName(r *corpus.Repository) string {
 	if r.DisplayName != "" {
 		return r.DisplayName
 	}
@@ -333,7 +334,7 @@ func cutLine(line []byte, marks []span) (from, to int) {
 }
 
 // collectRepositories adds the first few repositories of files.
-func collectRepositories(seen []*search.Repository, files []search.FileMatch) []*search.Repository {
+func collectRepositories(seen []*corpus.Repository, files []search.FileMatch) []*corpus.Repository {
 	for i := range files {
 		if len(seen) >= 64 {
 			break

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/indexing"
@@ -36,7 +37,7 @@ type resultState struct {
 	SaveURL             string // saves the query under a name; empty for visitors without an account
 	RankURL             string // the files sorted by rank; empty if they are
 
-	Repositories []*search.Repository // for a query that finds repositories
+	Repositories []*corpus.Repository // for a query that finds repositories
 }
 
 // noticeRow is a notice about the query, with other queries as links.

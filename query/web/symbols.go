@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
@@ -237,7 +238,7 @@ func (s *Server) newSymbolSection(id string, d *symbolData, files []wire.FindFil
 
 // newFileMatch converts a file to a result with a chunk for each line.
 func (q symbolRequest) newFileMatch(f *wire.FindFile) search.FileMatch {
-	repo := &search.Repository{Repository: code.Repository{Name: f.Repository}}
+	repo := &corpus.Repository{Repository: code.Repository{Name: f.Repository}}
 	out := search.FileMatch{Repo: repo, Ref: repo.DefaultRef(), Path: f.FileName, Language: code.Language(f.Language)}
 	if q.Revision != "" {
 		out.Ref = code.Ref(q.Revision)

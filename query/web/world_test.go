@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/authtest"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -30,18 +30,18 @@ type repositories struct{}
 
 // testContexts are search contexts: of the public repository, of the private one, and of
 // both.
-var testContexts = map[string]search.Context{
+var testContexts = map[string]corpus.Context{
 	"open":   func(name string) bool { return name == "example.com/open" },
 	"closed": func(name string) bool { return name == "example.com/closed" },
 	"Opera":  func(string) bool { return true },
 }
 
-var known = []*search.Repository{
+var known = []*corpus.Repository{
 	{Repository: code.Repository{ID: 1, Name: "example.com/open"}},
 	{Repository: code.Repository{ID: 2, Name: "example.com/closed", Private: true}},
 }
 
-func (repositories) Repositories(context.Context) ([]*search.Repository, error) { return known, nil }
+func (repositories) Repositories(context.Context) ([]*corpus.Repository, error) { return known, nil }
 
 func (repositories) Find(_ context.Context, wanted code.Repository) (code.Repository, error) {
 	for _, r := range known {

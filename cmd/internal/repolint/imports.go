@@ -31,15 +31,20 @@ var directions = []direction{
 	{"query/publicurl", nil},
 	{"query/reading", []string{"schemas", "query/syntax", "query/reading"}},
 	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
+	// The layers of a search: each imports only those above it in this list.
+	{"query/corpus", append([]string{"schemas"}, formats...)},
+	{"query/search/searchtest", append([]string{"schemas", "query/syntax", "query/corpus"}, formats...)},
+	{"query/search", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus"}, formats...)},
+	{"query/assist", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus", "query/search"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
 	{"query/front", []string{"schemas", "query/auth", "query/front", "query/publicurl"}},
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
-	{"query/rpc", append([]string{"schemas", "query/syntax", "query/plan", "query/search", "query/source"}, formats...)},
-	{"query/shards", append([]string{"schemas", "query/api", "query/auth", "query/rpc", "query/search", "query/source", "query/syntax"}, formats...)},
-	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/publicurl", "query/search", "query/source", "query/syntax", "query/web"}},
-	// These are search, navigate, source and auth: everything below api and web.
-	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
+	{"query/rpc", append([]string{"schemas", "query/syntax", "query/plan", "query/corpus", "query/search", "query/source"}, formats...)},
+	{"query/shards", append([]string{"schemas", "query/api", "query/auth", "query/rpc", "query/corpus", "query/search", "query/source", "query/syntax"}, formats...)},
+	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/publicurl", "query/corpus", "query/search", "query/source", "query/syntax", "query/web"}},
+	// These are navigate, source and auth: everything else below api and web.
+	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus", "query/search", "query/precise", "query/navigate", "query/source", "query/auth", "query/publicurl"}, formats...)},
 	// The parts of the server do not know each other or their callers.
 	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "pipeline/backup"}},
 	{"cmd/quarry/internal/datadir", []string{"schemas", "cmd/internal", "pipeline/backup", "projections/diskspace", "cmd/quarry/internal/secrets"}},
@@ -48,18 +53,18 @@ var directions = []direction{
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
 	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "pipeline/permissions", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
 	{"cmd/quarry/internal/registry", []string{
-		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/search",
+		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/corpus",
 		"cmd/internal/boot", "cmd/internal/config",
 	}},
 	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "projections", "query/source"}},
-	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/search", "query/source", "query/syntax"}},
+	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/corpus", "query/search", "query/source", "query/syntax"}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 
 // testsMay lists imports that tests may have in addition to those of their package: the
 // conformance suites and helpers of a contract, and the reader of tokens, which queries
 // know only as an interface.
-var testsMay = []string{"pipeline/eventlog", "pipeline/analyze", "projections/projectiontest", "schemas"}
+var testsMay = []string{"pipeline/eventlog", "pipeline/analyze", "projections/projectiontest", "query/search/searchtest", "query/assist", "schemas"}
 
 // checkDirections reports imports that no direction allows.
 func (t *Tree) checkDirections(p *Package) []Finding {

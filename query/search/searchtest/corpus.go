@@ -10,13 +10,13 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Repository is a repository of a corpus.
 type Repository struct {
-	*search.Repository
+	*corpus.Repository
 	// Refs are the refs besides the default branch.
 	Refs []code.Ref
 	// Files holds the texts by path.
@@ -29,10 +29,10 @@ type Analyze func(path string, text []byte) (d segment.Document, placed code.Fla
 
 // Corpus is an index of some files.
 type Corpus struct {
-	repositories []*search.Repository
+	repositories []*corpus.Repository
 	refs         []code.Ref
 	reader       *segment.Reader
-	onDefault    search.Segment
+	onDefault    corpus.Segment
 	files        []file
 }
 
@@ -44,7 +44,7 @@ type file struct {
 	refs       []code.Ref // the default branch first
 }
 
-var _ search.View = (*Corpus)(nil)
+var _ corpus.View = (*Corpus)(nil)
 
 // New indexes the files of repositories. It fails if two files have the same text in the
 // same language, or if writing the segment fails.
@@ -73,7 +73,7 @@ func New(analyze Analyze, repositories ...Repository) (*Corpus, error) {
 	for i, f := range c.files {
 		places.Add(segment.DocID(i), f.repository, segment.NoRef, f.flags, f.path)
 	}
-	c.onDefault = search.Segment{Reader: c.reader, Places: places.Build()}
+	c.onDefault = corpus.Segment{Reader: c.reader, Places: places.Build()}
 	return c, nil
 }
 
@@ -97,17 +97,17 @@ func (c *Corpus) openSegment(builder *segment.Builder) error {
 	return nil
 }
 
-// Segments implements search.View.
-func (c *Corpus) Segments() []search.Segment { return []search.Segment{c.onDefault} }
+// Segments implements corpus.View.
+func (c *Corpus) Segments() []corpus.Segment { return []corpus.Segment{c.onDefault} }
 
-// Repositories implements search.View. They are in the order given to New.
-func (c *Corpus) Repositories() []*search.Repository { return c.repositories }
+// Repositories implements corpus.View. They are in the order given to New.
+func (c *Corpus) Repositories() []*corpus.Repository { return c.repositories }
 
-// Release implements search.View. The corpus remains searchable.
+// Release implements corpus.View. The corpus remains searchable.
 func (c *Corpus) Release() {}
 
-// Revisions implements search.View.
-func (c *Corpus) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+// Revisions implements corpus.View.
+func (c *Corpus) Revisions(_ context.Context, match func(*corpus.Repository, code.Ref) bool) ([]corpus.Segment, []code.Ref, error) {
 	places := segment.NewPlacesBuilder(len(c.files))
 	for i, f := range c.files {
 		for _, ref := range f.refs {
@@ -117,5 +117,5 @@ func (c *Corpus) Revisions(_ context.Context, match func(*search.Repository, cod
 			}
 		}
 	}
-	return []search.Segment{{Reader: c.reader, Places: places.Build()}}, c.refs, nil
+	return []corpus.Segment{{Reader: c.reader, Places: places.Build()}}, c.refs, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -33,7 +33,7 @@ type nameList struct {
 	snapshot *catalog.Snapshot
 	// all holds the repositories of the snapshot, in its order. list holds those that
 	// have a number, and numberless those that do not have one yet.
-	all, list  []*search.Repository
+	all, list  []*corpus.Repository
 	numberless []code.RepositoryID
 }
 
@@ -53,7 +53,7 @@ var _ api.Catalog = (*Catalog)(nil)
 // Repositories implements api.Catalog. It omits the commits, which only the views know.
 // The list is built once for each snapshot and reuses unchanged parts of the previous
 // list. Two concurrent callers may both build it.
-func (r *Catalog) Repositories(context.Context) ([]*search.Repository, error) {
+func (r *Catalog) Repositories(context.Context) ([]*corpus.Repository, error) {
 	snapshot, before := r.versions.Live().Catalog.Snapshot(), r.list.Load()
 	if before != nil && before.snapshot == snapshot && !slices.ContainsFunc(before.numberless, r.hasNumber) {
 		return before.list, nil
@@ -66,7 +66,7 @@ func (r *Catalog) Repositories(context.Context) ([]*search.Repository, error) {
 		}
 	}
 	if len(next.numberless) > 0 {
-		next.list = slices.DeleteFunc(slices.Clone(next.all), func(x *search.Repository) bool { return slices.Contains(next.numberless, x.ID) })
+		next.list = slices.DeleteFunc(slices.Clone(next.all), func(x *corpus.Repository) bool { return slices.Contains(next.numberless, x.ID) })
 	}
 	r.list.Store(next)
 	return next.list, nil
@@ -83,12 +83,12 @@ func numberedOf(before *nameList) *catalog.Snapshot {
 
 // searchRepositories merges two lists in the same order, so that it finds unchanged
 // repositories without a lookup.
-func searchRepositories(all []*catalog.Repository, before *nameList) []*search.Repository {
+func searchRepositories(all []*catalog.Repository, before *nameList) []*corpus.Repository {
 	var old []*catalog.Repository
 	if before != nil {
 		old = before.snapshot.ByName()
 	}
-	out := make([]*search.Repository, len(all))
+	out := make([]*corpus.Repository, len(all))
 	at := 0
 	for i, known := range all {
 		for at < len(old) && catalog.CompareNames(old[at], known) < 0 {
@@ -104,8 +104,8 @@ func searchRepositories(all []*catalog.Repository, before *nameList) []*search.R
 }
 
 // SearchRepository returns a repository as searches see it, without its commit.
-func SearchRepository(r *catalog.Repository) *search.Repository {
-	return &search.Repository{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt}
+func SearchRepository(r *catalog.Repository) *corpus.Repository {
+	return &corpus.Repository{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt}
 }
 
 // Find implements api.Catalog.

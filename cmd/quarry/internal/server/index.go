@@ -29,6 +29,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/snapshotter"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/assist"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -166,7 +167,7 @@ func (s *Server) openAPI() error {
 	if err != nil {
 		return err
 	}
-	searcher := search.New(search.Options{
+	engine := search.New(search.Options{
 		MaxDuration:   c.Query.Timeout.Std(),
 		MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
 		MaxHeavy: c.Query.MaxHeavy, MaxHeavyWaiting: c.Query.MaxHeavyWaiting,
@@ -183,7 +184,8 @@ func (s *Server) openAPI() error {
 	}
 	s.apiOptions = api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)),
-		Searcher:     searcher,
+		Searcher:     assist.New(engine, s.o.Registerer),
+		FileFinder:   engine,
 		Views:        views.New(s.versions.Acquire, s.numbering.HasNumber),
 		Catalog:      s.repositories,
 		Numbers:      s.accounts.Numbers,
@@ -236,7 +238,7 @@ func (s *Server) openAPI() error {
 	case len(c.Shard.Peers) > 0:
 		err = s.openFront(&s.apiOptions)
 	case !s.share.IsAll():
-		err = s.openShard(&s.apiOptions, searcher)
+		err = s.openShard(&s.apiOptions, engine)
 	}
 	if err != nil {
 		return err

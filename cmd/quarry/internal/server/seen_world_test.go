@@ -18,7 +18,9 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/scip/sciptest"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/assist"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/query/search"
@@ -262,12 +264,13 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	o.Gate, o.Accounts, o.Audit, o.Registerer = &roleGate{service, w.roles}, service, noAudit{}, prometheus.NewRegistry()
 	o.Pictures = namedPictures{}
 	o.Limits = front.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
-	contexts := map[string]search.Context{}
+	contexts := map[string]corpus.Context{}
 	for _, mark := range marks {
 		contexts[mark+"context"] = func(name string) bool { return strings.Contains(name, mark) }
 	}
 	w.server, w.searches = s, prometheus.NewRegistry()
-	o.Searcher = search.New(search.Options{Contexts: contexts, Registerer: w.searches})
+	engine := search.New(search.Options{Contexts: contexts, Registerer: w.searches})
+	o.Searcher, o.FileFinder = assist.New(engine, w.searches), engine
 	if w.api, err = api.New(o); err != nil {
 		t.Fatal(err)
 	}

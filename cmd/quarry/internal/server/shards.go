@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/outcomes"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/shards"
@@ -109,7 +110,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	if err != nil {
 		return err
 	}
-	o.Part, o.Screen = api.PartShard, search.NewScreen(search.ScreenOptions{Registerer: s.o.Registerer})
+	o.Part, o.Screen = api.PartShard, corpus.NewScreen(corpus.ScreenOptions{Registerer: s.o.Registerer})
 	shard := shards.NewShard(shards.ShardOptions{
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
 		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions), Status: o.Status,

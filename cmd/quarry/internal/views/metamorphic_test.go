@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/projections/versions"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -145,7 +146,7 @@ func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 }
 
 // openView returns the view of projections whose repositories all have a number.
-func openView(t *testing.T, c *catalog.Catalog, p *places.Places) search.View {
+func openView(t *testing.T, c *catalog.Catalog, p *places.Places) corpus.View {
 	t.Helper()
 	opened, err := New(func() *versions.Version { return &versions.Version{Catalog: c, Places: p} }, func(code.RepositoryID) bool { return true }).View(t.Context())
 	if err != nil {
@@ -155,7 +156,7 @@ func openView(t *testing.T, c *catalog.Catalog, p *places.Places) search.View {
 }
 
 // listResults lists the results of a query in a fixed order.
-func listResults(t *testing.T, opened search.View, q *syntax.Parsed) []string {
+func listResults(t *testing.T, opened corpus.View, q *syntax.Parsed) []string {
 	t.Helper()
 	r, err := search.New(search.Options{MaxDuration: 10 * time.Hour}).Search(t.Context(), opened, search.Request{Query: q, Matches: 1 << 20, Whole: true})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/versions"
-	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -24,7 +24,7 @@ type Views struct {
 	// hasNumber reports whether a repository has a number; repositories without one are
 	// hidden.
 	hasNumber func(code.RepositoryID) bool
-	screen    *search.Screen
+	screen    *corpus.Screen
 	// last is the state of the newest requested view. It is reused because views are
 	// requested much more often than they change.
 	last atomic.Pointer[viewState]
@@ -33,7 +33,7 @@ type Views struct {
 // New returns the views of the version that acquire returns. numbered reports whether a
 // repository has a number.
 func New(acquire func() *versions.Version, numbered func(code.RepositoryID) bool) *Views {
-	return &Views{acquire: acquire, hasNumber: numbered, screen: search.NewScreen(search.ScreenOptions{})}
+	return &Views{acquire: acquire, hasNumber: numbered, screen: corpus.NewScreen(corpus.ScreenOptions{})}
 }
 
 // viewState is the content of a places.View in the types of search. It refers to no
@@ -46,8 +46,8 @@ type viewState struct {
 	// published before them, so it is at least as new: no text is visible before an
 	// earlier event has hidden it.
 	catalog      *catalog.Snapshot
-	segments     []search.Segment
-	repositories []*search.Repository
+	segments     []corpus.Segment
+	repositories []*corpus.Repository
 	// known holds the places.Repository values from which the repositories were created.
 	// Repositories that no push has changed are reused from the previous state.
 	known []*places.Repository
@@ -55,16 +55,16 @@ type viewState struct {
 	numberless map[code.RepositoryID]bool
 	// byID is built on demand, because only revisions other than the default branches
 	// need it.
-	byID func() map[code.RepositoryID]*search.Repository
+	byID func() map[code.RepositoryID]*corpus.Repository
 }
 
-// view adapts a places.View to search.View.
+// view adapts a places.View to corpus.View.
 type view struct {
 	*places.View
 	*viewState
 }
 
-// Release implements search.View.
+// Release implements corpus.View.
 func (v view) Release() {
 	v.View.Release()
 	v.index.Release()
@@ -78,10 +78,10 @@ func (v view) AsOf() string { return v.index.AsOf() }
 // holds, and of refs that do not show their last revision.
 func (v view) MissingDocuments() int { return v.View.UnheldCount() + v.View.BrokenRefs() }
 
-var _ search.View = view{}
+var _ corpus.View = view{}
 
 // View returns the current view. The caller must release it.
-func (v *Views) View(context.Context) (search.View, error) {
+func (v *Views) View(context.Context) (corpus.View, error) {
 	i := v.acquire()
 	acquired := i.Places.Acquire()
 	snapshot := i.Catalog.Snapshot()
@@ -133,7 +133,7 @@ func newState(of *versions.Version, v *places.View, snapshot *catalog.Snapshot, 
 		generation:   v.Generation(),
 		catalog:      snapshot,
 		segments:     searchSegments(v.Segments()),
-		repositories: make([]*search.Repository, len(known)),
+		repositories: make([]*corpus.Repository, len(known)),
 		known:        known,
 	}
 	for i, r := range known {
@@ -150,8 +150,8 @@ func newState(of *versions.Version, v *places.View, snapshot *catalog.Snapshot, 
 			s.addNumberless(r.ID)
 		}
 	}
-	s.byID = sync.OnceValue(func() map[code.RepositoryID]*search.Repository {
-		byID := make(map[code.RepositoryID]*search.Repository, len(s.repositories))
+	s.byID = sync.OnceValue(func() map[code.RepositoryID]*corpus.Repository {
+		byID := make(map[code.RepositoryID]*corpus.Repository, len(s.repositories))
 		for _, r := range s.repositories {
 			if r != nil {
 				byID[r.ID] = r
@@ -179,18 +179,18 @@ func (s *viewState) gainedNumber(numbered func(code.RepositoryID) bool) bool {
 	return false
 }
 
-func searchSegments(segments []places.Segment) []search.Segment {
-	out := make([]search.Segment, len(segments))
+func searchSegments(segments []places.Segment) []corpus.Segment {
+	out := make([]corpus.Segment, len(segments))
 	for i, s := range segments {
-		out[i] = search.Segment{Reader: s.Reader, Places: s.Places, Origins: s.Origins, Partition: s.Partition}
+		out[i] = corpus.Segment{Reader: s.Reader, Places: s.Places, Origins: s.Origins, Partition: s.Partition}
 	}
 	return out
 }
 
 // repositoryOf returns a repository of the places with its visibility in the catalog. One
 // that the catalog lacks was just removed; it is private.
-func repositoryOf(r *places.Repository, snapshot *catalog.Snapshot) *search.Repository {
-	out := &search.Repository{Repository: r.Repository, PushedAt: newestCommit(r)}
+func repositoryOf(r *places.Repository, snapshot *catalog.Snapshot) *corpus.Repository {
+	out := &corpus.Repository{Repository: r.Repository, PushedAt: newestCommit(r)}
 	known, found := snapshot.ByID(r.ID)
 	out.Private = !found || known.Private
 	if r.Default != nil {
@@ -209,14 +209,14 @@ func newestCommit(r *places.Repository) time.Time {
 	return newest
 }
 
-// Segments implements search.View.
-func (v view) Segments() []search.Segment { return v.segments }
+// Segments implements corpus.View.
+func (v view) Segments() []corpus.Segment { return v.segments }
 
-// Repositories implements search.View.
-func (v view) Repositories() []*search.Repository { return v.repositories }
+// Repositories implements corpus.View.
+func (v view) Repositories() []*corpus.Repository { return v.repositories }
 
-// Revisions implements search.View.
-func (v view) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+// Revisions implements corpus.View.
+func (v view) Revisions(ctx context.Context, match func(*corpus.Repository, code.Ref) bool) ([]corpus.Segment, []code.Ref, error) {
 	byID := v.byID()
 	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(byID[r.ID], ref) })
 	if errors.Is(err, places.ErrTooMany) {

@@ -1,0 +1,111 @@
+package assist
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// Searcher answers requests with the searches of an engine. It is safe for concurrent use.
+type Searcher struct {
+	engine  *search.Searcher
+	metrics *readingMetrics
+}
+
+// New returns an Assistant. It registers its metrics with reg, unless that is nil.
+func New(engine *search.Searcher, reg prometheus.Registerer) *Searcher {
+	return &Searcher{engine, newReadingMetrics(reg)}
+}
+
+// Search answers a request with the most likely reading of its query. It fails with the
+// errors of the engine.
+func (s *Searcher) Search(ctx context.Context, view corpus.View, r search.Request) (*search.Result, error) {
+	a := &answerer{engine: s.engine, metrics: s.metrics, view: view}
+	return a.answer(ctx, r, nil)
+}
+
+// Stream is like Search, but passes the files to emit in parts, as the engine does.
+func (s *Searcher) Stream(ctx context.Context, view corpus.View, r search.Request, emit search.Emit) (*search.Result, error) {
+	a := &answerer{engine: s.engine, metrics: s.metrics, view: view}
+	if !r.Related {
+		return a.answer(ctx, r, emit)
+	}
+	return a.answer(ctx, r, func(files []search.FileMatch, stats search.Stats) error {
+		for i := range files[:min(len(files), maxMatchesToRelate-len(a.emitted))] {
+			a.emitted = append(a.emitted, keyOf(&files[i]))
+		}
+		return emit(files, stats)
+	})
+}
+
+// answerer answers one request, in one goroutine.
+type answerer struct {
+	engine  *search.Searcher
+	metrics *readingMetrics
+	view    corpus.View
+	// probes are the searches in addition to the requested one, and emitted the first files
+	// that a stream has emitted.
+	probes  []search.ProbeExplain
+	emitted []fileID
+}
+
+// answer answers the request.
+func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
+	started := time.Now()
+	r, costs, err := a.resolvePredicates(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	prose := readProse(&r)
+	result, err := a.chooseReading(ctx, r, prose, emit)
+	if err != nil {
+		return nil, err
+	}
+	if r.Related && prose != nil && !result.Evidence.Ranked {
+		a.addWords(ctx, r, result, prose)
+	}
+	took := time.Since(started)
+	if result.CostsHidden {
+		took = 0
+	} else {
+		result.Stats.Add(&costs)
+	}
+	result.Stats.Duration = took
+	if result.Explain != nil {
+		result.Explain.Stages.TotalMicros, result.Explain.Probes = took.Microseconds(), a.probes
+	}
+	return result, nil
+}
+
+// search runs a search, after those for the predicates of its query, which count as its work
+// and its time.
+func (a *answerer) search(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
+	started := time.Now()
+	r, costs, err := a.resolvePredicates(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.TimeLimit > 0 {
+		r.TimeLimit = max(r.TimeLimit-time.Since(started), 1)
+	}
+	result, err := a.engine.Stream(ctx, a.view, r, emit)
+	if err == nil && !result.CostsHidden {
+		result.Stats.Add(&costs)
+	}
+	return result, err
+}
+
+// probe runs a search in addition to the requested one.
+func (a *answerer) probe(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
+	result, err := a.search(ctx, r, emit)
+	if err == nil && len(a.probes) < search.MaxProbes {
+		a.probes = append(a.probes, search.ProbeExplain{
+			Query: r.Query.Root.String(), Matches: result.Stats.Matches, Micros: result.Stats.Duration.Microseconds(),
+		})
+	}
+	return result, err
+}
