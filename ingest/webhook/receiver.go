@@ -161,9 +161,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // answer is the response body for a delivery that was accepted or ignored.
 type answer struct {
 	// Accepted is the number of events that the delivery appended to the log.
-	Accepted   int              `json:"accepted"`
-	Positions  []event.Position `json:"positions"`
-	DeliveryID string           `json:"deliveryId"`
+	Accepted  int              `json:"accepted"`
+	Positions []event.Position `json:"positions"`
+	// MinPosition names the positions as the minPosition of a search takes them.
+	MinPosition string `json:"minPosition,omitempty"`
+	DeliveryID  string `json:"deliveryId"`
 	// Duplicate means that the positions are those of an earlier delivery.
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Ignored explains why nothing was appended.
@@ -198,6 +200,11 @@ func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r.logTaken(req, c, a, r.o.Now().Sub(start))
+	var texts []string
+	for _, p := range a.Positions {
+		texts = append(texts, p.String())
+	}
+	a.MinPosition = strings.Join(texts, ",")
 	status := http.StatusAccepted
 	if a.Ignored != "" {
 		status = http.StatusOK
