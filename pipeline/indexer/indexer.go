@@ -103,9 +103,10 @@ type Indexer struct {
 	families        families
 	// markEvery is the constant markEvery except in tests.
 	markEvery int
-	builders  sync.Pool // of *segment.Builder
-	jobs      jobs
-	metrics   *metrics
+	// smallBuilders are those of smallBuildSlots.
+	smallBuilders *sync.Pool
+	jobs          jobs
+	metrics       *metrics
 }
 
 var _ worker.Handler = (*Indexer)(nil)
@@ -115,8 +116,7 @@ func New(o Options) (*Indexer, error) {
 	if err := o.ensureDefaults(); err != nil {
 		return nil, err
 	}
-	x := &Indexer{o: o, smallBuildSlots: segment.NewSlots(smallSlots, nil), metrics: newMetrics(o.Registerer), markEvery: markEvery}
-	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
+	x := &Indexer{o: o, smallBuildSlots: segment.NewSlots(smallSlots, nil), smallBuilders: newBuilders(), metrics: newMetrics(o.Registerer), markEvery: markEvery}
 	return x, nil
 }
 

@@ -73,15 +73,15 @@ func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKe
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
-	slots := h.x.o.Slots
+	slots, builders := h.x.o.Slots, newBuilders() // large builders are collected after the batch
 	if total < segment.SmallBytes {
-		slots = h.x.smallBuildSlots
+		slots, builders = h.x.smallBuildSlots, h.x.smallBuilders
 	}
 	for i, items := range cut {
 		if errs[i] = slots.Acquire(ctx); errs[i] != nil {
 			continue
 		}
-		done[i] = &unit{indexRun: h, batch: b, items: items, readings: map[readingKey]reading{}}
+		done[i] = &unit{indexRun: h, batch: b, items: items, builders: builders, readings: map[readingKey]reading{}}
 		group.Go(func() {
 			defer slots.Release()
 			if errs[i] = done[i].run(ctx); errs[i] != nil {
@@ -107,6 +107,11 @@ func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKe
 	return sealed, nil
 }
 
+// newBuilders returns a pool of *segment.Builder.
+func newBuilders() *sync.Pool {
+	return &sync.Pool{New: func() any { return segment.NewBuilder(segment.Options{}) }}
+}
+
 // firstCause returns the first error that is not a cancellation caused by another.
 func firstCause(errs []error) error {
 	var echo error
@@ -127,7 +132,8 @@ type unit struct {
 	batch *batch
 	items []item
 
-	builder *segment.Builder
+	builders *sync.Pool
+	builder  *segment.Builder
 	// first is the first ref that names a document in the builder.
 	first     int
 	sealed    []sealedSegment
@@ -148,7 +154,7 @@ func (u *unit) run(ctx context.Context) error {
 		return err
 	}
 	defer reader.Close()
-	u.builder = u.x.builders.Get().(*segment.Builder)
+	u.builder = u.builders.Get().(*segment.Builder)
 	u.reset()
 	ids := make([]mirror.ObjectID, len(u.items))
 	for i := range ids {
@@ -169,7 +175,7 @@ func (u *unit) run(ctx context.Context) error {
 		u.builder = nil // it is in an unknown state: discard it
 		return err
 	}
-	u.x.builders.Put(u.builder)
+	u.builders.Put(u.builder)
 	u.builder = nil // the unit outlives the builder, which may be 120 MiB
 	return nil
 }

@@ -77,7 +77,7 @@ type Builder struct {
 	frames     [][]byte
 	lines      uint32
 	runs       [postings.RunClasses][]byte // a column of levels for each class
-	symbolText []byte
+	symbolText symbolText
 	grams      *postings.GramSet // nil unless Options.Grams is set
 }
 
@@ -95,8 +95,9 @@ func (b *Builder) Reset(o Options) {
 	*b = Builder{
 		options: o, postings: b.postings, runs: b.runs, keys: map[code.DocumentKey]struct{}{},
 		defined: definitionWriter{order: b.defined.order[:0], definitions: b.defined.definitions[:0], folded: b.defined.folded}, head: header{version: formatVersion},
-		text: b.text[:0], packer: b.packer, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
+		text: b.text[:0], packer: b.packer, blobs: b.blobs[:0], rows: b.rows[:0],
 	}
+	b.symbolText.add("") // the line feed before the first name
 	for c := range b.runs {
 		b.runs[c] = b.runs[c][:0]
 	}
@@ -126,14 +127,16 @@ func (b *Builder) Add(d Document) error {
 		return fmt.Errorf("document %s of %d bytes: a segment holds %d", d.Key.Blob, len(d.Text), b.options.MaxTextBytes)
 	}
 	text := b.head.textBytes + len(d.Text)
-	if int64(text) > b.options.MaxTextBytes || text+len(b.symbolText)+names > maxTextSpace || len(b.languages.names) == maxNames {
+	if int64(text) > b.options.MaxTextBytes || text+b.symbolText.bytes+names > maxTextSpace || len(b.languages.names) == maxNames {
 		return ErrFull
 	}
 	if err := checkSymbols(d); err != nil {
 		return err
 	}
 	b.addRow(d, names)
-	b.symbolText = appendSymbolText(b.symbolText, d.Symbols)
+	for i := range d.Symbols {
+		b.symbolText.add(d.Symbols[i].Name)
+	}
 	if err := b.symbols.add(d.Symbols, b.packer); err != nil {
 		return err
 	}
@@ -149,11 +152,28 @@ func symbolTextBytes(symbols []code.Symbol) int {
 	return n
 }
 
-func appendSymbolText(dst []byte, symbols []code.Symbol) []byte {
-	for i := range symbols {
-		dst = append(append(dst, symbols[i].Name...), '\n')
+// symbolText collects the symbol text in chunks, because a slice that grows exists twice
+// while it is copied.
+type symbolText struct {
+	chunks [][]byte
+	bytes  int
+}
+
+// A chunk is as large as those before it together, within these bounds.
+const (
+	minSymbolChunk = 4 << 10
+	maxSymbolChunk = 256 << 10
+)
+
+// add adds a name and a line feed.
+func (t *symbolText) add(name string) {
+	size, last := len(name)+1, len(t.chunks)-1
+	if last < 0 || cap(t.chunks[last])-len(t.chunks[last]) < size {
+		room := min(max(t.bytes, minSymbolChunk), maxSymbolChunk)
+		t.chunks, last = append(t.chunks, make([]byte, 0, max(room, size))), last+1
 	}
-	return dst
+	t.chunks[last] = append(append(t.chunks[last], name...), '\n')
+	t.bytes += size
 }
 
 // checkSymbols checks the invariants on which readers rely.
@@ -254,9 +274,11 @@ func (b *Builder) Finish(path string) (Meta, error) {
 		return Meta{}, fmt.Errorf("segment %s: no documents", path)
 	}
 	if b.head.symbols > 0 {
-		b.head.symbolBytes = len(b.symbolText)
-		if err := b.addText(b.symbolText); err != nil {
-			return Meta{}, err
+		b.head.symbolBytes = b.symbolText.bytes
+		for _, chunk := range b.symbolText.chunks {
+			if err := b.addText(chunk); err != nil {
+				return Meta{}, err
+			}
 		}
 	}
 	if err := b.sealFrames(0); err != nil {

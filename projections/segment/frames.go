@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// packGroup combines compressed frames into one value: the sizes of all but the last, two
-// bytes each, then the frames. A compressed frame is never much larger than FrameBytes,
+// packGroup appends compressed frames to b as one value: the sizes of all but the last,
+// two bytes each, then the frames. A compressed frame is never much larger than FrameBytes,
 // so its size fits into two bytes.
-func packGroup(frames [][]byte) []byte {
-	var b []byte
+func packGroup(b []byte, frames [][]byte) []byte {
 	for _, f := range frames[:len(frames)-1] {
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(f)))
 	}

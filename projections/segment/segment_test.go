@@ -139,7 +139,9 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 		if i == 0 && r.Meta().Symbols > 0 {
 			space = append(space, '\n')
 		}
-		space = appendSymbolText(space, d.Symbols)
+		for _, symbol := range d.Symbols {
+			space = append(append(space, symbol.Name...), '\n')
+		}
 	}
 	checkRuns(t, r, space)
 	if len(space) != r.SpaceEnd() {

@@ -58,8 +58,9 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 	if err := w.Set(partKey(id, partDocuments), b.rows); err != nil {
 		return err
 	}
+	var group []byte // Set copies it
 	for i := 0; i < len(b.frames); i += groupFrames {
-		group := packGroup(b.frames[i:min(i+groupFrames, len(b.frames))])
+		group = packGroup(group[:0], b.frames[i:min(i+groupFrames, len(b.frames))])
 		if err := w.Set(numberedKey(id, partFrame, uint32(i/groupFrames)), group); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ const (
 	// buildingGCPercent is the growth of the heap between collections while large
 	// segments are built. With Go's default, their memory would exist twice. It contains
 	// no pointers, so that a collection is cheap.
-	buildingGCPercent = 60
+	buildingGCPercent = 30
 	// buildingPause is how long after the last segment the percentage is restored, so
 	// that the memory of the segment is collected first.
 	buildingPause = 10 * time.Second

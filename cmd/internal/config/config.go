@@ -260,7 +260,7 @@ type Cache struct {
 type Runtime struct {
 	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Total memory of the server and its git commands. 0: 85 % of the limit of the control group or, without one, of the machine's memory, but then at most 1 GiB plus 256 MiB per CPU. GOMEMLIMIT lowers it."`
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: runtime.memoryBytes minus the caches."`
-	GCPercent        int      `yaml:"gcPercent" doc:"Garbage collection target percentage, as in GOGC, which overrides it. At most 60 while large segments are built. 0: Go's default."`
+	GCPercent        int      `yaml:"gcPercent" doc:"Garbage collection target percentage, as in GOGC, which overrides it. At most 30 while large segments are built. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM until the process exits."`
 	ShutdownDelay    Duration `yaml:"shutdownDelay" doc:"How long a process that a load balancer probes at GET /readyz answers it with 503 after SIGTERM, while it serves requests, before it closes its listener. At most half of runtime.drainTimeout, of which it is a part. 0: it closes it immediately."`
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ where metrics are served. Enable it only if untrusted clients cannot reach that listener, or set metricsToken."`
