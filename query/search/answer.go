@@ -40,10 +40,10 @@ const maxFilesExplained = 100
 
 func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *resultBuilder {
 	a := &resultBuilder{
-		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.display,
+		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.plan.display,
 		result: &Result{Exhaustive: true}, seen: make(map[uint32]bool),
 	}
-	if n.request.Facets && n.scope.c.selectKind != syntax.SelectRepo {
+	if n.plan.request.Facets && n.plan.scope.c.selectKind != syntax.SelectRepo {
 		a.facets = newFacets(n)
 	}
 	return a
@@ -75,7 +75,7 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 		return err
 	}
 	e := &a.result.Evidence
-	e.Shown, e.Ranked, e.DefinesMatch = a.rendered, a.run.request.Ranked != nil, a.renderer.definesMatch
+	e.Shown, e.Ranked, e.DefinesMatch = a.rendered, a.run.plan.request.Ranked != nil, a.renderer.definesMatch
 	e.InCode, e.InChangelog = a.inCode, a.inChangelog
 	e.NearTerms, e.CloseTerms = a.near > nearNot, a.near >= nearLines3
 	a.result.memory = held
@@ -107,7 +107,7 @@ func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Contex
 // unless their order decides which of them fit into the answer.
 func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 	a.result.Files = make([]FileMatch, 0, len(shown))
-	if a.run.remote != nil {
+	if a.run.plan.remote != nil {
 		return a.renderRemote(ctx, shown)
 	}
 	if !a.run.ordersByFile() {
@@ -149,17 +149,17 @@ func (a *resultBuilder) takeHits(to int) []hit {
 	stats := &a.result.Stats
 	for a.nextTask < to {
 		// All definitions count for the choice, even if the first ones exceed the limit.
-		_, t := a.run.schedule.taskAt(a.nextTask)
-		all := t == tierDefines && len(a.run.schedule.names) == 1 && a.run.showsBestOnly() && !a.run.ordersByFile()
+		_, t := a.run.plan.schedule.taskAt(a.nextTask)
+		all := t == tierDefines && len(a.run.plan.schedule.names) == 1 && a.run.showsBestOnly() && !a.run.ordersByFile()
 		for _, h := range a.run.distinctHits(a.nextHits(to), a.seen) {
-			if a.matchesTaken > a.run.limit && !all {
+			if a.matchesTaken > a.run.plan.limit && !all {
 				break
 			}
 			a.matchesTaken += h.count
 			if h.near > a.near {
 				a.near = max(a.near, a.run.nearnessOf(&h))
 			}
-			if stats.Matches <= a.run.request.Matches {
+			if stats.Matches <= a.run.plan.request.Matches {
 				stats.Matches += h.count
 				stats.Files++
 				if a.facets != nil {
@@ -173,7 +173,7 @@ func (a *resultBuilder) takeHits(to int) []hit {
 			}
 		}
 	}
-	if a.run.scope.c.selectKind == syntax.SelectRepo {
+	if a.run.plan.scope.c.selectKind == syntax.SelectRepo {
 		a.repositoryHits = append(a.repositoryHits, shown...)
 		return nil
 	}
@@ -185,7 +185,7 @@ func (a *resultBuilder) takeHits(to int) []hit {
 func (a *resultBuilder) nextHits(to int) (hits []hit) {
 	done, last := a.run.mu.done, a.nextTask
 	if a.run.ordersByFile() {
-		last = min(a.run.schedule.lastOfBand(a.nextTask), to-1)
+		last = min(a.run.plan.schedule.lastOfBand(a.nextTask), to-1)
 	}
 	for ; a.nextTask <= last; a.nextTask++ {
 		hits = append(hits, done[a.nextTask].hits...)
@@ -243,10 +243,10 @@ func (a *resultBuilder) addFile(f FileMatch) {
 	a.rendered++
 	a.inCode = a.inCode || !isProse(f.Language, f.Path)
 	a.inChangelog = a.inChangelog || isChangelog(f.Language, f.Path)
-	if a.facets != nil && a.run.request.Query.Type == syntax.TypeSymbol {
+	if a.facets != nil && a.run.plan.request.Query.Type == syntax.TypeSymbol {
 		a.facets.addFile(&f)
 	}
-	if a.run.request.Explain {
+	if a.run.plan.request.Explain {
 		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})
 	}
 }
@@ -255,7 +255,7 @@ func (a *resultBuilder) addFile(f FileMatch) {
 func (a *resultBuilder) completeResult() {
 	n, r := a.run, a.result
 	r.Stats.Add(&n.mu.stats)
-	if n.request.Explain {
+	if n.plan.request.Explain {
 		r.Explain = n.explainTasks(a.endTask())
 		slices.SortStableFunc(a.explained, func(a, b FileExplain) int {
 			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path))
@@ -263,11 +263,11 @@ func (a *resultBuilder) completeResult() {
 		r.Explain.Files = a.explained[:min(len(a.explained), maxFilesExplained)]
 	}
 	n.setStopReason(r)
-	if n.scope.c.selectKind == syntax.SelectRepo {
+	if n.plan.scope.c.selectKind == syntax.SelectRepo {
 		n.listRepositories(r, a.repositoryHits)
 		return
 	}
-	if a.renderer.bytesLeft <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
+	if a.renderer.bytesLeft <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.plan.display) {
 		r.Stopped = StopByteLimit
 		if n.memory.Exceeded() {
 			r.Stopped = StopMemoryLimit
@@ -295,8 +295,8 @@ func CompareMatches(a, b *FileMatch) int {
 // nearnessOf returns the proximity of the terms in a file. A changelog has none: its entries
 // have the words of a change close together, and are not where the change is.
 func (n *searchRun) nearnessOf(h *hit) proximity {
-	if h.near > nearNot && n.remote == nil {
-		s := &n.segments[h.segment]
+	if h.near > nearNot && n.plan.remote == nil {
+		s := &n.plan.segments[h.segment]
 		if isChangelog(s.Reader.Language(h.doc), string(s.Places.Path(h.place))) {
 			return nearNot
 		}

@@ -57,7 +57,7 @@ func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 		if negated {
 			n = not.child
 		}
-		if p, ok := n.(*placeNode); ok && p.path != nil && s.v.columns[p.number] == nil {
+		if p, ok := n.(*placeNode); ok && p.path != nil && s.v.candidates.columns[p.number] == nil {
 			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
 		}
 	}
@@ -79,7 +79,7 @@ func (s *blockScanner) wantsDocument(d int) bool {
 	for _, c := range s.paths {
 		some := false
 		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
-			some = s.v.seg.IsVisible(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+			some = s.v.seg.IsVisible(i) && s.v.paths.matchesPath(c.predicate, places.Path(i)) == c.match
 		}
 		if !some {
 			return false
@@ -141,7 +141,7 @@ func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) err
 // scanBlocks scans the next candidate blocks from an offset on that contain a document
 // which the query allows. It reports whether there were any.
 func (s *blockScanner) scanBlocks(offset int) bool {
-	v, f := s.v, &s.v.atomCandidates[0]
+	v, f := s.v, &s.v.candidates.atomCandidates[0]
 	_, _, end := v.textBounds(s.a, 0)
 	for asked := offset; !v.shouldStop(); {
 		block := f.next(offset / postings.BlockBytes)
@@ -203,9 +203,9 @@ func (s *blockScanner) collectOccurrences(from, to, end int) error {
 	if err != nil {
 		return err
 	}
-	m.stats.ScannedBytes += int64(len(text))
+	m.work.ScannedBytes += int64(len(text))
 	s.found, s.at, s.hi = s.found[:0], 0, to
-	c := occurrenceCollector{blockScanner: s, m: m, text: text, base: base}
+	c := occurrenceCollector{scanner: s, m: m, text: text, base: base}
 	m.literals.Reset(text)
 	at := from
 	if m.onePerLine && s.nameEnd == from {
@@ -241,11 +241,11 @@ const lineEndBytes = 2
 
 // occurrenceCollector finds the occurrences in a section of the text space.
 type occurrenceCollector struct {
-	*blockScanner
-	m    *matcher
-	text []byte
-	base int  // offset of text
-	cut  bool // only part of text is searched for the literals
+	scanner *blockScanner
+	m       *matcher
+	text    []byte
+	base    int  // offset of text
+	cut     bool // only part of text is searched for the literals
 }
 
 // collectDocument collects the occurrences in one document that start at or after at and
@@ -271,13 +271,13 @@ func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 			at = start + 1
 			continue
 		}
-		c.found = append(c.found, occurrence{uint32(start), uint32(end)})
-		if !c.findsMatches() {
+		c.scanner.found = append(c.scanner.found, occurrence{uint32(start), uint32(end)})
+		if !c.scanner.findsMatches() {
 			return hi
 		}
 		if at = end; c.m.onePerLine {
 			at = c.base + lineEnd(c.text, end-c.base)
-			c.nameEnd = at
+			c.scanner.nameEnd = at
 		}
 	}
 	return at

@@ -127,15 +127,15 @@ func TestHeldMatchesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newSegmentSearcher(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false })
+	v := newSegmentSearcher(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false }, nil)
 	defer v.close()
-	v.maxHeld = 3
+	v.document.maxHeld = 3
 	for i, s := range m.Segments() {
-		if _, _, err := v.visitSegment(i, s, nil); err != nil {
+		if err := v.startTask(i, s).visitSegment(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !v.exceeded || v.heldMatches > v.maxHeld+1 {
-		t.Fatalf("%d held", v.heldMatches)
+	if !v.finder.exceeded || v.document.heldMatches > v.document.maxHeld+1 {
+		t.Fatalf("%d held", v.document.heldMatches)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // places, in one segment at a time. It reads text only to find the literals that the
 // query needs.
 type candidateFinder struct {
+	// These fields are set when the finder is made. Its parts keep their buffers.
 	s        *scope
-	stats    Stats
 	lookup   indexLookup
 	cursor   segment.Cursor
 	text     *segment.Text
@@ -24,15 +24,14 @@ type candidateFinder struct {
 	scanner  *blockScanner // nil if it does not help
 	paths    pathMatcher   // for the path predicates, where needed
 	stop     func() bool   // reports that time is up or that the caller is gone
-	exceeded bool          // a memory bound was reached: the search ends
 
-	// of the current segment
-	seg corpus.Segment
-	*segmentCandidates
-	definingDocs bitset.Set // documents that define a symbol with the name of a term, nil if not known
-	namedDocs    bitset.Set // definingDocs and other documents that contain the name of a term
-	together     termPlaces // see placeTermsOnce
-	phrase       termPlaces
+	work     work // of the search
+	exceeded bool // a memory bound was reached: the search ends
+
+	// setSegment sets these, and the caller may replace them by those of an earlier task.
+	seg        corpus.Segment
+	candidates *segmentCandidates
+	named      namedDocuments // without groups; empty if not known
 }
 
 // segmentCandidates is the information about a segment from its index and places, before
@@ -53,7 +52,7 @@ func newSegmentCandidates(c *compiledQuery) *segmentCandidates {
 
 func newCandidateFinder(s *scope, stop func() bool) candidateFinder {
 	return candidateFinder{
-		s: s, stop: stop, matchers: make([]*matcher, len(s.c.atoms)), paths: newPathMatcher(len(s.c.predicates)), segmentCandidates: newSegmentCandidates(s.c),
+		s: s, stop: stop, matchers: make([]*matcher, len(s.c.atoms)), paths: newPathMatcher(len(s.c.predicates)), candidates: newSegmentCandidates(s.c),
 	}
 }
 
@@ -61,9 +60,9 @@ func newCandidateFinder(s *scope, stop func() bool) candidateFinder {
 // is final.
 func (v *candidateFinder) linkParts() {
 	v.scanner = newBlockScanner(v)
-	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
+	v.lookup.work, v.lookup.cursor = &v.work, &v.cursor
 	for i, a := range v.s.c.atoms {
-		v.matchers[i] = newMatcher(a, &v.stats, v.shouldStop)
+		v.matchers[i] = newMatcher(a, &v.work, v.shouldStop)
 	}
 }
 
@@ -76,8 +75,7 @@ func (v *candidateFinder) shouldStop() bool { return v.exceeded || v.stop() }
 // setSegment makes a segment the current one and drops all information about the previous
 // one.
 func (v *candidateFinder) setSegment(seg corpus.Segment) {
-	v.seg, v.definingDocs, v.namedDocs = seg, nil, nil
-	v.together, v.phrase = termPlaces{}, termPlaces{}
+	v.seg, v.named = seg, namedDocuments{}
 	v.lookup.r = seg.Reader
 	if v.text == nil {
 		v.text = segment.NewText(seg.Reader, &v.cursor)
@@ -85,38 +83,44 @@ func (v *candidateFinder) setSegment(seg corpus.Segment) {
 	v.text.Reset(seg.Reader)
 }
 
+// lookUp is prepareCandidates for candidates that the caller keeps.
+func (v *candidateFinder) lookUp() (*segmentCandidates, error) {
+	v.candidates = newSegmentCandidates(v.s.c)
+	return v.candidates, v.prepareCandidates()
+}
+
 // prepareCandidates evaluates the predicates and searches the index for candidates in the
 // current segment.
 func (v *candidateFinder) prepareCandidates() (err error) {
-	v.atomsLookedUp = 0
-	v.possible, v.unfinished, err = v.computeCandidates()
+	v.candidates.atomsLookedUp = 0
+	v.candidates.possible, v.candidates.unfinished, err = v.computeCandidates()
 	return err
 }
 
 func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err error) {
 	places := v.seg.Places
-	v.columns[len(v.columns)-1] = bitset.New(places.Len())
+	v.candidates.columns[len(v.candidates.columns)-1] = bitset.New(places.Len())
 	for i, p := range v.s.c.predicates {
 		if v.stop() {
 			return false, true, nil
 		}
-		if v.columns[i] = nil; p.owned != nil {
+		if v.candidates.columns[i] = nil; p.owned != nil {
 			continue // decided for single places
 		} else if p.path == nil {
-			v.columns[i] = v.s.placeColumn(p, v.seg)
+			v.candidates.columns[i] = v.s.placeColumn(p, v.seg)
 		} else if !mayPath(&v.seg, p.path) {
-			v.columns[i] = emptyColumn(v.columns)
+			v.candidates.columns[i] = emptyColumn(v.candidates.columns)
 		} else if !v.seg.NoIndex && v.seg.Visible == nil && wantsPlaces(v.s.c.root, p) {
-			v.columns[i] = narrowColumn(p.path, v.seg)
+			v.candidates.columns[i] = narrowColumn(p.path, v.seg)
 		}
 	}
 	if !v.filterPlaces() {
 		return false, false, nil
 	}
-	if v.takeAllowed(); v.fewAllowed {
+	if v.takeAllowed(); v.candidates.fewAllowed {
 		return true, false, nil
 	}
-	if err := v.findAtoms(); err != nil || v.atomsLookedUp < len(v.s.c.atoms) {
+	if err := v.findAtoms(); err != nil || v.candidates.atomsLookedUp < len(v.s.c.atoms) {
 		return false, true, err
 	}
 	if len(v.s.c.atoms) > 0 && v.nextDocument(v.s.c.root, 0) < 0 {
@@ -129,8 +133,8 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		if v.stop() {
 			return false, true, nil
 		}
-		if p.path != nil && v.columns[i] == nil {
-			v.columns[i] = v.s.placeColumn(p, v.seg)
+		if p.path != nil && v.candidates.columns[i] == nil {
+			v.candidates.columns[i] = v.s.placeColumn(p, v.seg)
 		}
 	}
 	return v.filterPlaces(), false, nil
@@ -160,7 +164,7 @@ const maxAllowedBlocks, allowedShare = 32, 8
 func (v *candidateFinder) takeAllowed() {
 	r := v.seg.Reader
 	most := min(maxAllowedBlocks, r.Blocks()/allowedShare)
-	if v.fewAllowed = false; v.allowed == nil || v.seg.NoIndex || len(v.s.c.atoms) == 0 || v.allowed.Count() > most {
+	if v.candidates.fewAllowed = false; v.candidates.allowed == nil || v.seg.NoIndex || len(v.s.c.atoms) == 0 || v.candidates.allowed.Count() > most {
 		return
 	}
 	var text, symbols []uint32
@@ -182,9 +186,9 @@ func (v *candidateFinder) takeAllowed() {
 		default:
 			f.all, f.blocks = false, postings.SetOfBlocks(text, r.Blocks())
 		}
-		v.atomCandidates[i] = f
+		v.candidates.atomCandidates[i] = f
 	}
-	v.atomsLookedUp, v.fewAllowed = len(v.s.c.atoms), true
+	v.candidates.atomsLookedUp, v.candidates.fewAllowed = len(v.s.c.atoms), true
 }
 
 // appendBlocksOf appends the blocks between two offsets to ascending ones.
@@ -197,25 +201,25 @@ func appendBlocksOf(blocks []uint32, lo, hi int) []uint32 {
 	return blocks
 }
 
-// allowedByColumns returns the places for which the predicates, except those on paths,
-// allow the query to be true.
-func (v *candidateFinder) allowedByColumns() bitset.Set {
-	columns := make([]bitset.Set, len(v.s.c.predicates)+1)
-	columns[len(columns)-1] = bitset.New(v.seg.Places.Len())
-	for i, p := range v.s.c.predicates {
+// allowedByColumns returns the places of a segment for which the predicates, except those on
+// paths, allow the query to be true.
+func allowedByColumns(s *scope, seg corpus.Segment) bitset.Set {
+	columns := make([]bitset.Set, len(s.c.predicates)+1)
+	columns[len(columns)-1] = bitset.New(seg.Places.Len())
+	for i, p := range s.c.predicates {
 		if p.path == nil && p.owned == nil {
-			columns[i] = v.s.placeColumn(p, v.seg)
+			columns[i] = s.placeColumn(p, seg)
 		}
 	}
-	return v.s.possiblePlaces(v.s.c.root, true, columns)
+	return s.possiblePlaces(s.c.root, true, columns)
 }
 
 // filterPlaces finds the places that the predicates allow, using the evaluated columns,
 // and reports whether there are any.
 func (v *candidateFinder) filterPlaces() bool {
-	v.allowed = bitset.Intersection(v.s.possiblePlaces(v.s.c.root, true, v.columns), v.seg.Visible)
-	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.Next(0) < 0 {
-		v.stats.SegmentsFiltered++
+	v.candidates.allowed = bitset.Intersection(v.s.possiblePlaces(v.s.c.root, true, v.candidates.columns), v.seg.Visible)
+	if v.seg.Places.Len() == 0 || v.candidates.allowed != nil && v.candidates.allowed.Next(0) < 0 {
+		v.work.SegmentsFiltered++
 		return false
 	}
 	return true
@@ -234,8 +238,8 @@ func (v *candidateFinder) findAtoms() error {
 				return err
 			}
 		}
-		v.stats.Indexing += time.Since(started)
-		v.atomCandidates[i], v.atomsLookedUp = f, i+1
+		v.work.Indexing += time.Since(started)
+		v.candidates.atomCandidates[i], v.candidates.atomsLookedUp = f, i+1
 	}
 	return nil
 }
@@ -245,7 +249,7 @@ func (v *candidateFinder) findAtoms() error {
 func (v *candidateFinder) fewCandidates() bool {
 	for _, n := range conjunctsOf(v.s.c.root) {
 		if a, ok := n.(*atomNode); ok {
-			if f := &v.atomCandidates[a.number]; !f.all && f.blocks.Len() < v.seg.Places.Len()/8 {
+			if f := &v.candidates.atomCandidates[a.number]; !f.all && f.blocks.Len() < v.seg.Places.Len()/8 {
 				return true
 			}
 		}
@@ -265,7 +269,7 @@ func conjunctsOf(n node) []node {
 // the predicates, or -1.
 func (v *candidateFinder) nextAllowed(d int) int {
 	places := v.seg.Places
-	live, allowed := bitset.Set(places.Live), v.allowed
+	live, allowed := bitset.Set(places.Live), v.candidates.allowed
 	if allowed == nil {
 		allowed = v.seg.Visible
 	}
@@ -329,7 +333,7 @@ func (v *candidateFinder) nextOfAny(kids []node, d int) int {
 }
 
 func (v *candidateFinder) nextOfAtom(a *atom, d int) int {
-	f := &v.atomCandidates[a.number]
+	f := &v.candidates.atomCandidates[a.number]
 	r := v.seg.Reader
 	if f.all && !a.symbols && !v.scanner.isActive() {
 		return d
@@ -369,9 +373,60 @@ func (v *candidateFinder) textBounds(a *atom, d int) (lo, hi, end int) {
 	return lo, hi, v.seg.Reader.TextEnd()
 }
 
-// matchesPath matches a single path.
-func (v *candidateFinder) matchesPath(p *predicate, path []byte) bool {
-	return v.paths.matchesPath(p, path)
+// allows reports whether a place exists for the caller, and the predicates allow the query to
+// be true for it.
+func (v *candidateFinder) allows(place int) bool {
+	return (v.candidates.allowed == nil || v.candidates.allowed.Has(place)) && v.seg.IsVisible(place)
+}
+
+// keepPlaces removes the places that keep does not want from the candidates.
+func (v *candidateFinder) keepPlaces(keep func(place int) bool) {
+	p := *v.candidates // the candidates may be shared
+	p.allowed = bitset.New(v.seg.Places.Len())
+	for i := range v.seg.Places.Len() {
+		if v.allows(i) && keep(i) {
+			p.allowed.Add(i)
+		}
+	}
+	v.candidates = &p
+}
+
+// startScan lets a scanner find the occurrences of the only atom, if that helps, in the wanted
+// documents; nil means all.
+func (v *candidateFinder) startScan(wanted func(segment.DocID) bool) {
+	if v.scanner != nil {
+		v.scanner.startSegment(wanted)
+	}
+}
+
+// endScan ends what startScan began, and returns the error of the scanner.
+func (v *candidateFinder) endScan() error {
+	if v.scanner == nil {
+		return nil
+	}
+	v.scanner.endSegment()
+	return v.scanner.err
+}
+
+// weighedBlocks bounds the blocks of one document that are counted.
+const weighedBlocks = 16
+
+// expectFrequency returns the frequency of the terms that a document is expected to have, by
+// how many of its blocks may match, for its size.
+func (v *candidateFinder) expectFrequency(d segment.DocID) (frequency float64) {
+	for i, a := range v.s.c.atoms {
+		f := &v.candidates.atomCandidates[i]
+		lo, hi, _ := v.textBounds(a, int(d))
+		blocks := 1
+		if !f.all {
+			blocks = 0
+			for b := f.next(lo / postings.BlockBytes); b >= 0 && b*postings.BlockBytes < hi && blocks < weighedBlocks; b = f.next(b + 1) {
+				blocks++
+			}
+		}
+		frequency += saturateFrequency(float64(blocks), hi-lo) / float64(len(v.s.c.atoms))
+	}
+	return frequency
 }
 
 // pathMatcher matches single paths. It holds the literals of each predicate whose pattern

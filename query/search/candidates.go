@@ -45,7 +45,7 @@ func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
 type indexLookup struct {
 	r      *segment.Reader
 	cursor *segment.Cursor
-	stats  *Stats
+	work   *work
 	// of the query, by literal
 	trigrams map[string][]postings.Trigram
 	grams    map[string][]postings.Gram
@@ -120,7 +120,7 @@ func (l *indexLookup) findRuns(a *atom) (atomCandidates, error) {
 		return atomCandidates{all: true}, nil
 	}
 	blocks, err := l.r.Runs(l.cursor, q)
-	l.stats.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
+	l.work.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
 	return atomCandidates{blocks: blocks}, err
 }
 
@@ -167,10 +167,10 @@ func (l *indexLookup) literalCost(literal string) int {
 
 // findList looks up a trigram.
 func (l *indexLookup) findList(t postings.Trigram) segment.ListRef {
-	l.stats.TrigramLookups++
+	l.work.TrigramLookups++
 	list := l.r.FindList(t)
 	if list.Bytes() > 0 {
-		l.stats.TrigramMatches++
+		l.work.TrigramMatches++
 	}
 	return list
 }
@@ -244,8 +244,8 @@ func (l *indexLookup) listsOf(literal string) (lists []segment.ListRef, found bo
 
 // readList reads a list, which is valid until the next call.
 func (l *indexLookup) readList(ref segment.ListRef) (postings.List, error) {
-	l.stats.IndexBytes += int64(ref.Bytes())
-	l.stats.Lists++
+	l.work.IndexBytes += int64(ref.Bytes())
+	l.work.Lists++
 	return l.r.List(l.cursor, ref)
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
@@ -14,8 +13,6 @@ const (
 	weighedDocuments = 512
 	// chosenShare is the ratio of tier.maxDocuments to the documents that are chosen.
 	chosenShare = 4
-	// weighedBlocks bounds the blocks of one document that are counted.
-	weighedBlocks = 16
 )
 
 // A weighedDocument is a document with its expected score.
@@ -28,21 +25,21 @@ type weighedDocument struct {
 // returns true, in the order of the segment. It judges them by what is known before they
 // are read: flags, depth, and how many of their blocks may match, for their size. It returns
 // nil if the candidates are so few that all of them are read.
-func (v *segmentSearcher) chooseDocuments(wanted func(segment.DocID) bool) []segment.DocID {
-	if v.maxDocuments == 0 || len(v.s.c.atoms) == 0 {
+func (t *taskVisit) chooseDocuments(wanted func(segment.DocID) bool) []segment.DocID {
+	if t.maxDocuments == 0 || len(t.v.scope.c.atoms) == 0 {
 		return nil
 	}
-	best, weighed := make([]weighedDocument, 0, v.maxDocuments/chosenShare), 0
-	for d := v.nextAllowed(0); d >= 0 && weighed < weighedDocuments; {
-		if next := v.nextDocument(v.s.c.root, d); next != d {
+	best, weighed := make([]weighedDocument, 0, t.maxDocuments/chosenShare), 0
+	for d := t.v.finder.nextAllowed(0); d >= 0 && weighed < weighedDocuments; {
+		if next := t.v.finder.nextDocument(t.v.scope.c.root, d); next != d {
 			if next < 0 {
 				break
 			}
-			d = v.nextAllowed(next)
+			d = t.v.finder.nextAllowed(next)
 			continue
 		}
 		if wanted == nil || wanted(segment.DocID(d)) {
-			w := weighedDocument{segment.DocID(d), v.expectScore(segment.DocID(d))}
+			w := weighedDocument{segment.DocID(d), t.v.expectScore(segment.DocID(d))}
 			weighed++
 			at, _ := slices.BinarySearchFunc(best, w.score, func(a weighedDocument, score float64) int {
 				if a.score >= score {
@@ -57,9 +54,9 @@ func (v *segmentSearcher) chooseDocuments(wanted func(segment.DocID) bool) []seg
 				best[at] = w
 			}
 		}
-		d = v.nextAllowed(d + 1)
+		d = t.v.finder.nextAllowed(d + 1)
 	}
-	if weighed <= v.maxDocuments {
+	if weighed <= t.maxDocuments {
 		return nil
 	}
 	chosen := make([]segment.DocID, len(best))
@@ -72,24 +69,11 @@ func (v *segmentSearcher) chooseDocuments(wanted func(segment.DocID) bool) []seg
 
 // expectScore returns the score that a document is expected to have: see estimateScore.
 func (v *segmentSearcher) expectScore(d segment.DocID) float64 {
-	frequency := 0.0
-	for i, a := range v.s.c.atoms {
-		f := &v.atomCandidates[i]
-		lo, hi, _ := v.textBounds(a, int(d))
-		blocks := 1
-		if !f.all {
-			blocks = 0
-			for b := f.next(lo / postings.BlockBytes); b >= 0 && b*postings.BlockBytes < hi && blocks < weighedBlocks; b = f.next(b + 1) {
-				blocks++
-			}
-		}
-		frequency += saturateFrequency(float64(blocks), hi-lo) / float64(len(v.s.c.atoms))
-	}
-	score := scoreFrequency * frequency
-	flags := v.seg.Reader.Flags(d)
-	if first := v.seg.FirstPlace(d); first >= 0 {
-		flags |= v.seg.Places.Flags[first]
-		score += float64(scoreDepth * min(pathDepth(v.seg.Places.Path(first)), maxScoredDepth))
+	seg := &v.finder.seg
+	score, flags := scoreFrequency*v.finder.expectFrequency(d), seg.Reader.Flags(d)
+	if first := seg.FirstPlace(d); first >= 0 {
+		flags |= seg.Places.Flags[first]
+		score += float64(scoreDepth * min(pathDepth(seg.Places.Path(first)), maxScoredDepth))
 	}
 	for _, f := range flagScores {
 		if flags&f.flag != 0 {

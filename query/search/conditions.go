@@ -108,7 +108,7 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 // applyConditions keeps the matches of an atom in a document that meet its conditions. s
 // holds all matches, because an atom with conditions has no match limit.
 func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
-	if !a.isConditional() || len(s.matches) == 0 || v.exceeded {
+	if !a.isConditional() || len(s.matches) == 0 || v.finder.exceeded {
 		return nil
 	}
 	if a.symbols { // numberSymbols has read the outline
@@ -118,8 +118,8 @@ func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
 		})
 	}
 	if len(a.lines) > 0 {
-		lo, hi := v.seg.Reader.TextRange(s.doc)
-		text, err := v.text.Bytes(lo, hi)
+		lo, hi := v.finder.seg.Reader.TextRange(s.doc)
+		text, err := v.finder.text.Bytes(lo, hi)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,10 @@
 //	           join over the block sets and the predicates)
 //	verify     a documentMatcher searches the text of the candidate blocks; only a
 //	           match in the text counts. For a query with one pattern, a blockScanner
-//	           does so across documents. A segmentSearcher keeps the hits
+//	           does so across documents. A taskVisit keeps the hits
+//	           These belong to a goroutine of a search (segmentSearcher, candidateFinder,
+//	           documentMatcher), to a segment (segmentCandidates) or to a task (taskVisit);
+//	           none embeds another
 //	rank       files are scored, sorted, and cut to the number displayed
 //	render     lines, columns and symbols are looked up for the displayed files
 //	notices    if nothing was found, notices name filters that select nothing, with

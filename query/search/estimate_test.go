@@ -15,10 +15,12 @@ func TestEstimatesOrderByNearness(t *testing.T) {
 	far := `alpha\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nbeta\n`
 	m.AddSources(t, "host/a a.go - Go "+far+"\nhost/a b.go - Go alpha\\na word, and\\nbeta\\n\nhost/a c.go - Go alpha with a word, and beta\\n\nhost/a d.go - Go alpha beta\\n")
 	run := newTestRun(t, m, Request{Query: searchtest.Parse(t, "alpha beta"), Matches: 1000})
-	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
+	v := newSegmentSearcher(run.plan.scope, 1<<20, 1<<20, func() bool { return false }, nil)
 	v.bestOnly = true
 	t.Cleanup(func() { _ = v.close() })
-	hits, _, err := v.visitSegment(0, m.OnDefault[0], nil)
+	visit := v.startTask(0, m.OnDefault[0])
+	err := visit.visitSegment(nil)
+	hits := visit.hits
 	if err != nil || len(hits) != 4 {
 		t.Fatalf("%d hits, want 4: %v", len(hits), err)
 	}

@@ -7,8 +7,8 @@ import (
 
 // explainTasks returns how the query ran, for the tasks before to.
 func (n *searchRun) explainTasks(to int) *Explain {
-	e := &Explain{Query: n.request.Query.String()}
-	for _, a := range n.scope.c.atoms {
+	e := &Explain{Query: n.plan.request.Query.String()}
+	for _, a := range n.plan.scope.c.atoms {
 		e.Atoms = append(e.Atoms, a.describePlan())
 	}
 	e.Segments = n.mu.explain[:min(len(n.mu.explain), to)]
@@ -43,29 +43,23 @@ func (a *atom) describePlan() string {
 }
 
 // explainLocked adds the cost of a step to the explanation of a segment; before holds the
-// stats from the start of the step. It reports no candidates if the index was not
+// work until the start of the step. It reports no candidates if the index was not
 // searched.
-func (n *searchRun) explainLocked(v *segmentSearcher, segment int, before *Stats, matches int, took time.Duration) {
+func (n *searchRun) explainLocked(v *segmentSearcher, segment int, before *work, matches int, took time.Duration) {
 	if n.mu.explain == nil {
 		return
 	}
-	e, r := &n.mu.explain[segment], v.seg.Reader
+	f := v.finder
+	e, r, now := &n.mu.explain[segment], f.seg.Reader, &f.work
 	e.ID, e.Documents = r.ID().String(), r.Documents()
 	e.Matches += matches
 	e.Micros += took.Microseconds()
-	e.FilesConsidered += v.stats.FilesConsidered - before.FilesConsidered
-	e.IndexBytes += v.stats.IndexBytes - before.IndexBytes
-	e.ContentBytes += v.stats.ContentBytes - before.ContentBytes
-	e.ScannedBytes += v.stats.ScannedBytes - before.ScannedBytes
-	e.Lists += v.stats.Lists - before.Lists
-	if len(e.CandidateBlocks) > 0 || v.segmentCandidates == n.schedule.fullScan {
-		return
-	}
-	for i := range v.atomCandidates[:v.atomsLookedUp] {
-		blocks := -1
-		if f := &v.atomCandidates[i]; !f.all {
-			blocks = f.blocks.Len()
-		}
-		e.CandidateBlocks = append(e.CandidateBlocks, blocks)
+	e.FilesConsidered += now.FilesConsidered - before.FilesConsidered
+	e.IndexBytes += now.IndexBytes - before.IndexBytes
+	e.ContentBytes += now.ContentBytes - before.ContentBytes
+	e.ScannedBytes += now.ScannedBytes - before.ScannedBytes
+	e.Lists += now.Lists - before.Lists
+	if len(e.CandidateBlocks) == 0 && f.candidates != n.plan.schedule.fullScan {
+		e.CandidateBlocks = f.candidates.countBlocks()
 	}
 }

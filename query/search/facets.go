@@ -121,7 +121,7 @@ func (f *facets) addHit(h *hit) {
 			f.traits.add(facetTraits[i], h.count, 1)
 		}
 	}
-	if f.run.scope.c.revisions {
+	if f.run.plan.scope.c.revisions {
 		f.branches.add(file.Ref, h.count, 1)
 		for _, ref := range file.OtherRefs {
 			f.branches.add(ref, h.count, 1)
@@ -131,16 +131,16 @@ func (f *facets) addHit(h *hit) {
 
 // fileOfHit returns the file of a hit. Its traits are those for which tests hold.
 func (n *searchRun) fileOfHit(h *hit, tests []func(seg corpus.Segment, place int) bool) ShardHitFile {
-	if n.remote != nil {
-		return *n.remote.hits[h.place].file
+	if n.plan.remote != nil {
+		return *n.plan.remote.hits[h.place].file
 	}
-	seg := n.segments[h.segment]
-	f := ShardHitFile{Path: seg.Places.Path(h.place), Ref: n.scope.refOf(seg, h.place), Language: seg.Reader.Language(h.doc)}
+	seg := n.plan.segments[h.segment]
+	f := ShardHitFile{Path: seg.Places.Path(h.place), Ref: n.plan.scope.refOf(seg, h.place), Language: seg.Reader.Language(h.doc)}
 	for i, has := range tests {
 		f.Traits[i] = has(seg, h.place)
 	}
 	for _, place := range h.otherPlaces {
-		f.OtherRefs = append(f.OtherRefs, n.scope.refOf(seg, place))
+		f.OtherRefs = append(f.OtherRefs, n.plan.scope.refOf(seg, place))
 	}
 	return f
 }
@@ -202,7 +202,7 @@ func (f *facets) addExtension(path []byte, matches int) {
 // list returns the facets. If complete is false, there may be more matches than were
 // counted.
 func (f *facets) list(complete, kindsComplete bool) []Facet {
-	repos, most := f.run.scope.repos, min(cmp.Or(f.run.request.FacetValues, MaxFacetValues), MaxGroups)
+	repos, most := f.run.plan.scope.repos, min(cmp.Or(f.run.plan.request.FacetValues, MaxFacetValues), MaxGroups)
 	all := []Facet{
 		listFacet(FacetRepository, complete, &f.repositories, most, func(r uint32) (string, string) {
 			return repos[r].Name, FilterRepository(repos[r].Name)

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/corpus"
-	"github.com/quarrysearch/quarry/query/internal/bitset"
 )
 
 // Which segment holds a document, and at which position, depends on every repository that
@@ -134,16 +133,16 @@ const (
 // because the files of the first band usually suffice. The bands change only the work and
 // not the answer.
 func (n *searchRun) setBands() {
-	a := n.schedule
+	a := n.plan.schedule
 	var ends []filePosition
-	if !n.scope.c.listsRepositories() {
+	if !n.plan.scope.c.listsRepositories() {
 		ends = n.bandEnds()
 	}
 	a.bands = len(ends) + 1
 	a.first = make([]firstFiles, len(a.tiers)*a.bands)
 	for i := range a.first {
 		f := &a.first[i]
-		f.limit, f.distinct = n.limit, n.scope.c.listsRepositories()
+		f.limit, f.distinct = n.plan.limit, n.plan.scope.c.listsRepositories()
 		band := i % a.bands
 		if band > 0 {
 			f.after = &ends[band-1]
@@ -158,20 +157,20 @@ func (n *searchRun) setBands() {
 // evenly distributed.
 func (n *searchRun) bandEnds() (ends []filePosition) {
 	all := 0
-	for i := range n.segments {
-		all += n.segments[i].Places.Len()
+	for i := range n.plan.segments {
+		all += n.plan.segments[i].Places.Len()
 	}
-	share := float64(bandShare*n.limit) / float64(max(n.estimateMatchingFiles(all), 1))
+	share := float64(bandShare*n.plan.limit) / float64(max(n.estimateMatchingFiles(all), 1))
 	if share > 1./bandShare {
 		return nil
 	}
 	var sample []filePosition
 	step, next := max(all/bandSamples, 1), 0
-	for i := range n.segments {
-		seg := &n.segments[i]
+	for i := range n.plan.segments {
+		seg := &n.plan.segments[i]
 		for ; next < seg.Places.Len(); next += step {
 			if seg.IsVisible(next) {
-				sample = append(sample, n.scope.positionOf(seg, next))
+				sample = append(sample, positionOf(n.plan.scope, seg, next))
 			}
 		}
 		next -= seg.Places.Len()
@@ -188,9 +187,9 @@ func (n *searchRun) bandEnds() (ends []filePosition) {
 // estimateMatchingFiles estimates how many of all files match.
 func (n *searchRun) estimateMatchingFiles(all int) int {
 	surveyed := 0
-	for i := range n.schedule.segmentStates {
-		if n.schedule.segmentStates[i].candidates != nil {
-			surveyed += n.segments[i].Places.Len()
+	for i := range n.plan.schedule.segmentStates {
+		if n.plan.schedule.segmentStates[i].candidates != nil {
+			surveyed += n.plan.segments[i].Places.Len()
 		}
 	}
 	if surveyed == 0 {
@@ -201,7 +200,7 @@ func (n *searchRun) estimateMatchingFiles(all int) int {
 
 // positionOf returns the position of a place of a segment. If the answer lists
 // repositories, all files of a repository have one position.
-func (s *scope) positionOf(seg *corpus.Segment, place int) filePosition {
+func positionOf(s *scope, seg *corpus.Segment, place int) filePosition {
 	k := filePosition{repo: s.repos[seg.Places.Repo[place]]}
 	if !s.c.listsRepositories() {
 		k.path = seg.Places.Path(place)
@@ -210,22 +209,22 @@ func (s *scope) positionOf(seg *corpus.Segment, place int) filePosition {
 }
 
 // firstHitOf returns the firstHit of a hit.
-func (s *scope) firstHitOf(seg *corpus.Segment, h *hit) firstHit {
-	return firstHit{s.positionOf(seg, h.place), string(s.refOf(*seg, h.place)), h.count}
+func firstHitOf(s *scope, seg *corpus.Segment, h *hit) firstHit {
+	return firstHit{positionOf(s, seg, h.place), string(s.refOf(*seg, h.place)), h.count}
 }
 
 // sortHits sorts hits by the positions of their files.
 func (n *searchRun) sortHits(hits []hit) {
-	if n.remote != nil {
-		slices.SortFunc(hits, func(a, b hit) int { return n.remote.compareHits(n.scope, &a, &b) })
+	if n.plan.remote != nil {
+		slices.SortFunc(hits, func(a, b hit) int { return n.plan.remote.compareHits(n.plan.scope, &a, &b) })
 		return
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		sa, sb := &n.segments[a.segment], &n.segments[b.segment]
-		if c := comparePositions(n.scope.positionOf(sa, a.place), n.scope.positionOf(sb, b.place)); c != 0 || n.scope.refs == nil {
+		sa, sb := &n.plan.segments[a.segment], &n.plan.segments[b.segment]
+		if c := comparePositions(positionOf(n.plan.scope, sa, a.place), positionOf(n.plan.scope, sb, b.place)); c != 0 || n.plan.scope.refs == nil {
 			return c
 		}
-		return cmp.Compare(n.scope.refOf(*sa, a.place), n.scope.refOf(*sb, b.place))
+		return cmp.Compare(n.plan.scope.refOf(*sa, a.place), n.plan.scope.refOf(*sb, b.place))
 	})
 }
 
@@ -233,7 +232,7 @@ func (n *searchRun) sortHits(hits []hit) {
 func (n *searchRun) firstHits(hits []hit) []firstHit {
 	out := make([]firstHit, len(hits))
 	for i := range hits {
-		out[i] = n.scope.firstHitOf(&n.segments[hits[i].segment], &hits[i])
+		out[i] = firstHitOf(n.plan.scope, &n.plan.segments[hits[i].segment], &hits[i])
 	}
 	slices.SortFunc(out, compareFirstHits)
 	return out
@@ -241,17 +240,17 @@ func (n *searchRun) firstHits(hits []hit) []firstHit {
 
 // mayCount reports whether any place of a document of the current segment may count
 // toward the answer.
-func (v *segmentSearcher) mayCount(d int) bool {
-	if v.first.isAll() {
+func (t *taskVisit) mayCount(d int) bool {
+	if t.first.isAll() {
 		return true
 	}
-	places := v.seg.Places
-	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.seg.IsVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
+	f := t.v.finder
+	for i := int(f.seg.Places.First[d]); i < int(f.seg.Places.First[d+1]); i++ {
+		if f.allows(i) && t.first.mayCount(positionOf(t.v.scope, &f.seg, i)) {
 			return true
 		}
 	}
-	v.passed++
+	t.passed++
 	return false
 }
 
@@ -260,43 +259,37 @@ func (v *segmentSearcher) mayCount(d int) bool {
 const narrowEvery = 64
 
 // narrowPlaces removes the places after the bound from the candidates.
-func (v *segmentSearcher) narrowPlaces() {
-	if v.passed = 0; v.first.isAll() {
+func (t *taskVisit) narrowPlaces() {
+	if t.passed = 0; t.first.isAll() {
 		return
 	}
-	p := *v.segmentCandidates // the candidates may be shared
-	p.allowed = bitset.New(v.seg.Places.Len())
-	for i := range v.seg.Places.Len() {
-		if v.seg.IsVisible(i) && (v.allowed == nil || v.allowed.Has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
-			p.allowed.Add(i)
-		}
-	}
-	v.segmentCandidates = &p
+	f := t.v.finder
+	f.keepPlaces(func(i int) bool { return t.first.mayCount(positionOf(t.v.scope, &f.seg, i)) })
 }
 
 // cutBehind drops hits that no longer count because enough hits precede them, and lowers
 // the bound. To save work, it acts only after enough matches were added.
-func (v *segmentSearcher) cutBehind(hits []hit, count int) ([]hit, int) {
-	if v.first == nil || count <= v.limit || count-v.counted < max(v.limit/2, narrowEvery) {
-		return hits, count
+func (t *taskVisit) cutBehind() {
+	v, seg := t.v, &t.v.finder.seg
+	if t.count <= v.limit || t.count-t.counted < max(v.limit/2, narrowEvery) {
+		return
 	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		return compareFirstHits(v.s.firstHitOf(&v.seg, &a), v.s.firstHitOf(&v.seg, &b))
+	slices.SortFunc(t.hits, func(a, b hit) int {
+		return compareFirstHits(firstHitOf(v.scope, seg, &a), firstHitOf(v.scope, seg, &b))
 	})
 	sum := 0
-	for i := range hits {
-		if sum += hits[i].count; sum <= v.limit {
+	for i := range t.hits {
+		if sum += t.hits[i].count; sum <= v.limit {
 			continue
 		}
-		for k := i + 1; k < len(hits); k++ {
-			v.kept -= len(hits[k].matches)
-			v.reserveMemory(-hitBytes - int64(len(hits[k].matches))*matchBytes)
+		for k := i + 1; k < len(t.hits); k++ {
+			t.kept -= len(t.hits[k].matches)
+			v.document.reserveMemory(-hitBytes - int64(len(t.hits[k].matches))*matchBytes)
 		}
-		clear(hits[i+1:])
-		hits = hits[:i+1]
-		v.first.lowerBound(v.s.positionOf(&v.seg, hits[i].place))
+		clear(t.hits[i+1:])
+		t.hits = t.hits[:i+1]
+		t.first.lowerBound(positionOf(v.scope, seg, t.hits[i].place))
 		break
 	}
-	v.counted = sum
-	return hits, sum
+	t.count, t.counted = sum, sum
 }

@@ -54,8 +54,8 @@ type matchLine struct {
 
 // orderByLine orders the matches of a hit by the score of their lines, best first.
 // Matches on one line, and lines with the same score, stay in text order.
-func (v *documentMatcher) orderByLine(h *hit) error {
-	if !v.mergesAtoms && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
+func (v *documentMatcher) orderByLine(h *documentHit) error {
+	if !v.mergesAtoms && len(v.finder.s.c.atoms) > 0 && v.finder.s.c.atoms[0].symbols {
 		return nil // each match is a symbol, and its offsets are not those of the text
 	}
 	lines, err := v.splitLines(h)
@@ -82,8 +82,8 @@ func (v *documentMatcher) orderByLine(h *hit) error {
 
 // splitLines groups the matches of a hit, which are in text order, by line. The result is
 // valid until the next call.
-func (v *documentMatcher) splitLines(h *hit) ([]matchLine, error) {
-	lo, _ := v.seg.Reader.TextRange(h.doc)
+func (v *documentMatcher) splitLines(h *documentHit) ([]matchLine, error) {
+	lo, _ := v.finder.seg.Reader.TextRange(h.doc)
 	lines := v.matchLines[:0]
 	for i, m := range h.matches {
 		if i > 0 {
@@ -107,14 +107,14 @@ func (v *documentMatcher) onOneLine(from, to int) (bool, error) {
 	if to <= from || to-from > maxLineGap {
 		return to <= from, nil
 	}
-	text, err := v.text.Bytes(from, to)
+	text, err := v.finder.text.Bytes(from, to)
 	return err == nil && bytes.IndexByte(text, '\n') < 0, err
 }
 
 // lineScorer scores the lines of one hit. Its caller passes them in text order.
 type lineScorer struct {
 	v    *documentMatcher
-	h    *hit
+	h    *documentHit
 	lo   int   // offset of the document in the segment's text
 	next []int // by atom: its first match at or after the line
 	// outline reports whether v.outline holds the symbols of the document.
@@ -122,11 +122,11 @@ type lineScorer struct {
 	found   []termMatch // on the line
 }
 
-func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
-	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.termMatches[:0]}
-	s.lo, _ = v.seg.Reader.TextRange(h.doc)
+func (v *documentMatcher) newLineScorer(h *documentHit) (*lineScorer, error) {
+	s := &lineScorer{v: v, h: h, next: make([]int, len(v.finder.s.c.atoms)), found: v.termMatches[:0]}
+	s.lo, _ = v.finder.seg.Reader.TextRange(h.doc)
 	if s.outline = v.mayHaveDefinition(h); s.outline {
-		if err := v.seg.Reader.Outline(&v.cursor, h.doc, v.outline); err != nil {
+		if err := v.finder.seg.Reader.Outline(&v.finder.cursor, h.doc, v.outline); err != nil {
 			return nil, err
 		}
 	}
@@ -136,9 +136,9 @@ func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
 // mayHaveDefinition reports whether the document of a hit may define a symbol that the
 // query names. If the names were not looked up, it returns true for the first documents
 // of a task.
-func (v *documentMatcher) mayHaveDefinition(h *hit) bool {
-	if v.namedDocs != nil {
-		return v.namedDocs.Has(int(h.doc))
+func (v *documentMatcher) mayHaveDefinition(h *documentHit) bool {
+	if v.finder.named.all != nil {
+		return v.finder.named.all.Has(int(h.doc))
 	}
 	v.outlines++
 	return v.outlines <= maxOutlines
@@ -151,16 +151,16 @@ func (s *lineScorer) setScore(l *matchLine) error {
 	to := min(matches[len(matches)-1].end, from+maxLineBytes)
 	s.findMatches(from, to)
 	before := min(int(from), maxIndent)
-	_, hi := s.v.seg.Reader.TextRange(s.h.doc)
-	text, err := s.v.text.Bytes(s.lo+int(from)-before, min(s.lo+int(to)+1, hi))
+	_, hi := s.v.finder.seg.Reader.TextRange(s.h.doc)
+	text, err := s.v.finder.text.Bytes(s.lo+int(from)-before, min(s.lo+int(to)+1, hi))
 	if err != nil {
 		return err
 	}
-	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
+	l.score = s.v.finder.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
 	best := 0.0
 	for _, m := range matches {
 		defines, kind := s.definitionAt(m)
-		best = max(best, s.v.s.definitionShare(defines, kind))
+		best = max(best, s.v.finder.s.definitionShare(defines, kind))
 	}
 	l.score += best
 	return nil
@@ -199,7 +199,7 @@ func (s *scope) definitionShare(d definitionKind, kind code.SymbolKind) float64 
 // start, at most maxLineMatches of each.
 func (s *lineScorer) findMatches(from, to uint32) {
 	s.found = s.found[:0]
-	for i, a := range s.v.s.c.atoms {
+	for i, a := range s.v.finder.s.c.atoms {
 		state := &s.v.atomStates[i]
 		if a.existenceOnly || !state.known || state.doc != s.h.doc {
 			continue
@@ -232,11 +232,11 @@ func (s *lineScorer) definitionAt(m match) (definitionKind, code.SymbolKind) {
 	if m.symbol >= 0 || start == m.start && end == m.end {
 		return definedMatch, s.v.outline.Kind(i)
 	}
-	c := s.v.s.c
+	c := s.v.finder.s.c
 	if c.joined == "" || int(end-start) < len(c.joined) || int(end-start) > 2*len(c.joined) {
 		return notDefined, ""
 	}
-	if name, err := s.v.text.Bytes(s.lo+int(start), s.lo+int(end)); err == nil && c.isJoined(string(name)) {
+	if name, err := s.v.finder.text.Bytes(s.lo+int(start), s.lo+int(end)); err == nil && c.isJoined(string(name)) {
 		return definedJoined, ""
 	}
 	return notDefined, ""
@@ -325,17 +325,17 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-					share := r.run.scope.definitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind)
+					share := r.run.plan.scope.definitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind)
 					defined = max(defined, share)
 				}
 				if j-first < maxLineMatches {
 					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
-					found = append(found, termMatch{m, r.run.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
+					found = append(found, termMatch{m, r.run.plan.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
 				}
 				looked++
 			}
 			slices.SortStableFunc(found, func(a, b termMatch) int { return cmp.Compare(a.atom, b.atom) })
-			l := scored{number, r.run.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
+			l := scored{number, r.run.plan.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
 			l.score += defined
 			lines = append(lines, l)
 		}
@@ -350,7 +350,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 // definedBy returns the kind of definition at a match whose symbol has the given name.
 func (r *renderer) definedBy(name string, at Range) definitionKind {
 	switch {
-	case r.run.scope.c.isJoined(name):
+	case r.run.plan.scope.c.isJoined(name):
 		return definedJoined
 	case at.End.ByteOffset-at.Start.ByteOffset == len(name):
 		return definedMatch

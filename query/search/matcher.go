@@ -32,7 +32,7 @@ type matcher struct {
 	prefixes     *scan.Literals // of a pattern that may span lines; nil if it has none
 	regexp       *scan.Regexp
 	re2          *scan.RE2 // nil if regexp searches
-	stats        *Stats
+	work         *work
 	text         *segment.Text
 	onePerLine   bool // one match per line is enough, because a symbol either matches or not
 	// continues means that the current run begins at the beginning of a line: at the
@@ -47,8 +47,8 @@ type matcher struct {
 
 // newMatcher returns a matcher for an atom. It calls stop between two runs, and ends when
 // stop returns true.
-func newMatcher(a *atom, stats *Stats, stop func() bool) *matcher {
-	m := &matcher{pattern: a.pattern, stats: stats, onePerLine: a.symbols, stop: stop}
+func newMatcher(a *atom, work *work, stop func() bool) *matcher {
+	m := &matcher{pattern: a.pattern, work: work, onePerLine: a.symbols, stop: stop}
 	if p := a.pattern; p != nil && p.Regexp != nil {
 		m.regexp = scan.NewRegexp(p.Regexp, p.Expression, p.Instructions, stop)
 	}
@@ -124,7 +124,7 @@ func (m *matcher) runPattern(lo, hi, from, to int, emit func(start, end int) boo
 
 func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))
-	m.stats.ScannedBytes += int64(len(text))
+	m.work.ScannedBytes += int64(len(text))
 	if err != nil {
 		return 0, false, err
 	}
@@ -207,7 +207,7 @@ func (m *matcher) nextHint(text []byte, at int) int {
 
 // eachInLine calls emit for the matches of the regular expression in one line.
 func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
-	m.stats.RegexpsConsidered++
+	m.work.RegexpsConsidered++
 	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
@@ -250,7 +250,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 		}
 	}
 	text, err = m.text.Bytes(base, end)
-	m.stats.ScannedBytes += int64(len(text))
+	m.work.ScannedBytes += int64(len(text))
 	return text, base, err
 }
 
@@ -259,7 +259,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 // where the previous one ended.
 func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
-	m.stats.RegexpsConsidered++
+	m.work.RegexpsConsidered++
 	if m.re2 == nil || m.onePerLine || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
 		return m.eachLine(text, base, emit)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
@@ -92,20 +93,36 @@ type nameSearcher struct {
 	found   []segment.Definition // of the last name, also of hidden documents
 }
 
-// findNamed returns the documents of the current segment that have one of the names, by
-// tier from tierJoined on. It also returns those that define a symbol and all of them as
-// sets, or nil if they are not known: a segment of an earlier version does not list what its
-// documents define. segments is the number of segments that share the bounds on the documents
-// of tierDefines; 0 if the tiers do not matter.
-func (v *candidateFinder) findNamed(names []termName, segments int) (tiers [namedTiers][]segment.DocID, defines, any bitset.Set, err error) {
+// namedDocuments are the documents of a segment that have the name of a term.
+type namedDocuments struct {
+	groups [namedGroups][]segment.DocID
+	// defining are those that define a symbol with the name, and all includes the files with
+	// that name; nil if they are not known.
+	defining, all bitset.Set
+}
+
+// Groups of named documents.
+const (
+	namedJoined  = iota // define a symbol whose words are the terms
+	namedDefines        // define one with the name of a term, the best of them
+	namedOther          // define others, or are files with the name
+	namedAside          // those of the others that are test code, vendored or generated
+	namedGroups
+)
+
+// findNamed returns the documents of the current segment that have one of the names. They are
+// not known in a segment of an earlier version, which does not list what its documents define.
+// segments is the number of segments that share the bounds on the documents of namedDefines; 0
+// if the groups do not matter.
+func (v *candidateFinder) findNamed(names []termName, segments int) (found namedDocuments, err error) {
 	if !v.seg.NoIndex && !v.seg.Reader.HasDefinitions() {
-		return tiers, nil, nil, nil
+		return found, nil
 	}
 	documents := v.seg.Reader.Documents()
 	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
-			return tiers, nil, nil, err
+			return found, err
 		}
 	}
 	n.addFiles(names)
@@ -117,18 +134,19 @@ func (v *candidateFinder) findNamed(names []termName, segments int) (tiers [name
 		if v.seg.FirstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
-		t := tierNamed
+		g := namedOther
 		switch _, isBest := slices.BinarySearch(best, segment.DocID(d)); {
 		case n.joined.Has(d):
-			t = tierJoined
-		case isBest || (v.s.restricted || len(names) > 1) && n.exact.Has(d) && !v.isAside(segment.DocID(d)):
-			t = tierDefines
-		case v.isAside(segment.DocID(d)):
-			t = tierAside
+			g = namedJoined
+		case isBest || (v.s.restricted || len(names) > 1) && n.exact.Has(d) && !isAside(&v.seg, segment.DocID(d)):
+			g = namedDefines
+		case isAside(&v.seg, segment.DocID(d)):
+			g = namedAside
 		}
-		tiers[t-tierJoined] = append(tiers[t-tierJoined], segment.DocID(d))
+		found.groups[g] = append(found.groups[g], segment.DocID(d))
 	}
-	return tiers, n.exact, n.any, nil
+	found.defining, found.all = n.exact, n.any
+	return found, nil
 }
 
 // maxDefining bounds the documents of tierDefines, which are all searched. The segments
@@ -153,7 +171,7 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 	}
 	var allowed bitset.Set
 	if len(n.v.s.c.predicates) > 0 {
-		allowed = n.v.allowedByColumns() // documents that are not asked for must not use up the bound
+		allowed = allowedByColumns(n.v.s, n.v.seg) // documents that are not asked for must not use up the bound
 	}
 	worth := make([]float64, n.v.seg.Reader.Documents()) // what the definitions add to the score, relative to scoreDefinition
 	kinds := n.v.seg.Reader.Kinds()
@@ -173,13 +191,13 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 	}
 	for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
 		d := segment.DocID(i)
-		if n.joined.Has(i) || !n.v.isAllowed(d, allowed) {
+		if n.joined.Has(i) || !isAllowed(&n.v.seg, d, allowed) {
 			continue
 		}
 		if n.files.Has(i) {
 			worth[d] += scoreFileName / float64(scoreDefinition)
 		}
-		if n.v.isAside(d) {
+		if isAside(&n.v.seg, d) {
 			worth[d] += scoreTest / float64(scoreDefinition)
 		}
 		if len(best) == most {
@@ -197,12 +215,12 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 
 // isAllowed reports whether the caller may see one of the allowed places of a document; nil
 // allows all.
-func (v *candidateFinder) isAllowed(d segment.DocID, allowed bitset.Set) bool {
-	if v.seg.FirstPlace(d) < 0 {
+func isAllowed(seg *corpus.Segment, d segment.DocID, allowed bitset.Set) bool {
+	if seg.FirstPlace(d) < 0 {
 		return false
 	}
-	i := allowed.Next(int(v.seg.Places.First[d]))
-	return allowed == nil || i >= 0 && i < int(v.seg.Places.First[d+1])
+	i := allowed.Next(int(seg.Places.First[d]))
+	return allowed == nil || i >= 0 && i < int(seg.Places.First[d+1])
 }
 
 // addFiles adds the documents of files that have one of the names. It reads the stems of

@@ -146,14 +146,14 @@ func (s *Searcher) selectSegments(ctx context.Context, view corpus.View, filters
 		if err := v.prepareCandidates(); err != nil {
 			return nil, err
 		}
-		if v.unfinished {
+		if v.candidates.unfinished {
 			return nil, context.Canceled
 		}
-		if !v.possible {
+		if !v.candidates.possible {
 			continue
 		}
-		if v.allowed != nil {
-			seg.Visible = v.allowed
+		if v.candidates.allowed != nil {
+			seg.Visible = v.candidates.allowed
 			seg.NoIndex = seg.NoIndex || seg.VisibleBytes(maxAllowedBlocks*postings.BlockBytes) <= maxAllowedBlocks*postings.BlockBytes
 		}
 		selected = append(selected, seg)
@@ -282,7 +282,7 @@ func (f *nameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram)
 	} else {
 		var cursor segment.Cursor
 		defer func() { err = errors.Join(err, cursor.Close()) }()
-		if blocks, err = f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, first); err != nil {
+		if blocks, err = f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &work{}}, grams, first); err != nil {
 			return nil, err
 		}
 	}
@@ -378,7 +378,7 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.S
 	if seg.NoIndex {
 		return f.scanIdentifiers(w, seg, text, grams, left)
 	}
-	blocks, err := f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
+	blocks, err := f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &work{}}, grams, 0)
 	if err != nil {
 		return err
 	}

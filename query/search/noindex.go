@@ -20,44 +20,42 @@ import (
 // (Segment.NoIndex). Merges put documents together that the same callers may see
 // (pipeline/compactor), so such segments are rare.
 
-// scanTerms sets together and phrase to documents of the current segment: those with a
-// block that contains all required terms, and those that contain them as a phrase. It
-// scans the visible text.
-func (v *candidateFinder) scanTerms(o *segmentState, a *schedule) error {
+// scanTerms is placeTerms without the index: it returns documents, from the visible text.
+func (v *candidateFinder) scanTerms(required []int, written string) (together, inOrder termPlaces, err error) {
 	documents := v.seg.Reader.Documents()
-	o.together, o.phrase = termPlaces{documents: bitset.New(documents)}, termPlaces{documents: bitset.New(documents)}
-	terms := make([]*scan.Literals, len(a.requiredAtoms))
-	for i, n := range a.requiredAtoms {
+	together, inOrder = termPlaces{documents: bitset.New(documents)}, termPlaces{documents: bitset.New(documents)}
+	terms := make([]*scan.Literals, len(required))
+	for i, n := range required {
 		p := v.s.c.atoms[n].pattern
 		terms[i] = scan.NewLiterals(indexedSet(p.Sets), p.Fold)
 	}
 	var phrase *scan.Literals
-	if a.phrase != "" {
-		phrase = scan.NewLiterals([]string{a.phrase}, true)
+	if written != "" {
+		phrase = scan.NewLiterals([]string{written}, true)
 	}
 	for d := range v.seg.VisibleDocuments() {
 		if v.shouldStop() {
-			return nil
+			break
 		}
 		lo, hi := v.seg.Reader.TextRange(d)
 		text, err := v.text.Bytes(lo, hi)
 		if err != nil {
-			return err
+			return together, inOrder, err
 		}
-		v.stats.ScannedBytes += int64(len(text))
+		v.work.ScannedBytes += int64(len(text))
 		if !haveTogether(text, lo%postings.BlockBytes, terms) {
 			continue
 		}
-		o.together.documents.Add(int(d))
+		together.documents.Add(int(d))
 		if phrase == nil {
 			continue
 		}
 		phrase.Reset(text)
 		if start, _ := phrase.Next(0); start >= 0 {
-			o.phrase.documents.Add(int(d))
+			inOrder.documents.Add(int(d))
 		}
 	}
-	return nil
+	return together, inOrder, nil
 }
 
 // haveTogether reports whether an occurrence of each term starts in one block of a text

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -23,58 +22,33 @@ const pruneSlack = 1 << 10
 // estimateScore sets the estimate of the score of a hit from the facts known before it is
 // rendered.
 func (v *segmentSearcher) estimateScore(h *hit) error {
-	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near] + float64(h.points)
-	switch d := int(h.doc); {
-	case v.definingDocs != nil && v.definingDocs.Has(d):
-		weight, err := v.definitionWeight(h)
+	worth, seg := scoreFrequency*float64(h.frequency)+nearScores[h.near]+float64(h.points), &v.finder.seg
+	switch named := &v.finder.named; {
+	case named.defining != nil && named.defining.Has(int(h.doc)):
+		weight, err := v.document.definitionWeight(&h.documentHit)
 		if err != nil {
 			return err
 		}
 		worth += scoreDefinition * weight
-	case v.namedDocs != nil && v.namedDocs.Has(d):
+	case named.all != nil && named.all.Has(int(h.doc)):
 		worth += scoreDefinition * scoreDefinitionFold / 2
 	}
-	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)
+	flags := seg.Places.Flags[h.place] | seg.Reader.Flags(h.doc)
 	for _, f := range flagScores {
 		if flags&f.flag != 0 {
 			worth += f.points
 		}
 	}
-	h.estimatedScore = float32(worth + float64(scoreDepth*min(pathDepth(v.seg.Places.Path(h.place)), maxScoredDepth)))
+	h.estimatedScore = float32(worth + float64(scoreDepth*min(pathDepth(seg.Places.Path(h.place)), maxScoredDepth)))
 	return nil
-}
-
-// definitionWeight returns the weight of the kind of the symbol that a hit defines, the
-// highest of several. If no match is the name of a symbol, it returns that of other kinds.
-func (v *segmentSearcher) definitionWeight(h *hit) (float64, error) {
-	best := 0.0
-	if err := v.seg.Reader.Outline(&v.cursor, h.doc, v.outline); err != nil {
-		return 0, err
-	}
-	for _, m := range h.matches {
-		i := int(m.symbol)
-		if i < 0 {
-			i = v.outline.At(m.start, m.end)
-		}
-		if i < 0 || i >= v.outline.Len() {
-			continue
-		}
-		if start, end := v.outline.Range(i); m.symbol < 0 && (start != m.start || end != m.end) {
-			continue
-		}
-		best = max(best, weightOf(v.outline.Kind(i)))
-	}
-	if best == 0 {
-		best = kindOther
-	}
-	return best, nil
 }
 
 // retainMatches keeps a copy of the matches of a hit that may be shown, those on the best
 // lines first.
-func (v *segmentSearcher) retainMatches(h *hit) error {
-	room := v.maxKept - v.kept
-	if v.first != nil {
+func (t *taskVisit) retainMatches(h *hit) (err error) {
+	v := t.v
+	room := v.maxKept - t.kept
+	if t.first != nil {
 		room = v.maxKept // it is not known yet which are kept in the end
 	}
 	if v.bestOnly {
@@ -82,14 +56,13 @@ func (v *segmentSearcher) retainMatches(h *hit) error {
 		if err := v.estimateScore(h); err != nil {
 			return err
 		}
-		if h.estimatedScore <= v.floor && len(h.matches) > 0 {
+		if h.estimatedScore <= t.floor && len(h.matches) > 0 {
 			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
 			return nil
 		}
 	}
-	var err error
 	if v.bestOnly && (v.orders && len(h.matches) > 1 || len(h.matches) > min(firstShare, room)) {
-		err = v.orderByLine(h)
+		err = v.document.orderByLine(&h.documentHit)
 	}
 	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
 	return err
@@ -97,13 +70,13 @@ func (v *segmentSearcher) retainMatches(h *hit) error {
 
 // pruneHits drops the matches of the hits of a task that cannot be shown, once there are
 // far more matches than can be shown.
-func (v *segmentSearcher) pruneHits(hits []hit) {
-	if !v.bestOnly || v.kept <= 2*v.maxKept+pruneSlack {
+func (t *taskVisit) pruneHits() {
+	if !t.v.bestOnly || t.kept <= 2*t.v.maxKept+pruneSlack {
 		return
 	}
-	kept, floor := pruneMatches(hits, v.maxKept)
-	v.reserveMemory(-int64(v.kept-kept) * matchBytes)
-	v.kept, v.floor = kept, floor
+	kept, floor := pruneMatches(t.hits, t.v.maxKept)
+	t.v.document.reserveMemory(-int64(t.kept-kept) * matchBytes)
+	t.kept, t.floor = kept, floor
 }
 
 // flagScores holds the points for the flags of a file.
@@ -191,16 +164,16 @@ func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 // showsBestOnly reports whether only the best files are shown because the search may find
 // more matches than it can show.
 func (n *searchRun) showsBestOnly() bool {
-	return n.display < n.limit && n.scope.c.selectKind != syntax.SelectRepo
+	return n.plan.display < n.plan.limit && n.plan.scope.c.selectKind != syntax.SelectRepo
 }
 
 // keeps returns how many matches of a file are kept: those that may be shown, and those
 // that determine its score.
 func (n *searchRun) keeps() int {
 	if n.showsBestOnly() {
-		return max(n.display, firstShare)
+		return max(n.plan.display, firstShare)
 	}
-	return n.display
+	return n.plan.display
 }
 
 // If few matches are shown, the maxRescored hits with the best estimates have their files
@@ -242,7 +215,7 @@ func (a *resultBuilder) rescoreBest(ctx context.Context, found []*hit) error {
 // scoreHits returns the files of hits with their scores and without text; nil for a damaged
 // one.
 func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatch, error) {
-	if a.run.remote != nil {
+	if a.run.plan.remote != nil {
 		return a.scoreRemote(ctx, hits)
 	}
 	files := make([]*FileMatch, len(hits))
@@ -298,9 +271,9 @@ func (a *resultBuilder) pickShown(ctx context.Context) ([]hit, error) {
 // more.
 func (n *searchRun) fileShare() int {
 	switch {
-	case n.request.FirstOfFile > 0:
-		return n.request.FirstOfFile
-	case n.ranked != nil:
+	case n.plan.request.FirstOfFile > 0:
+		return n.plan.request.FirstOfFile
+	case n.plan.ranked != nil:
 		return rankedShare
 	}
 	return firstShare
@@ -309,33 +282,13 @@ func (n *searchRun) fileShare() int {
 // cutMatches cuts the matches of a hit to those that it may show.
 func (a *resultBuilder) cutMatches(h *hit, most int) error {
 	isCut := most < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
-	if a.run.remote == nil && (len(h.matches) < most && h.dropped > 0 || isCut) {
+	if a.run.plan.remote == nil && (len(h.matches) < most && h.dropped > 0 || isCut) {
 		if err := a.refindMatches(h); err != nil {
 			return err
 		}
 	}
 	h.matches = h.matches[:min(len(h.matches), most)]
 	return nil
-}
-
-// refindMatches finds the matches of a hit again. They were dropped for better ones that
-// turned out to be beyond the limit of the search.
-func (a *resultBuilder) refindMatches(h *hit) error {
-	n := a.run
-	v := newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool { return false })
-	v.bestOnly, v.orders = true, true
-	v.openSegment(n.segments[h.segment])
-	v.segmentCandidates = fullScanCandidates(n.scope.c)
-	end := v.startMatching()
-	hits, _, err := v.searchDocument(h.segment, h.doc)
-	end()
-	for i := range hits {
-		if hits[i].place == h.place {
-			h.matches = hits[i].matches
-		}
-	}
-	a.result.Stats.ContentBytes += v.stats.ContentBytes
-	return errors.Join(err, v.close())
 }
 
 // pathDepth returns the number of directories in a path.

@@ -16,7 +16,7 @@ import (
 func TestAllot(t *testing.T) {
 	hits := func(shows ...int) (out []*hit) {
 		for i, n := range shows {
-			out = append(out, &hit{estimatedScore: float32(10 - i), matches: make([]match, n)})
+			out = append(out, &hit{estimatedScore: float32(10 - i), documentHit: documentHit{matches: make([]match, n)}})
 		}
 		return out
 	}
@@ -49,7 +49,7 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 		room := 1 + rng.IntN(60)
 		var all, some []hit
 		for i := range 1 + rng.IntN(100) {
-			h := hit{place: i, estimatedScore: float32(rng.IntN(20)), matches: make([]match, rng.IntN(min(room, 30))+1)}
+			h := hit{documentHit: documentHit{place: i, matches: make([]match, rng.IntN(min(room, 30))+1)}, estimatedScore: float32(rng.IntN(20))}
 			all = append(all, h)
 			if some = append(some, h); rng.IntN(10) == 0 {
 				if kept, _ := pruneMatches(some, room); kept > room {
@@ -98,10 +98,12 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 		t.Fatalf("%+v, %v", few.Stats, err)
 	}
 	run := newTestRun(t, m, request)
-	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
+	v := newSegmentSearcher(run.plan.scope, 1<<20, 1<<20, func() bool { return false }, nil)
 	v.bestOnly = true
 	t.Cleanup(func() { _ = v.close() })
-	hits, _, err := v.visitSegment(0, m.OnDefault[0], nil)
+	visit := v.startTask(0, m.OnDefault[0])
+	err = visit.visitSegment(nil)
+	hits := visit.hits
 	if err != nil || len(hits) == 0 {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}
@@ -109,7 +111,7 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 	want := h.matches
 	h.matches, h.dropped = nil, int32(len(want))
 	a := newResultBuilder(run, nil, 1<<20)
-	run.display = 1 << 20
+	run.plan.display = 1 << 20
 	if err := a.refindMatches(&h); err != nil || !slices.Equal(h.matches, want) {
 		t.Fatalf("got %v, want %v: %v", h.matches, want, err)
 	}

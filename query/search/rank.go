@@ -54,50 +54,49 @@ type rankedDocument struct {
 // A termSet has bit i set for the term with number i.
 type termSet uint16
 
-// markTerms sets the terms that each block of the current segment may contain. Which
+// markTerms returns the terms that each block of the current segment may contain. Which
 // documents share a block depends on hidden ones, so for callers who may not see
-// everything it sets the terms of each document instead.
-func (v *segmentSearcher) markTerms(o *segmentState, words []string) error {
-	terms := make([]termSet, v.seg.Reader.Blocks())
-	for i := range v.s.c.atoms {
-		f := &v.atomCandidates[i]
+// everything it returns the terms of each document instead.
+func (v *documentMatcher) markTerms(words []string) ([]termSet, error) {
+	terms := make([]termSet, v.finder.seg.Reader.Blocks())
+	for i := range v.finder.s.c.atoms {
+		f := &v.finder.candidates.atomCandidates[i]
 		for b := f.blocks.Next(0); b >= 0; b = f.blocks.Next(b + 1) {
 			terms[b] |= 1 << i
 		}
 	}
-	if v.s.restricted {
-		return v.findTerms(o, terms, newDocumentRanker(words, lengthWeights(words)))
+	if v.finder.s.restricted {
+		return v.findTerms(terms, newDocumentRanker(words, lengthWeights(words)))
 	}
-	o.terms = terms
-	return nil
+	return terms, nil
 }
 
-// findTerms sets the terms of each document that has at least minExactShare of them by
+// findTerms returns the terms of each document that has at least minExactShare of them by
 // weight, from its text. blocks are the terms that its blocks may contain.
-func (v *segmentSearcher) findTerms(o *segmentState, blocks []termSet, r *documentRanker) error {
-	o.terms = make([]termSet, v.seg.Reader.Documents())
+func (v *documentMatcher) findTerms(blocks []termSet, r *documentRanker) ([]termSet, error) {
+	terms := make([]termSet, v.finder.seg.Reader.Documents())
 	defer v.startMatching()()
-	for d := v.nextAllowed(0); d >= 0 && !v.shouldStop(); d = v.nextAllowed(d + 1) {
+	for d := v.finder.nextAllowed(0); d >= 0 && !v.finder.shouldStop(); d = v.finder.nextAllowed(d + 1) {
 		doc := segment.DocID(d)
-		lo, hi := v.seg.Reader.TextRange(doc)
-		if may, _ := r.termsBetween(blocks, lo, hi); !v.seg.NoIndex && r.worth[may] < minExactShare*r.sum {
+		lo, hi := v.finder.seg.Reader.TextRange(doc)
+		if may, _ := r.termsBetween(blocks, lo, hi); !v.finder.seg.NoIndex && r.worth[may] < minExactShare*r.sum {
 			continue
 		}
 		var found termSet
-		for i, a := range v.s.c.atoms {
+		for i, a := range v.finder.s.c.atoms {
 			s, err := v.searchAtom(a, doc)
 			if err != nil {
-				return err
+				return terms, err
 			}
 			if s.count > 0 {
 				found |= 1 << i
 			}
 		}
 		if r.worth[found] >= minExactShare*r.sum {
-			o.terms[d] = found
+			terms[d] = found
 		}
 	}
-	return nil
+	return terms, nil
 }
 
 // termsBetween returns the terms of the blocks between two offsets, and those of the best
@@ -145,9 +144,9 @@ func lengthWeights(words []string) (weights []float64) {
 // countTermBlocks returns the number of blocks that may contain each term of a ranked
 // search, after the survey.
 func (n *searchRun) countTermBlocks() listCosts {
-	cost := listCosts{Blocks: indexBlocks(n.segments), Lists: make([]int, len(n.ranked))}
-	for i := range n.segments {
-		if c := n.schedule.segmentStates[i].candidates; c != nil {
+	cost := listCosts{Blocks: indexBlocks(n.plan.segments), Lists: make([]int, len(n.plan.ranked))}
+	for i := range n.plan.segments {
+		if c := n.plan.schedule.segmentStates[i].candidates; c != nil {
 			for k := range c.atomCandidates {
 				cost.Lists[k] += c.atomCandidates[k].blocks.Len()
 			}
@@ -159,10 +158,10 @@ func (n *searchRun) countTermBlocks() listCosts {
 // termWeights weighs the terms of a ranked search by the share of all blocks that may
 // contain them, and for restricted callers by their length.
 func (n *searchRun) termWeights(costs ...listCosts) []float64 {
-	if n.scope.restricted {
-		return lengthWeights(n.ranked)
+	if n.plan.scope.restricted {
+		return lengthWeights(n.plan.ranked)
 	}
-	weights := make([]float64, len(n.ranked))
+	weights := make([]float64, len(n.plan.ranked))
 	for k := range weights {
 		found, blocks := 0, 1
 		for _, c := range costs {
@@ -209,40 +208,41 @@ func (r *documentRanker) pathWorth(path []byte) float64 {
 // bestDocuments returns the best documents of all segments for terms with the given
 // weights, best first.
 func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []rankedDocument {
-	r := newDocumentRanker(n.ranked, weights)
-	n.scope.ranker, n.scope.rarity = r, r.weights
+	r := newDocumentRanker(n.plan.ranked, weights)
+	n.plan.scope.ranker, n.plan.scope.rarity = r, r.weights
 	var best []rankedDocument
 	floor := 0.0
-	for i := range n.segments {
-		o := &n.schedule.segmentStates[i]
+	for i := range n.plan.segments {
+		o := &n.plan.schedule.segmentStates[i]
 		if o.candidates == nil || !o.candidates.possible || o.terms == nil {
 			continue
 		}
-		v.openSegment(n.segments[i])
-		v.segmentCandidates = o.candidates
-		for d := v.nextAllowed(0); d >= 0 && !v.shouldStop(); d = v.nextAllowed(d + 1) {
+		v.openSegment(n.plan.segments[i])
+		f := v.finder
+		f.candidates = o.candidates
+		for d := f.nextAllowed(0); d >= 0 && !f.shouldStop(); d = f.nextAllowed(d + 1) {
 			doc := segment.DocID(d)
 			var all, together termSet
-			if n.scope.restricted {
+			if n.plan.scope.restricted {
 				all = o.terms[d]
 			} else {
-				lo, hi := v.seg.Reader.TextRange(doc)
+				lo, hi := f.seg.Reader.TextRange(doc)
 				all, together = r.termsBetween(o.terms, lo, hi)
 			}
 			worth := r.worth[all] + rankTogether*r.worth[together]
 			if all == 0 || worth < minRankedShare*r.sum || worth+rankStem*r.sum < floor {
 				continue
 			}
-			place := v.seg.FirstPlace(doc)
-			worth += r.pathWorth(v.seg.Places.Path(place))
-			if v.isAside(doc) || proseLanguages[v.seg.Reader.Language(doc)] {
+			place := f.seg.FirstPlace(doc)
+			worth += r.pathWorth(f.seg.Places.Path(place))
+			if isAside(&f.seg, doc) || proseLanguages[f.seg.Reader.Language(doc)] {
 				worth *= rankAside
 			}
 			if worth < floor {
 				continue
 			}
-			id := DocumentID{n.segments[i].Reader.ID(), doc}
-			if best = append(best, rankedDocument{id, n.scope.positionOf(&n.segments[i], place), worth}); len(best) == 2*maxRanked {
+			id := DocumentID{n.plan.segments[i].Reader.ID(), doc}
+			if best = append(best, rankedDocument{id, positionOf(n.plan.scope, &n.plan.segments[i], place), worth}); len(best) == 2*maxRanked {
 				best = keepBest(best)
 				floor = best[len(best)-1].worth
 			}
@@ -253,13 +253,13 @@ func (n *searchRun) bestDocuments(v *segmentSearcher, weights []float64) []ranke
 
 // visitDocumentsFirst sets the documents that a ranked search visits before all others.
 func (n *searchRun) visitDocumentsFirst(documents []DocumentID) {
-	a := n.schedule
-	a.documents = documentsBySegment(n.segments, documents)
-	if n.request.Ranked != nil {
+	a := n.plan.schedule
+	a.documents = documentsBySegment(n.plan.segments, documents)
+	if n.plan.request.Ranked != nil {
 		a.names = nil
-		a.setOrder(n.scope.c)
+		a.setOrder(n.plan.scope.c)
 	} else {
-		a.setOrder(n.scope.c, tierMain, tierRest)
+		a.setOrder(n.plan.scope.c, tierMain, tierRest)
 	}
 }
 
@@ -335,16 +335,16 @@ const (
 var testWord = regexp.MustCompile(`(?i)(?:^|[\s("'])(?:[\pL\pN]+-)?(?:tests?|testing|tested|test-?cases?|specs?)(?:[\s)"'.,:;!?-]|$)`)
 
 // setRankedPoints sets the points of a hit of a ranked search.
-func (v *documentMatcher) setRankedPoints(h *hit) {
-	r := v.s.ranker
+func (v *documentMatcher) setRankedPoints(h *documentHit) {
+	r := v.finder.s.ranker
 	if r.sum == 0 {
 		return
 	}
-	lo, hi := v.seg.Reader.TextRange(h.doc)
+	lo, hi := v.finder.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
 	frequency := 0.0
 	v.termMatches = v.termMatches[:0]
-	for k := range v.s.c.atoms {
+	for k := range v.finder.s.c.atoms {
 		s := &v.atomStates[k]
 		if s.known && s.doc == h.doc && s.count > 0 {
 			mean, best := v.addWordMatches(h.doc, k, s.matches[:min(len(s.matches), maxRankedMatches)])
@@ -354,17 +354,17 @@ func (v *documentMatcher) setRankedPoints(h *hit) {
 	}
 	slices.SortFunc(v.termMatches, func(a, b termMatch) int { return cmp.Compare(a.start, b.start) })
 	points := rankedFrequency*frequency + rankedDense*r.densest(v.termMatches, rankedWindow) + rankedOnLine*r.densest(v.termMatches, rankedLine)
-	path := v.seg.Places.Path(h.place)
+	path := v.finder.seg.Places.Path(h.place)
 	points = (points + rankedPairs*v.pairsWorth(h.doc) + rankedPath*r.pathWorth(path)) / r.sum
-	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)
+	flags := v.finder.seg.Places.Flags[h.place] | v.finder.seg.Reader.Flags(h.doc)
 	switch file := string(path); {
-	case isChangelog(v.seg.Reader.Language(h.doc), file):
+	case isChangelog(v.finder.seg.Reader.Language(h.doc), file):
 		points *= rankedChangelog
-	case isProse(v.seg.Reader.Language(h.doc), file):
+	case isProse(v.finder.seg.Reader.Language(h.doc), file):
 		points *= rankedProse
-	case v.s.meansTests && flags&code.FlagTest != 0:
+	case v.finder.s.meansTests && flags&code.FlagTest != 0:
 		points = rankedTest*points - scoreTest // the score subtracts that of other queries
-	case v.isAside(h.doc):
+	case isAside(&v.finder.seg, h.doc):
 		points *= rankAside
 	}
 	h.points = float32(points)
@@ -377,11 +377,11 @@ func (v *documentMatcher) addWordMatches(d segment.DocID, term int, matches []ma
 	if len(matches) == 0 {
 		return 1, 1 // of its path
 	}
-	lo, hi := v.seg.Reader.TextRange(d)
+	lo, hi := v.finder.seg.Reader.TextRange(d)
 	sum, words := 0.0, len(v.termMatches)
 	for _, m := range matches {
 		before := min(int(m.start), 1)
-		text, err := v.text.Bytes(lo+int(m.start)-before, min(lo+int(m.end)+maxFormEnding+2, hi))
+		text, err := v.finder.text.Bytes(lo+int(m.start)-before, min(lo+int(m.end)+maxFormEnding+2, hi))
 		if err != nil {
 			continue
 		}
@@ -434,7 +434,7 @@ func (r *documentRanker) densest(matches []termMatch, window uint32) (worth floa
 // pairsWorth returns the worth of the terms of v.termMatches that the next term of the query
 // follows, as a word of text or of the same identifier.
 func (v *documentMatcher) pairsWorth(d segment.DocID) (worth float64) {
-	lo, _ := v.seg.Reader.TextRange(d)
+	lo, _ := v.finder.seg.Reader.TextRange(d)
 	var found termSet
 	for i, m := range v.termMatches {
 		for _, next := range v.termMatches[i+1:] {
@@ -444,10 +444,10 @@ func (v *documentMatcher) pairsWorth(d segment.DocID) (worth float64) {
 			if next.atom != m.atom+1 || next.start < m.end || found>>m.atom&1 != 0 {
 				continue
 			}
-			gap, err := v.text.Bytes(lo+int(m.end), lo+int(next.start))
+			gap, err := v.finder.text.Bytes(lo+int(m.end), lo+int(next.start))
 			if gap = bytes.TrimLeftFunc(gap, isPhraseRune); err == nil && !bytes.ContainsFunc(gap, isPhraseRune) {
 				found |= 1 << m.atom
-				worth += v.s.ranker.weights[m.atom] + v.s.ranker.weights[next.atom]
+				worth += v.finder.s.ranker.weights[m.atom] + v.finder.s.ranker.weights[next.atom]
 			}
 		}
 	}

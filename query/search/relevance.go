@@ -10,19 +10,6 @@ import (
 	"github.com/quarrysearch/quarry/query/internal/identifier"
 )
 
-// relevance is the part of a hit's score that depends on its matches in the text. It is
-// computed from the matches alone, before anything is rendered.
-type relevance struct {
-	// frequency is the BM25 of the terms, from 0 to 1.
-	frequency float32
-	// near is the best proximity of several terms; start and end are its range in the
-	// document.
-	near       proximity
-	start, end uint32
-	// points is the maximum of the points of the leaves of the query that match.
-	points float32
-}
-
 // proximity is the distance between all terms of a query.
 type proximity uint8
 
@@ -49,20 +36,20 @@ const (
 )
 
 // setRelevance sets the relevance of a hit from the matches in the current document.
-func (v *documentMatcher) setRelevance(h *hit) error {
-	if v.s.ranker != nil {
+func (v *documentMatcher) setRelevance(h *documentHit) error {
+	if v.finder.s.ranker != nil {
 		v.setRankedPoints(h)
 		return nil
 	}
-	lo, hi := v.seg.Reader.TextRange(h.doc)
+	lo, hi := v.finder.seg.Reader.TextRange(h.doc)
 	sum, all := 0.0, 0.0
-	for i, a := range v.s.c.atoms {
+	for i, a := range v.finder.s.c.atoms {
 		if a.existenceOnly {
 			continue
 		}
 		weight := 1.0
-		if i < len(v.s.rarity) {
-			weight = v.s.rarity[i]
+		if i < len(v.finder.s.rarity) {
+			weight = v.finder.s.rarity[i]
 		}
 		all += weight
 		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
@@ -73,7 +60,7 @@ func (v *documentMatcher) setRelevance(h *hit) error {
 	if all > 0 {
 		h.frequency = float32(sum / all)
 	}
-	if len(v.s.c.atoms) > 1 {
+	if len(v.finder.s.c.atoms) > 1 {
 		return v.setNearness(h, lo)
 	}
 	return nil
@@ -93,10 +80,10 @@ type termMatch struct {
 }
 
 // setNearness finds the shortest piece of text with a match of every term.
-func (v *documentMatcher) setNearness(h *hit, lo int) error {
+func (v *documentMatcher) setNearness(h *documentHit, lo int) error {
 	terms := 0
 	v.termMatches = v.termMatches[:0]
-	for i, a := range v.s.c.atoms {
+	for i, a := range v.finder.s.c.atoms {
 		s := &v.atomStates[i]
 		if a.existenceOnly || !s.known || s.doc != h.doc || len(s.matches) == 0 {
 			continue
@@ -112,7 +99,7 @@ func (v *documentMatcher) setNearness(h *hit, lo int) error {
 	slices.SortFunc(v.termMatches, func(a, b termMatch) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.atom, b.atom))
 	})
-	best := shortestRun(v.termMatches, len(v.s.c.atoms), terms)
+	best := shortestRun(v.termMatches, len(v.finder.s.c.atoms), terms)
 	if best == nil {
 		return nil
 	}
@@ -122,7 +109,7 @@ func (v *documentMatcher) setNearness(h *hit, lo int) error {
 	if h.start = best[0].start; h.end-h.start > nearBytes {
 		return nil
 	}
-	text, err := v.text.Bytes(lo+int(h.start), lo+int(h.end))
+	text, err := v.finder.text.Bytes(lo+int(h.start), lo+int(h.end))
 	if err != nil {
 		return err
 	}
@@ -206,7 +193,7 @@ func (s *scope) countLists(segments []corpus.Segment) (costs []listCosts) {
 	if len(s.c.atoms) < 2 || len(s.c.atoms) > maxOrderedAtoms || s.restricted {
 		return nil
 	}
-	l := &indexLookup{stats: &Stats{}}
+	l := &indexLookup{work: &work{}}
 	for _, seg := range segments[:min(len(segments), maxRaritySegments)] {
 		l.r = seg.Reader
 		cost := listCosts{Blocks: seg.Reader.Blocks(), Lists: make([]int, len(s.c.atoms))}

@@ -49,10 +49,10 @@ func (r *renderer) loadedBytes() int64 {
 }
 
 func (r *renderer) renderFile(h *hit) (FileMatch, error) {
-	seg := r.run.segments[h.segment]
+	seg := r.run.plan.segments[h.segment]
 	r.openReader(seg.Reader)
 	r.bytesLeft -= fileBytes
-	places, sc := seg.Places, r.run.scope
+	places, sc := seg.Places, r.run.plan.scope
 	f := FileMatch{
 		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
 		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
@@ -70,8 +70,8 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		return f, err
 	}
 	f.Blob = key.Blob
-	if len(h.matches) == 0 && r.run.request.Line > 0 {
-		if h.matches, err = r.lineMatch(h, r.run.request.Line); err != nil {
+	if len(h.matches) == 0 && r.run.plan.request.Line > 0 {
+		if h.matches, err = r.lineMatch(h, r.run.plan.request.Line); err != nil {
 			return f, err
 		}
 	}
@@ -84,12 +84,12 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		f.BestLines = r.bestLines(f.Chunks)
-		f.Matches, f.MoreMatches = h.count, h.count > r.run.limit
+		f.Matches, f.MoreMatches = h.count, h.count > r.run.plan.limit
 	}
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
 	}
-	if r.run.request.Whole {
+	if r.run.plan.request.Whole {
 		lo, hi := seg.Reader.TextRange(h.doc)
 		text, err := r.text.Bytes(lo, hi)
 		if err != nil {
@@ -196,9 +196,9 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 			last++
 		}
 		if last == n {
-			lines := r.run.request.ContextLines
+			lines := r.run.plan.request.ContextLines
 			if n < maxJoinedMatches {
-				lines += r.run.request.JoinLines
+				lines += r.run.plan.request.JoinLines
 			}
 			before, err := r.lineStart(lo, lo+int(matches[n].start), lines)
 			if err != nil || before >= to {
@@ -207,8 +207,8 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 			last++
 		}
 		n = last
-		if stop := lo + int(matches[n-1].end); stop > to || r.run.request.ContextLines > 0 {
-			if to, err = r.lineEnd(hi, stop, r.run.request.ContextLines); err != nil {
+		if stop := lo + int(matches[n-1].end); stop > to || r.run.plan.request.ContextLines > 0 {
+			if to, err = r.lineEnd(hi, stop, r.run.plan.request.ContextLines); err != nil {
 				return 0, 0, 0, err
 			}
 		}
@@ -218,10 +218,10 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 
 // lineExtent returns the whole lines around start and end, with context.
 func (r *renderer) lineExtent(lo, hi, start, end int) (from, to int, err error) {
-	if from, err = r.lineStart(lo, start, r.run.request.ContextLines); err != nil {
+	if from, err = r.lineStart(lo, start, r.run.plan.request.ContextLines); err != nil {
 		return 0, 0, err
 	}
-	to, err = r.lineEnd(hi, max(end, start+1), r.run.request.ContextLines)
+	to, err = r.lineEnd(hi, max(end, start+1), r.run.plan.request.ContextLines)
 	return from, to, err
 }
 
@@ -369,7 +369,7 @@ func (r *renderer) pathRanges(path string) []Range {
 
 // compilePaths compiles the path patterns of the query.
 func (r *renderer) compilePaths() {
-	for _, p := range r.run.scope.c.predicates {
+	for _, p := range r.run.plan.scope.c.predicates {
 		switch {
 		case p.path == nil:
 		case p.path.Regexp != nil:

@@ -305,6 +305,15 @@ func (s *Stats) Add(o *Stats) {
 	s.Verifying += o.Verifying
 }
 
+// addWork adds work in segments.
+func (s *Stats) addWork(w *work) {
+	s.Add(&Stats{
+		Indexing: w.Indexing, Verifying: w.Verifying, ContentBytes: w.ContentBytes, ScannedBytes: w.ScannedBytes, IndexBytes: w.IndexBytes, Lists: w.Lists,
+		FilesConsidered: w.FilesConsidered, FilesLoaded: w.FilesLoaded, SegmentsFiltered: w.SegmentsFiltered,
+		TrigramLookups: w.TrigramLookups, TrigramMatches: w.TrigramMatches, RegexpsConsidered: w.RegexpsConsidered,
+	})
+}
+
 // Explain describes how a query ran.
 type Explain struct {
 	// Query is the tree that ran, and Atoms the index lookup of each of its patterns.

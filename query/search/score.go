@@ -87,11 +87,11 @@ func (s *scorer) add(points float64, reason string) {
 
 // scoreFile sets the score of a file from its matches and its place.
 func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
-	s := &scorer{f: f, explain: r.run.request.Explain}
+	s := &scorer{f: f, explain: r.run.plan.request.Explain}
 	r.scoreMatches(s, h)
 	s.add(scoreFrequency*float64(h.frequency), "frequency relative to length")
 	s.add(nearScores[h.near], nearReasons[h.near])
-	if r.run.scope.ranker != nil {
+	if r.run.plan.scope.ranker != nil {
 		s.add(float64(h.points), "words in the text and the path")
 	} else {
 		s.add(float64(h.points), "explains the message")
@@ -109,7 +109,7 @@ var nearReasons = [...]string{
 // scoreMatches scores matches by whether they are definitions, whole words, and in the
 // letter case of the query.
 func (r *renderer) scoreMatches(s *scorer, h *hit) {
-	terms := r.run.scope.c.literals
+	terms := r.run.plan.scope.c.literals
 	best, own, seen := 0.0, 0.0, 0
 	var defined *code.Symbol
 	var words, parts, exact uint64
@@ -156,7 +156,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 // begins or ends inside a word.
 func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
 	points := scoreDefinition * weightOf(sym.Kind)
-	if r.run.scope.c.isJoined(sym.Name) {
+	if r.run.plan.scope.c.isJoined(sym.Name) {
 		return points * scoreDefinitionFold
 	}
 	switch size := at.End.ByteOffset - at.Start.ByteOffset; {
@@ -164,10 +164,10 @@ func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term ter
 		points *= scoreDefinitionBit
 	case size < len(sym.Name):
 		points *= scoreDefinitionPart
-	case !term.exact && len(r.run.scope.c.literals) > 0:
+	case !term.exact && len(r.run.plan.scope.c.literals) > 0:
 		points *= scoreDefinitionFold
 	}
-	if n := len(r.run.scope.c.literals); n > 1 {
+	if n := len(r.run.plan.scope.c.literals); n > 1 {
 		if h.near < nearPhrase || at.Start.ByteOffset < int(h.start) || at.End.ByteOffset > int(h.end) {
 			points /= float64(n)
 		}
@@ -223,7 +223,7 @@ func countOnes(b uint64) int {
 func (r *renderer) scoreName(s *scorer) {
 	best := 0.0
 	stem := strings.ToLower(segment.Stem(s.f.Path))
-	for _, n := range r.run.schedule.names {
+	for _, n := range r.run.plan.schedule.names {
 		switch {
 		case identifier.NamesFile(n.fold, s.f.Path):
 			best = max(best, scoreFileName)
@@ -231,7 +231,7 @@ func (r *renderer) scoreName(s *scorer) {
 			best = max(best, partOfFileName(n.fold, stem, segment.Stem(s.f.Path)))
 		}
 	}
-	if n := len(r.run.scope.c.literals); n > 1 {
+	if n := len(r.run.plan.scope.c.literals); n > 1 {
 		best /= 2
 	}
 	s.add(best, "the name of the file")

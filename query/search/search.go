@@ -227,7 +227,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // a client that reads slowly must not hold a slot
 		var err error
-		if run.remote != nil {
+		if run.plan.remote != nil {
 			err = run.runShards(ctx)
 		} else {
 			err = run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
@@ -252,7 +252,7 @@ func (s *Searcher) maxDisplay() int { return int(s.options.MaxResultBytes/rangeB
 
 // searchRun runs the tasks of a plan, in order, on one or more segment searchers.
 type searchRun struct {
-	*searchPlan
+	plan    *searchPlan
 	started time.Time
 
 	halted atomic.Bool // by the time limit, by the caller, or because of exceeded
@@ -295,7 +295,7 @@ type taskResult struct {
 }
 
 func newSearchRun(p *searchPlan, budget *memory.Budget) *searchRun {
-	n := &searchRun{searchPlan: p, started: time.Now(), memory: budget, cancelWork: func() {}, progress: make(chan struct{}, 1)}
+	n := &searchRun{plan: p, started: time.Now(), memory: budget, cancelWork: func() {}, progress: make(chan struct{}, 1)}
 	n.cutoff.Store(math.MaxInt32)
 	n.setTasks()
 	if p.request.Explain {
@@ -316,23 +316,24 @@ func (n *searchRun) takeTask() (int, bool) {
 }
 
 func (n *searchRun) visitTask(v *segmentSearcher, i int) {
-	before, started := v.stats, time.Now()
-	segment, t := n.schedule.taskAt(i)
-	v.first = n.schedule.firstOf(i)
-	hits, count, err := v.visitTier(segment, n.segments[segment], t, n.schedule)
-	if v.exceeded {
+	before, started := v.finder.work, time.Now()
+	segment, of := n.plan.schedule.taskAt(i)
+	visit := v.startTask(segment, n.plan.segments[segment])
+	visit.first = n.plan.schedule.firstOf(i)
+	err := visit.visitTier(of, n.plan.schedule)
+	if v.finder.exceeded {
 		n.exceeded.Store(true)
 		n.halted.Store(true)
 		n.cancelWork()
 	}
-	d := taskResult{hits: hits, count: count, ok: true, looked: v.looked, ended: v.ended, considered: v.stats.FilesConsidered - before.FilesConsidered}
+	d := taskResult{hits: visit.hits, count: visit.count, ok: true, looked: visit.looked, ended: visit.ended, considered: v.finder.work.FilesConsidered - before.FilesConsidered}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(segment, err)
-	n.explainLocked(v, segment, &before, count, time.Since(started))
+	n.explainLocked(v, segment, &before, visit.count, time.Since(started))
 	n.mu.done[i] = d
-	if v.first != nil {
-		v.first.add(n.firstHits(hits))
+	if visit.first != nil {
+		visit.first.add(n.firstHits(visit.hits))
 	}
 	n.advancePrefixLocked()
 	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
@@ -349,15 +350,15 @@ func (n *searchRun) advancePrefixLocked() {
 		n.mu.count += n.countNew(done, n.mu.seen)
 		ended := done.ended
 		n.mu.documents += done.considered
-		if _, t := n.schedule.taskAt(n.mu.prefix); n.choosesBest() {
-			enough := t.enoughInAll(n.schedule.segmentStates != nil)
-			ended = ended || enough > 0 && n.mu.documents >= enough && n.mu.count > n.request.Matches
+		if _, t := n.plan.schedule.taskAt(n.mu.prefix); n.choosesBest() {
+			enough := t.enoughInAll(n.plan.schedule.segmentStates != nil)
+			ended = ended || enough > 0 && n.mu.documents >= enough && n.mu.count > n.plan.request.Matches
 		}
-		if (ended || n.mu.count > n.enough) && n.mu.prefix >= n.schedule.lastRanked() {
+		if (ended || n.mu.count > n.plan.enough) && n.mu.prefix >= n.plan.schedule.lastRanked() {
 			n.mu.ended = n.mu.ended || ended
 			last := n.mu.prefix
 			if n.ordersByFile() {
-				last = n.schedule.lastOfBand(last)
+				last = n.plan.schedule.lastOfBand(last)
 			}
 			n.cutoff.Store(min(n.cutoff.Load(), int32(last)))
 		}
@@ -369,7 +370,7 @@ func (n *searchRun) advancePrefixLocked() {
 // choosesBest reports whether tasks may end before the limit of the search, since more
 // matches than were requested are looked at only for the choice of the best.
 func (n *searchRun) choosesBest() bool {
-	return n.request.Matches < n.limit && !n.ordersByFile()
+	return n.plan.request.Matches < n.plan.limit && !n.ordersByFile()
 }
 
 // scanStep is the number of bytes that a segmentSearcher scans before it reports them.
@@ -378,11 +379,11 @@ const scanStep = 1 << 20
 // countScanned adds the text scanned by a segment searcher to the total, and ends the
 // search when the total exceeds its bound.
 func (n *searchRun) countScanned(v *segmentSearcher) {
-	more := v.stats.ScannedBytes - v.scannedReported
+	more := v.finder.work.ScannedBytes - v.scannedReported
 	if n.maxScanBytes <= 0 || more < scanStep {
 		return
 	}
-	v.scannedReported = v.stats.ScannedBytes
+	v.scannedReported = v.finder.work.ScannedBytes
 	if n.scanned.Add(more) > n.maxScanBytes {
 		n.scanExceeded.Store(true)
 		n.halted.Store(true)
@@ -403,7 +404,7 @@ func (n *searchRun) failLocked(segment int, err error) {
 		return
 	}
 	if err != nil && n.mu.err == nil {
-		n.mu.err = fmt.Errorf("search segment %s: %w", n.segments[segment].Reader.ID(), err)
+		n.mu.err = fmt.Errorf("search segment %s: %w", n.plan.segments[segment].Reader.ID(), err)
 	}
 }
 
@@ -418,16 +419,16 @@ func (n *searchRun) skipDamaged(err error) bool {
 }
 
 func (n *searchRun) setStopReason(r *Result) {
-	if n.remote != nil {
-		r.LostPartitions = n.remote.view.lostPartitions()
+	if n.plan.remote != nil {
+		r.LostPartitions = n.plan.remote.view.lostPartitions()
 	}
 	switch {
-	case r.Stats.Matches > n.request.Matches:
-		r.Stats.Matches = n.request.Matches + 1
+	case r.Stats.Matches > n.plan.request.Matches:
+		r.Stats.Matches = n.plan.request.Matches + 1
 		r.Stopped = StopMatchLimit
 	case len(r.LostPartitions) > 0:
 		r.Stopped = StopShardLost
-	case n.request.Ranked != nil:
+	case n.plan.request.Ranked != nil:
 		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
 		r.Stopped = StopMemoryLimit
@@ -438,15 +439,15 @@ func (n *searchRun) setStopReason(r *Result) {
 	case n.damaged.Load():
 		r.Stopped = StopDamaged
 	default:
-		r.Stopped = n.request.Incomplete
+		r.Stopped = n.plan.request.Incomplete
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	e := &r.Evidence
-	e.Complete = r.Exhaustive || r.Stopped == StopMatchLimit && r.LostPartitions == nil && n.mu.count <= n.enough && !n.mu.ended
+	e.Complete = r.Exhaustive || r.Stopped == StopMatchLimit && r.LostPartitions == nil && n.mu.count <= n.plan.enough && !n.mu.ended
 	if e.Complete {
 		e.Looked = n.mu.count
 	}
-	if n.remote == nil {
+	if n.plan.remote == nil {
 		n.countSegments(&r.Stats)
 	}
 }
@@ -455,9 +456,9 @@ func (n *searchRun) setStopReason(r *Result) {
 // files that the search did not reach.
 func (n *searchRun) countSegments(s *Stats) {
 	steps, reached := len(n.mu.done), n.mu.next
-	for i := range n.segments {
+	for i := range n.plan.segments {
 		looked, considered, task := false, 0, i
-		for ; task < steps; task += len(n.segments) {
+		for ; task < steps; task += len(n.plan.segments) {
 			looked = looked || n.mu.done[task].looked
 			considered += n.mu.done[task].considered
 		}
@@ -466,8 +467,8 @@ func (n *searchRun) countSegments(s *Stats) {
 		} else {
 			s.SegmentsSkipped++
 		}
-		if last := task - len(n.segments); last >= reached {
-			s.FilesSkipped += max(n.segments[i].Places.Len()-considered, 0)
+		if last := task - len(n.plan.segments); last >= reached {
+			s.FilesSkipped += max(n.plan.segments[i].Places.Len()-considered, 0)
 		}
 	}
 }

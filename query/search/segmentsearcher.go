@@ -1,240 +1,151 @@
 package search
 
 import (
+	"errors"
 	"math"
 	"slices"
-	"time"
 
-	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/memory"
 )
 
-// A match is a range of a document's text, or a symbol by its number.
-type match struct {
-	start, end uint32 // offsets in the document
-	symbol     int32  // number of the symbol in the document, or -1
-}
-
-// A hit is a place and its matches.
+// A hit is a place and its matches, with what decides whether it is shown.
 type hit struct {
-	segment     int // index in the view's segments
-	place       int
-	doc         segment.DocID
-	count       int // matches; at least 1
-	matches     []match
-	otherPlaces []int // places of the same document, repository and path on other refs
-	relevance
+	documentHit
+	segment        int     // index in the view's segments
 	estimatedScore float32 // see estimateScore
 	dropped        int32   // number of matches removed from matches
 	shown          bool
 }
 
-// segmentSearcher runs the tasks of a search, one at a time. It visits the documents of a
-// segment and keeps the hits that may be shown. It belongs to one goroutine.
+// segmentSearcher runs the tasks of a search, one at a time. It belongs to one goroutine.
 type segmentSearcher struct {
-	documentMatcher
-	maxKept         int   // matches per task whose details are kept
-	bestOnly        bool  // keep the matches of the best files rather than the first ones
-	orders          bool  // rank the matches of each file by their lines, even if all may be shown
+	// These fields are set before the first task.
+	scope     *scope
+	finder    *candidateFinder
+	document  *documentMatcher
+	limit     int  // matches after which a task may end
+	maxKept   int  // matches per task whose details are kept
+	bestOnly  bool // keep the matches of the best files rather than the first ones
+	orders    bool // rank the matches of each file by their lines, even if all may be shown
+	requested int  // matches of which one more ends a task that has looked at maxDocuments; 0 for the limit alone
+
+	// The worker that owns the searcher writes these.
 	task            int   // the current step of the run
-	requested       int   // matches of which one more ends a task that has looked at maxDocuments; 0 for the limit alone
-	scannedReported int64 // part of stats.ScannedBytes already reported, see countScanned
+	scannedReported int64 // scanned bytes already reported, see countScanned
 
-	// State of the current segment.
-	looked       bool            // its documents were searched
-	documents    int             // number of documents searched
-	maxDocuments int             // see lookedEnough
-	ended        bool            // the visit ended because of lookedEnough
-	all          bool            // the visit does not end at the limit
-	floor        float32         // score below which hits cannot be shown
-	kept         int             // matches in hits
-	soughtRepos  map[uint32]bool // repositories still to be found; nil unless the answer lists repositories
-	first        *firstFiles     // of the current tier; nil for callers who may see everything
-	passed       int             // documents skipped because they are after the bound of first
-	counted      int             // matches when hits after the bound were last dropped
+	// A task writes these, for the current segment: see placeTermsOnce.
+	together, phrase termPlaces
 }
 
-func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSearcher {
-	v := &segmentSearcher{maxKept: keep, documentMatcher: documentMatcher{
-		candidateFinder: newCandidateFinder(s, stop), limit: limit, maxHeld: maxHeld, outline: outlines.Get().(*segment.Outline), atomStates: make([]atomState, len(s.c.atoms)),
-		mergesAtoms: len(s.c.atoms) > 1 || s.c.choosesSymbols() || s.c.hasConditions(),
-	}}
-	v.linkParts()
-	return v
-}
-
-// visitSegment returns the hits in a segment, in order of documents and places, and the
-// number of their matches. It stops once there are more than limit.
-func (v *segmentSearcher) visitSegment(number int, seg corpus.Segment, names []termName) (hits []hit, count int, err error) {
-	v.openSegment(seg)
-	if err := v.prepareCandidates(); err != nil || !v.possible {
-		return nil, 0, err
-	}
-	if v.bestOnly && len(names) > 0 {
-		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names, 0); err != nil {
-			return nil, 0, err
-		}
-	}
-	return v.visitDocuments(number, nil)
+func newSegmentSearcher(s *scope, keep, limit int, stop func() bool, budget *memory.Budget) *segmentSearcher {
+	d := newDocumentMatcher(s, limit, stop, budget)
+	return &segmentSearcher{scope: s, finder: &d.finder, document: d, limit: limit, maxKept: keep}
 }
 
 // openSegment makes a segment the current one.
 func (v *segmentSearcher) openSegment(seg corpus.Segment) {
-	v.setSegment(seg)
-	v.kept, v.looked, v.floor, v.outlines = 0, false, -math.MaxFloat32, 0
-	v.documents, v.ended = 0, false
+	v.document.openSegment(seg)
+	v.together, v.phrase = termPlaces{}, termPlaces{}
 }
 
-// visitDocuments visits the documents that can match and for which wanted, if not nil,
-// returns true.
-func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
-	defer v.startMatching()()
-	v.narrowPlaces()
-	chosen := v.chooseDocuments(wanted)
-	if hits, count, err = v.visitList(number, chosen); err != nil || v.shouldStop() {
-		return hits, count, err
-	}
-	if v.ended = len(chosen) > 0 && count > v.requested; v.ended {
-		return hits, count, nil
-	}
-	if v.scanner != nil {
-		v.scanner.startSegment(wanted)
-		defer v.scanner.endSegment()
-	}
-	for d := v.nextAllowed(0); d >= 0; {
-		if next := v.nextDocument(v.s.c.root, d); next != d {
-			if next < 0 {
-				break
-			}
-			d = v.nextAllowed(next)
-			continue
-		}
-		if v.shouldStop() || v.foundAll() {
-			break
-		}
-		if _, done := slices.BinarySearch(chosen, segment.DocID(d)); !done && (wanted == nil || wanted(segment.DocID(d))) && v.mayCount(d) {
-			found, n, err := v.searchDocument(number, segment.DocID(d))
-			if err != nil {
-				return nil, 0, err
-			}
-			var enough bool
-			if hits, count, enough = v.keepHits(hits, found, count+n); enough {
-				break
-			}
-		}
-		if v.passed >= narrowEvery {
-			v.narrowPlaces()
-		}
-		d = v.nextAllowed(d + 1)
-	}
-	if v.scanner != nil {
-		err = v.scanner.err
-	}
-	return hits, count, err
+// startTask makes a segment the current one, for a task that visits some of its documents.
+func (v *segmentSearcher) startTask(number int, seg corpus.Segment) *taskVisit {
+	v.openSegment(seg)
+	return &taskVisit{v: v, segment: number, floor: -math.MaxFloat32}
 }
 
-// keepHits adds the hits of a document to those of a task, which then have count matches,
-// and reports whether the task has enough.
-func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bool) {
-	hits = append(hits, found...)
-	v.pruneHits(hits)
-	if v.first == nil {
-		v.ended = v.lookedEnough(count)
-		return hits, count, count > v.limit && !v.all || v.ended
-	}
-	hits, count = v.cutBehind(hits, count)
-	return hits, count, false
+// surveyCandidates searches the index of a segment. It returns the result to keep and the
+// number of candidates.
+func (v *segmentSearcher) surveyCandidates(seg corpus.Segment) (*segmentCandidates, int, error) {
+	v.openSegment(seg)
+	p, err := v.finder.lookUp()
+	return p, v.finder.countSegmentCandidates(), err
 }
 
-// lookedEnough reports whether a task with count matches may end before the limit: more
-// matches than were requested were found in so many documents that more of them would
-// hardly improve the choice.
-func (v *segmentSearcher) lookedEnough(count int) bool {
-	return v.maxDocuments > 0 && v.documents >= v.maxDocuments && count > v.requested
+// findNamedOnce finds the named documents of the current segment on the first call, and
+// reuses the result later.
+func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.searched {
+		o.named, err = v.finder.findNamed(a.names, a.allSegments)
+		for i := range o.named.groups {
+			o.named.groups[i] = slices.DeleteFunc(o.named.groups[i], o.isFirst)
+		}
+		o.searched = err == nil
+	}
+	v.finder.named = o.named
+	return err
 }
 
-// startMatching prepares to read the text of the current segment, and returns a function
-// to call when done.
-func (v *segmentSearcher) startMatching() (end func()) {
-	v.looked, v.counted = true, 0
-	v.initSought()
-	for i := range v.s.c.atoms {
-		v.atomStates[i] = atomState{matches: v.atomStates[i].matches[:0]}
-		v.matchers[i].prepareSegment(v.text, &v.atomCandidates[i])
+// lookUpCandidates makes the index results of the current segment those of the finder. It
+// keeps them for later tasks, unless the lookup was stopped: another segmentSearcher may
+// need complete results.
+func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.candidates != nil {
+		v.finder.candidates = o.candidates
+		return nil
 	}
-	loaded, started := v.text.LoadedBytes(), time.Now()
-	return func() {
-		v.stats.ContentBytes += v.text.LoadedBytes() - loaded
-		v.stats.Verifying += time.Since(started)
+	p, err := v.finder.lookUp()
+	if err == nil && !p.unfinished {
+		o.candidates = p
 	}
+	return err
 }
 
-// searchDocument evaluates the query for the places of a document.
-func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hit, count int, err error) {
-	v.stats.FilesConsidered++
-	v.documents++
-	v.reserveMemory(-int64(v.heldMatches) * matchBytes)
-	v.heldMatches = 0
-	places := v.seg.Places
-	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.Has(i) || !v.seg.IsVisible(i) || v.foundAt(i) {
-			continue
-		}
-		v.room = v.matchRoom()
-		ok, err := v.evalNode(v.s.c.root, d, i)
-		if err != nil {
-			return nil, 0, err
-		}
-		if v.shouldStop() {
-			return nil, 0, nil // a match may have been missed
-		}
-		if !ok {
-			continue
-		}
-		h := hit{segment: number, place: i, doc: d}
-		if ok, err = v.collectHit(&h); err != nil {
-			return nil, 0, err
-		}
-		if !ok || mergeSameFile(hits, h, places) {
-			continue
-		}
-		if err := v.setRelevance(&h); err != nil {
-			return nil, 0, err
-		}
-		if err := v.retainMatches(&h); err != nil {
-			return nil, 0, err
-		}
-		v.kept += len(h.matches)
-		v.reserveMemory(hitBytes + int64(len(h.matches))*matchBytes)
-		count += h.count
-		hits = append(hits, h)
-	}
-	return hits, count, nil
-}
-
-// matchRoom returns the number of matches of a pattern in a document that may be shown.
-func (v *segmentSearcher) matchRoom() int {
-	switch {
-	case v.bestOnly:
-		return max(v.maxKept, MinLooked)
-	case v.first != nil:
-		return v.maxKept // which ones are kept in the end is not known yet
-	}
-	return v.maxKept - v.kept
-}
-
-// mergeSameFile reports whether hits already contains the file of h, found on another
-// ref. If so, it adds the place to that hit.
-func mergeSameFile(hits []hit, h hit, places *segment.Places) bool {
-	if places.Ref == nil {
+// hasNoHit reports whether the index was searched for the current segment and rules out a
+// hit.
+func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.candidates == nil || o.candidates.possible {
 		return false
 	}
+	v.finder.candidates = o.candidates
+	return true
+}
+
+// placeTermsOnce finds the places of the current segment that may contain a match of each
+// of several terms, and those that may contain them as a phrase. It reuses the result
+// later.
+func (v *segmentSearcher) placeTermsOnce(o *segmentState, a *schedule) (err error) {
+	if len(a.requiredAtoms) == 0 {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.placed {
+		if o.together, o.phrase, err = v.finder.placeTerms(a.requiredAtoms, a.phrase); err != nil {
+			return err
+		}
+		o.placed = !v.finder.shouldStop()
+	}
+	v.together, v.phrase = o.together, o.phrase
+	return nil
+}
+
+// close releases the resources of the searcher, which must not be used afterwards.
+func (v *segmentSearcher) close() error { return v.document.close() }
+
+// refindMatches finds the matches of a hit again. They were dropped for better ones that
+// turned out to be beyond the limit of the search.
+func (a *resultBuilder) refindMatches(h *hit) error {
+	n := a.run
+	v := newSegmentSearcher(n.plan.scope, n.keeps(), n.plan.limit, func() bool { return false }, nil)
+	v.bestOnly, v.orders = true, true
+	t := v.startTask(h.segment, n.plan.segments[h.segment])
+	v.finder.candidates = fullScanCandidates(n.plan.scope.c)
+	end := t.startMatching()
+	hits, _, err := t.searchDocument(h.doc)
+	end()
 	for i := range hits {
-		other := &hits[i]
-		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
-			other.otherPlaces = append(other.otherPlaces, h.place)
-			return true
+		if hits[i].place == h.place {
+			h.matches = hits[i].matches
 		}
 	}
-	return false
+	a.result.Stats.ContentBytes += v.finder.work.ContentBytes
+	return errors.Join(err, v.close())
 }

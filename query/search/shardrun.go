@@ -115,8 +115,8 @@ func (n *searchRun) runShards(ctx context.Context) error {
 		return err
 	}
 	n.setTasks()
-	found := make([]*ShardHits, len(n.remote.view.shards))
-	err := n.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Visit: visit} }, func(i int, r *ShardReply) { found[i] = r.Visit })
+	found := make([]*ShardHits, len(n.plan.remote.view.shards))
+	err := n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Visit: visit} }, func(i int, r *ShardReply) { found[i] = r.Visit })
 	if err != nil {
 		return err
 	}
@@ -137,29 +137,29 @@ func (n *searchRun) runShards(ctx context.Context) error {
 // surveyShards counts the candidates of all shards and sets the order of the tasks, for
 // which visit gets what the shards must know.
 func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
-	survey := &ShardSurvey{Threshold: n.schedule.orderThreshold, Segments: n.schedule.segments, Rarity: n.scope.rarity}
+	survey := &ShardSurvey{Threshold: n.plan.schedule.orderThreshold, Segments: n.plan.schedule.segments, Rarity: n.plan.scope.rarity}
 	var terms []listCosts
-	err := n.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Survey: survey} }, func(_ int, r *ShardReply) {
+	err := n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Survey: survey} }, func(_ int, r *ShardReply) {
 		n.mu.candidates += r.Survey.Candidates
-		if len(r.Survey.Terms) == len(n.ranked) {
+		if len(r.Survey.Terms) == len(n.plan.ranked) {
 			terms = append(terms, listCosts{r.Survey.Blocks, r.Survey.Terms})
 		}
 	})
-	if err != nil || !n.needsSurvey {
+	if err != nil || !n.plan.needsSurvey {
 		return err
 	}
-	if visit.Candidates = n.mu.candidates; n.ranked == nil {
-		n.schedule.applySurvey(n.scope, n.mu.candidates)
+	if visit.Candidates = n.mu.candidates; n.plan.ranked == nil {
+		n.plan.schedule.applySurvey(n.plan.scope, n.mu.candidates)
 		return nil
 	}
 	weights := n.termWeights(terms...)
-	n.scope.ranker = newDocumentRanker(n.ranked, weights)
-	n.scope.rarity = weights
+	n.plan.scope.ranker = newDocumentRanker(n.plan.ranked, weights)
+	n.plan.scope.rarity = weights
 	var best []rankedDocument
-	err = n.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Rank: weights} }, func(_ int, r *ShardReply) {
+	err = n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Rank: weights} }, func(_ int, r *ShardReply) {
 		for _, d := range r.Rank {
-			if repo, ok := n.remote.view.number[d.Repository]; ok {
-				best = append(best, rankedDocument{DocumentID{d.Segment, d.Document}, filePosition{n.scope.repos[repo], d.Path}, d.Worth})
+			if repo, ok := n.plan.remote.view.number[d.Repository]; ok {
+				best = append(best, rankedDocument{DocumentID{d.Segment, d.Document}, filePosition{n.plan.scope.repos[repo], d.Path}, d.Worth})
 			}
 		}
 	})
@@ -174,7 +174,7 @@ func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
 // that no shard of this version sends, as damaged, and those whose matches do not fit into
 // the memory of the search.
 func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
-	m, a := n.remote, n.schedule
+	m, a := n.plan.remote, n.plan.schedule
 	n.mu.stats.Add(&found.Stats)
 	for _, flag := range []struct {
 		set  bool
@@ -210,7 +210,7 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 				n.exceeded.Store(true)
 				continue
 			}
-			h := hit{segment: number, place: len(m.hits), count: x.Count, matches: make([]match, x.Matches), estimatedScore: x.Estimate}
+			h := hit{segment: number, documentHit: documentHit{place: len(m.hits), count: x.Count, matches: make([]match, x.Matches)}, estimatedScore: x.Estimate}
 			h.near = proximity(x.Near)
 			m.hits, d.hits = append(m.hits, r), append(d.hits, h)
 		}
@@ -221,7 +221,7 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 // for the hits at the given positions, and take gets each file with its position. Files of
 // lost shards are left out.
 func (a *resultBuilder) callByShard(ctx context.Context, hits []int, request func(at []int) *ShardCall, take func(at int, f *FileMatch)) error {
-	m := a.run.remote
+	m := a.run.plan.remote
 	at := make([][]int, len(m.view.shards))
 	for i, place := range hits {
 		at[m.hits[place].shard] = append(at[m.hits[place].shard], i)
@@ -258,7 +258,7 @@ func (a *resultBuilder) scoreRemote(ctx context.Context, hits []*hit) ([]*FileMa
 	err := a.callByShard(ctx, places, func(at []int) *ShardCall {
 		c := &ShardCall{}
 		for _, i := range at {
-			c.Score = append(c.Score, a.run.remote.hits[places[i]].id)
+			c.Score = append(c.Score, a.run.plan.remote.hits[places[i]].id)
 		}
 		return c
 	}, func(i int, f *FileMatch) { files[i] = f })
@@ -276,7 +276,7 @@ func (a *resultBuilder) renderRemote(ctx context.Context, shown []hit) error {
 	err := a.callByShard(ctx, places, func(at []int) *ShardCall {
 		c := &ShardCall{}
 		for _, i := range at {
-			c.Render = append(c.Render, ShardQuota{a.run.remote.hits[places[i]].id, max(len(shown[i].matches), 1)})
+			c.Render = append(c.Render, ShardQuota{a.run.plan.remote.hits[places[i]].id, max(len(shown[i].matches), 1)})
 		}
 		return c
 	}, func(i int, f *FileMatch) { files[i] = f })

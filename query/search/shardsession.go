@@ -222,16 +222,16 @@ func (p *partSearch) runPhase(ctx context.Context, phase func(pool *workerPool, 
 // surveySegments counts the candidates.
 func (p *partSearch) surveySegments(ctx context.Context, c *ShardSurvey) (*ShardCandidates, error) {
 	n := p.run
-	n.schedule.orderThreshold, n.schedule.allSegments, n.scope.rarity = c.Threshold, c.Segments, c.Rarity
-	if !n.needsSurvey {
+	n.plan.schedule.orderThreshold, n.plan.schedule.allSegments, n.plan.scope.rarity = c.Threshold, c.Segments, c.Rarity
+	if !n.plan.needsSurvey {
 		return &ShardCandidates{}, nil
 	}
-	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.runParallel(first, len(n.segments), n.surveySegment) })
+	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.runParallel(first, len(n.plan.segments), n.surveySegment) })
 	if err != nil {
 		return nil, err
 	}
 	found := &ShardCandidates{Candidates: n.mu.candidates}
-	if n.ranked != nil {
+	if n.plan.ranked != nil {
 		terms := n.countTermBlocks()
 		found.Blocks, found.Terms = terms.Blocks, terms.Lists
 	}
@@ -241,7 +241,7 @@ func (p *partSearch) surveySegments(ctx context.Context, c *ShardSurvey) (*Shard
 // rankDocuments returns the best documents of a ranked search.
 func (p *partSearch) rankDocuments(ctx context.Context, weights []float64) (ranked []ShardDocument, err error) {
 	n := p.run
-	if n.ranked == nil || len(weights) != len(n.ranked) {
+	if n.plan.ranked == nil || len(weights) != len(n.plan.ranked) {
 		return nil, errShardOrder
 	}
 	err = p.runPhase(ctx, func(_ *workerPool, first *worker) {
@@ -258,13 +258,15 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 	if p.builder != nil {
 		return nil, errShardOrder
 	}
-	if n.ranked != nil {
+	if n.plan.ranked != nil {
 		n.visitDocumentsFirst(documentsOf(c.Documents))
-	} else if n.needsSurvey {
-		n.schedule.applySurvey(n.scope, c.Candidates)
+	} else if n.plan.needsSurvey {
+		n.plan.schedule.applySurvey(n.plan.scope, c.Candidates)
 	}
 	n.setTasks()
-	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.runParallel(first, n.schedule.taskCount(), n.visitTask) })
+	err := p.runPhase(ctx, func(pool *workerPool, first *worker) {
+		pool.runParallel(first, n.plan.schedule.taskCount(), n.visitTask)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +275,7 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 	p.builder = newResultBuilder(n, turn, p.s.options.MaxResultBytes)
 	found := &ShardHits{Halted: n.halted.Load(), Exceeded: n.exceeded.Load(), ScanExceeded: n.scanExceeded.Load(), Damaged: n.damaged.Load(), Stats: n.mu.stats}
 	n.countSegments(&found.Stats)
-	a := n.schedule
+	a := n.plan.schedule
 	end := p.builder.endTask()
 	for i, task := range n.mu.done[:end] {
 		if len(task.hits) == 0 && task.considered == 0 {
@@ -299,7 +301,7 @@ func (n *searchRun) shardHit(h *hit) ShardHit {
 	}
 	if n.needsFiles() {
 		file := n.fileOfHit(h, n.wantedTraits())
-		file.Repository = n.scope.repos[n.repoOf(h)].ID
+		file.Repository = n.plan.scope.repos[n.repoOf(h)].ID
 		out.File = &file
 	}
 	return out
@@ -307,12 +309,12 @@ func (n *searchRun) shardHit(h *hit) ShardHit {
 
 // needsFiles reports whether the front needs the file of each hit.
 func (n *searchRun) needsFiles() bool {
-	return n.ordersByFile() || n.request.Facets || n.scope.c.listsRepositories()
+	return n.ordersByFile() || n.plan.request.Facets || n.plan.scope.c.listsRepositories()
 }
 
 // wantedTraits returns the conditions of facetTraits, if the search counts facets.
 func (n *searchRun) wantedTraits() []func(seg corpus.Segment, place int) bool {
-	if !n.request.Facets {
+	if !n.plan.request.Facets {
 		return nil
 	}
 	tests := traitTests()
@@ -370,7 +372,7 @@ func (p *partSearch) renderFiles(ctx context.Context, quotas []ShardQuota) (*Sha
 	for i := range order {
 		order[i] = i
 	}
-	segments := p.run.schedule.segments
+	segments := p.run.plan.schedule.segments
 	slices.SortStableFunc(order, func(x, y int) int {
 		return cmp.Compare(quotas[x].ID.Task%max(segments, 1), quotas[y].ID.Task%max(segments, 1))
 	})

@@ -26,7 +26,7 @@ func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Conte
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
-	p := streamWriter{resultBuilder: a, emit: emit, since: time.Now(), due: time.Now().Add(partInterval)}
+	p := streamWriter{builder: a, emit: emit, since: time.Now(), due: time.Now().Add(partInterval)}
 	err := p.emitUntilDone(ctx, done)
 	if err != nil {
 		cancel()
@@ -42,22 +42,22 @@ func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Conte
 // streamWriter emits the files of a result in parts. The result holds the files that are
 // not emitted yet.
 type streamWriter struct {
-	*resultBuilder
-	emit  Emit
-	since time.Time // when the previous part was sent
-	due   time.Time // when the current part may be sent even if it is small
-	sent  Stats     // counts of the previous parts
-	bytes int64     // renderer.bytesLeft at the start of the part
+	builder *resultBuilder
+	emit    Emit
+	since   time.Time // when the previous part was sent
+	due     time.Time // when the current part may be sent even if it is small
+	sent    Stats     // counts of the previous parts
+	bytes   int64     // renderer.bytesLeft at the start of the part
 }
 
 // emitUntilDone renders and emits the files found until done has a value, and returns
 // that value.
 func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error {
-	p.bytes = p.renderer.bytesLeft
+	p.bytes = p.builder.renderer.bytesLeft
 	timer := time.NewTimer(partIdle)
 	defer timer.Stop()
 	for {
-		if len(p.result.Files) > 0 {
+		if len(p.builder.result.Files) > 0 {
 			timer.Reset(time.Until(p.due))
 		} else {
 			timer.Reset(partIdle)
@@ -69,8 +69,8 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 				err = p.emitRest(ctx)
 			}
 			return err
-		case <-p.run.progress:
-			if p.run.isSentAtEnd() {
+		case <-p.builder.run.progress:
+			if p.builder.run.isSentAtEnd() {
 				continue
 			}
 			if err := p.addHits(ctx, p.takeReady()); err != nil {
@@ -85,15 +85,15 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 }
 
 // isSentAtEnd reports whether the parts of a stream are sent at the end.
-func (n *searchRun) isSentAtEnd() bool { return n.ordersByFile() || n.remote != nil }
+func (n *searchRun) isSentAtEnd() bool { return n.ordersByFile() || n.plan.remote != nil }
 
 // emitRest renders and emits the remaining files at the end.
 func (p *streamWriter) emitRest(ctx context.Context) error {
-	rest, err := p.takeRest(ctx)
+	rest, err := p.builder.takeRest(ctx)
 	if err != nil {
 		return err
 	}
-	if p.run.isSentAtEnd() {
+	if p.builder.run.isSentAtEnd() {
 		return p.emitInOrder(ctx, rest)
 	}
 	if err := p.addHits(ctx, rest); err != nil {
@@ -104,15 +104,15 @@ func (p *streamWriter) emitRest(ctx context.Context) error {
 
 // emitInOrder renders all files of the answer, and emits them in the order of Search.
 func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
-	p.worker.Resume()
-	err := p.renderAll(ctx, hits)
-	p.sortFiles()
-	p.worker.Pause()
+	p.builder.worker.Resume()
+	err := p.builder.renderAll(ctx, hits)
+	p.builder.sortFiles()
+	p.builder.worker.Pause()
 	if err != nil {
 		return err
 	}
-	stats := Stats{Matches: p.result.Stats.Matches, Files: p.result.Stats.Files}
-	for files := p.result.Files; len(files) > 0; {
+	stats := Stats{Matches: p.builder.result.Stats.Matches, Files: p.builder.result.Stats.Files}
+	for files := p.builder.result.Files; len(files) > 0; {
 		n, size := 0, int64(0)
 		for ; n < len(files) && size < partBytes; n++ {
 			size += files[n].size
@@ -121,7 +121,7 @@ func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 		if err := p.emit(files[:n:n], stats); err != nil {
 			return err
 		}
-		p.run.memory.Reserve(-size)
+		p.builder.run.memory.Reserve(-size)
 		files, stats = files[n:], Stats{}
 	}
 	return nil
@@ -129,26 +129,26 @@ func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 
 // takeReady returns the hits to show from the segments completed so far.
 func (p *streamWriter) takeReady() []hit {
-	n := p.run
+	n := p.builder.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return p.takeHits(min(n.mu.prefix, int(n.cutoff.Load())+1))
+	return p.builder.takeHits(min(n.mu.prefix, int(n.cutoff.Load())+1))
 }
 
 // addHits renders hits, and sends the part whenever it is large enough.
 func (p *streamWriter) addHits(ctx context.Context, hits []hit) error {
-	p.worker.Resume()
-	defer p.worker.Pause()
+	p.builder.worker.Resume()
+	defer p.builder.worker.Pause()
 	for i := range hits {
-		if err := p.renderHit(ctx, &hits[i]); err != nil {
+		if err := p.builder.renderHit(ctx, &hits[i]); err != nil {
 			return err
 		}
-		if p.bytes-p.renderer.bytesLeft >= partBytes || len(p.result.Files) > 0 && time.Now().After(p.due) {
-			p.worker.Pause()
+		if p.bytes-p.builder.renderer.bytesLeft >= partBytes || len(p.builder.result.Files) > 0 && time.Now().After(p.due) {
+			p.builder.worker.Pause()
 			if err := p.flush(); err != nil {
 				return err
 			}
-			p.worker.Resume()
+			p.builder.worker.Resume()
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (p *streamWriter) addHits(ctx context.Context, hits []hit) error {
 
 // flushOrKeepAlive sends the part, or an empty one if there are no files.
 func (p *streamWriter) flushOrKeepAlive() error {
-	if len(p.result.Files) == 0 {
+	if len(p.builder.result.Files) == 0 {
 		return p.emit(nil, Stats{})
 	}
 	return p.flush()
@@ -164,19 +164,19 @@ func (p *streamWriter) flushOrKeepAlive() error {
 
 // flush sends the part if it has any files.
 func (p *streamWriter) flush() error {
-	if len(p.result.Files) == 0 {
+	if len(p.builder.result.Files) == 0 {
 		return nil
 	}
-	p.sortFiles()
-	files, now, total := p.result.Files, time.Now(), &p.result.Stats
+	p.builder.sortFiles()
+	files, now, total := p.builder.result.Files, time.Now(), &p.builder.result.Stats
 	stats := Stats{
 		Matches: total.Matches - p.sent.Matches, Files: total.Files - p.sent.Files, Displayed: total.Displayed - p.sent.Displayed,
 		Duration: now.Sub(p.since),
 	}
-	size := p.bytes - p.renderer.bytesLeft
-	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.bytesLeft
-	p.result.Files = nil // the receiver may still use the slice
+	size := p.bytes - p.builder.renderer.bytesLeft
+	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.builder.renderer.bytesLeft
+	p.builder.result.Files = nil // the receiver may still use the slice
 	err := p.emit(files, stats)
-	p.run.memory.Reserve(-size)
+	p.builder.run.memory.Reserve(-size)
 	return err
 }

@@ -117,7 +117,7 @@ func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	t.Cleanup(ticket.Leave)
 	w := ticket.Worker(t.Context().Done())
 	w.Pause()
-	v := newSegmentSearcher(run.scope, run.display, run.request.Matches, func() bool { return false })
+	v := newSegmentSearcher(run.plan.scope, run.plan.display, run.plan.request.Matches, func() bool { return false }, nil)
 	t.Cleanup(func() { _ = v.close() })
 	return newResultBuilder(run, w, 1<<20), v
 }
@@ -128,7 +128,7 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 	a, v := newTestStream(t)
 	emitted := make(chan struct{}, 100)
 	work := func(context.Context) error {
-		for i := range a.run.segments {
+		for i := range a.run.plan.segments {
 			a.run.visitTask(v, i)
 			if i == 0 {
 				<-emitted // blocks forever if the part is held back
@@ -154,7 +154,7 @@ func TestFirstPartOfASlowSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, v := newTestStream(t)
 		work := func(ctx context.Context) error {
-			for i := range a.run.segments {
+			for i := range a.run.plan.segments {
 				a.run.visitTask(v, i)
 				if i == 0 {
 					_ = clock.Sleep(ctx, time.Minute)

@@ -5,7 +5,7 @@ import "bytes"
 // eachWhole searches the whole document, so a match may span any number of lines.
 func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	text, err := m.text.Bytes(lo, hi)
-	m.stats.ScannedBytes += int64(len(text))
+	m.work.ScannedBytes += int64(len(text))
 	if err != nil {
 		return err
 	}
@@ -15,7 +15,7 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 			return nil
 		}
 	}
-	m.stats.RegexpsConsidered++
+	m.work.RegexpsConsidered++
 	if m.pattern.KeepCR || !bytes.Contains(text, crlf) {
 		m.eachMatch(text, lo, emit)
 		return nil

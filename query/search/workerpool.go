@@ -64,11 +64,11 @@ type workerPool struct {
 func (s *workerPool) runPhases() {
 	n, first := s.run, s.newWorker(nil)
 	defer first.endWorker()
-	if n.needsSurvey {
-		s.runParallel(first, len(n.segments), n.surveySegment)
+	if n.plan.needsSurvey {
+		s.runParallel(first, len(n.plan.segments), n.surveySegment)
 		n.finishSurvey(first.searcher)
 	}
-	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
+	s.runParallel(first, n.plan.schedule.taskCount(), n.visitTask)
 }
 
 // runParallel runs a number of steps in order on the first worker and those that it
@@ -129,18 +129,17 @@ type worker struct {
 func (s *workerPool) newWorker(token chan struct{}) *worker {
 	n := s.run
 	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
-	w.searcher = newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool {
+	w.searcher = newSegmentSearcher(n.plan.scope, n.keeps(), n.plan.limit, func() bool {
 		n.countScanned(w.searcher)
 		goes := w.turn.Step()
 		if w.token != nil && w.turn.Heavy() {
 			w.returnToken()
 		}
 		return !goes || n.halted.Load() || w.searcher.task > int(n.cutoff.Load())
-	})
+	}, n.memory)
 	w.searcher.bestOnly = n.showsBestOnly()
-	w.searcher.memory = n.memory
 	if n.choosesBest() {
-		w.searcher.requested = n.request.Matches
+		w.searcher.requested = n.plan.request.Matches
 	}
 	return w
 }
@@ -175,5 +174,5 @@ func (w *worker) endWorker() {
 	if !n.skipDamaged(err) {
 		n.mu.err = cmp.Or(n.mu.err, err)
 	}
-	n.mu.stats.Add(&w.searcher.stats)
+	n.mu.stats.addWork(&w.searcher.finder.work)
 }

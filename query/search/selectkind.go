@@ -1,0 +1,56 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// selectKindOf returns the kind of results of a query: the value of select: or, without
+// one, of type:.
+func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
+	if q.Select != syntax.SelectDefault {
+		return q.Select
+	}
+	switch q.Type {
+	case syntax.TypeFile:
+		return syntax.SelectFile
+	case syntax.TypeRepo:
+		return syntax.SelectRepo
+	case syntax.TypeSymbol:
+		return syntax.SelectSymbol
+	}
+	return syntax.SelectDefault
+}
+
+// listsRepositories reports whether the answer lists repositories.
+func (c *compiledQuery) listsRepositories() bool { return c.selectKind == syntax.SelectRepo }
+
+// entriesOnly reports whether the answer shows only files or repositories. The search
+// then needs to know of each pattern only whether it matches.
+func (c *compiledQuery) entriesOnly() bool {
+	return c.selectKind == syntax.SelectFile || c.selectKind == syntax.SelectRepo
+}
+
+// choosesSymbols reports whether the answer shows only matches on symbols, and some
+// matches may not lie on a symbol.
+func (c *compiledQuery) choosesSymbols() bool {
+	return c.selectKind == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
+}
+
+// withSymbols adds a pattern for all symbols to a query that shows symbols but has no
+// pattern, so that it shows the symbols of the files that its filters select.
+func withSymbols(q syntax.Query) syntax.Query {
+	patterns := false
+	syntax.Walk(q, func(q syntax.Query) bool {
+		switch q.(type) {
+		case *syntax.Text, *syntax.Symbol:
+			patterns = true
+		}
+		return !patterns
+	})
+	if patterns {
+		return q
+	}
+	return &syntax.And{Children: []syntax.Query{q, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
+}
