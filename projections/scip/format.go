@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/minio/minlz"
-	"github.com/zeebo/xxh3"
 )
 
 // FormatVersion is the version of the object format.
@@ -130,8 +129,6 @@ func (d *decoder) blockRef() blockRef { return blockRef{d.fixed64(), d.fixed64()
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
-
-func checksum(b []byte) uint64 { return xxh3.Hash(b) }
 
 // symbolKey orders symbols so that those that differ only in the version of their package
 // are adjacent. A symbol that does not have this form is its own family:

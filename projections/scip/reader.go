@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -105,7 +107,7 @@ func (r *Reader) readBlock(ref blockRef) ([]byte, error) {
 	if _, err := r.r.ReadAt(b, int64(ref.offset)); err != nil {
 		return nil, fmt.Errorf("read the precise index: %w", err)
 	}
-	if checksum(b) != ref.sum {
+	if xxh3.Hash(b) != ref.sum {
 		return nil, fmt.Errorf("%w: the checksum of a block is wrong", ErrCorrupt)
 	}
 	return decodeBlock(b)

@@ -11,12 +11,6 @@ type refCount struct {
 	unused chan struct{} // closed when the last use ends
 }
 
-// start begins the first use.
-func (u *refCount) start() {
-	u.unused = make(chan struct{})
-	u.count.Store(1)
-}
-
 // tryAcquire begins a use, unless none is left.
 func (u *refCount) tryAcquire() bool {
 	for {

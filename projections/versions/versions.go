@@ -374,7 +374,8 @@ func (v *Versions) registerVersion(i *Version) *Version {
 		})
 	}
 	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})
-	i.refCount.start()
+	i.refCount.unused = make(chan struct{})
+	i.refCount.count.Store(1) // being live is the first use
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.mu.open = append(v.mu.open, i)

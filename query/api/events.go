@@ -106,7 +106,10 @@ func (f *follower) run(ctx context.Context, lost bool) error {
 			return err
 		}
 	}
-	if err := f.begin(); err != nil {
+	f.frames.beginAnswer()
+	f.frames.out.Raw(fmt.Sprintf("retry: %d\n", reconnectMillis))
+	// The first frame has a position, from which browsers resume.
+	if err := f.send(&wire.EventFrame{Type: eventReady, Position: f.subscription.Position()}); err != nil {
 		return err
 	}
 	heartbeat := time.NewTicker(followHeartbeat)
@@ -130,13 +133,6 @@ func (f *follower) run(ctx context.Context, lost bool) error {
 			return err
 		}
 	}
-}
-
-// begin sends the first frame with a position, from which browsers resume.
-func (f *follower) begin() error {
-	f.frames.beginAnswer()
-	f.frames.out.Raw(fmt.Sprintf("retry: %d\n", reconnectMillis))
-	return f.send(&wire.EventFrame{Type: eventReady, Position: f.subscription.Position()})
 }
 
 func (f *follower) send(frame *wire.EventFrame) error {

@@ -55,11 +55,6 @@ type RepositoryReply struct {
 	Total    int // of the skipped files
 }
 
-// answers reports whether the reply has what the call asks for.
-func (r *RepositoryReply) answers(c *RepositoryCall) bool {
-	return r != nil && (c.File == nil || r.File != nil) && (!c.Status || r.Status != nil)
-}
-
 // OpenRepository returns a session about a repository, which the caller describes. Its first
 // call connects.
 func (p *Peer) OpenRepository(caller []byte) RepositorySession {
@@ -78,7 +73,7 @@ func (s repositorySession) Call(ctx context.Context, c *RepositoryCall) (*Reposi
 	if err := in.failureError(); err != nil {
 		return nil, err
 	}
-	if !in.Repository.answers(c) {
+	if r := in.Repository; r == nil || c.File != nil && r.File == nil || c.Status && r.Status == nil {
 		return nil, s.lossError(ctx, errors.New("its reply does not answer the call"))
 	}
 	return in.Repository, nil

@@ -104,7 +104,10 @@ func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
 	}
 	d.Name = elements[len(elements)-1]
 	d.Links.History = p.pageURL(source.PageCommits, p.Path)
-	d.Links.Permalink = p.permalink(r)
+	d.Links.Permalink = p.commitURL(p.found.Commit, p.Kind, p.Path)
+	if r.URL.RawQuery != "" && len(r.URL.RawQuery) < maxReturnBytes {
+		d.Links.Permalink += "?" + r.URL.Query().Encode()
+	}
 	d.Links.Compare = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: "..." + p.Revision}.String()
 	d.Links.Host = p.hostURL(0, 0)
 	if err := s.addRefs(r, p, d); err != nil {
@@ -122,15 +125,6 @@ func (p *codePage) pageURL(kind source.PageKind, path string) string {
 // commitURL returns the address of a page at a commit.
 func (p *codePage) commitURL(commit code.CommitID, kind source.PageKind, path string) string {
 	return source.Address{Repository: p.Repository, Revision: string(commit), Kind: kind, Path: path}.String()
-}
-
-// permalink returns the address of this page at its commit.
-func (p *codePage) permalink(r *http.Request) string {
-	u := p.commitURL(p.found.Commit, p.Kind, p.Path)
-	if r.URL.RawQuery != "" && len(r.URL.RawQuery) < maxReturnBytes {
-		u += "?" + r.URL.Query().Encode()
-	}
-	return u
 }
 
 // hostURL returns the page of the file or directory on its code host.
