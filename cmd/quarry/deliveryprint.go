@@ -43,7 +43,8 @@ func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error
 		}
 		for j := range d.Pushes {
 			p := &d.Pushes[j]
-			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), string(p.Outcome), elapsedText(d, p))
+			ref := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.Ref, "refs/heads/"), "refs/"), "(all)")
+			line(d.ID, received, from, repositoryOf(d), ref, string(p.Outcome), elapsedText(d, p))
 		}
 	}
 	return w.Flush()
@@ -76,10 +77,6 @@ func outcomeOf(d *wire.Delivery) string {
 		text += fmt.Sprintf(" (and %d before)", d.Suppressed)
 	}
 	return text
-}
-
-func shortRef(ref string) string {
-	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/"), "(all)")
 }
 
 // elapsedText returns the time from the receipt of a push until it is searchable or

@@ -86,8 +86,8 @@ func printDeadLetters(s streams, found []wire.DeadLetter, open int) error {
 	_, _ = fmt.Fprintln(w, "ID\tAT\tSTAGE\tEVENT\tREPOSITORY\tCODE\tREASON") // a tabwriter keeps its error for Flush
 	for i := range found {
 		l := &found[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
-			orDash(deadLetterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime),
+			orDash(l.Stage), orDash(strings.TrimPrefix(l.Type, "dev.quarry.")), orDash(deadLetterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -102,8 +102,6 @@ func orDash(text string) string {
 	}
 	return text
 }
-
-func shortType(name string) string { return strings.TrimPrefix(name, "dev.quarry.") }
 
 func deadLetterRepository(name string, id wire.RepositoryNumber) string {
 	if name == "" && id != 0 {

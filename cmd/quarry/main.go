@@ -151,7 +151,10 @@ func run(ctx context.Context, args []string, s streams) int {
 	}
 	err = command.Run()
 	if ctx.Err() != nil && command.Selected().Name != "serve" { // a signal is the normal end of serve
-		return interruptedStatus(ctx)
+		if boot.IsTerminated(ctx) {
+			return exitTerminated
+		}
+		return exitInterrupted
 	}
 	return reportError(s, err)
 }
@@ -168,14 +171,6 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 			return nil
 		}),
 	}, options...)...)
-}
-
-// interruptedStatus returns the exit status of a command that a signal ended.
-func interruptedStatus(ctx context.Context) int {
-	if boot.IsTerminated(ctx) {
-		return exitTerminated
-	}
-	return exitInterrupted
 }
 
 // reportError prints the error of a command and returns the exit status.

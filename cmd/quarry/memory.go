@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"runtime"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -18,13 +17,4 @@ func memoryLimit(c *config.Config, environ []string) config.MemoryLimit {
 // fitMemory sets the memory settings that are 0.
 func fitMemory(c *config.Config, environ []string) {
 	c.FitMemory(memoryLimit(c, environ).TotalBytes, runtime.GOMAXPROCS(0))
-}
-
-// logMemory logs the memory limit, its source, and the resulting settings.
-func logMemory(c *config.Config, environ []string, logger *slog.Logger) {
-	limit := memoryLimit(c, environ)
-	logger.Info("memory limits", c.MemoryAttributes(limit)...)
-	if warning := c.CheckPlan(limit); warning != "" {
-		logger.Warn(warning)
-	}
 }

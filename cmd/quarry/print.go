@@ -109,11 +109,6 @@ func (p *printer) printFile(f *wire.SearchFile) {
 	}
 }
 
-// printRepository prints the name of a repository that is itself a result.
-func (p *printer) printRepository(name string) {
-	p.printLine(p.style.Path(p.style.Clean(keepOnLine(name))))
-}
-
 // lineBreaks escapes line breaks.
 var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 

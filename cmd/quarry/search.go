@@ -269,7 +269,7 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 	found = p.files+len(response.RepositoryInfo) > 0
 	if p.files == 0 { // otherwise these are the repositories of the printed files
 		for _, r := range response.RepositoryInfo {
-			p.printRepository(r.Name)
+			p.printLine(p.style.Path(p.style.Clean(keepOnLine(r.Name))))
 		}
 	}
 	if c.Explain {

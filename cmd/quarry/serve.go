@@ -156,7 +156,11 @@ const maxRebuilds = 3
 
 // runServer runs a server until ctx ends or it fails.
 func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
-	logMemory(c, os.Environ(), logger)
+	limit := memoryLimit(c, os.Environ())
+	logger.Info("memory limits", c.MemoryAttributes(limit)...)
+	if warning := c.CheckPlan(limit); warning != "" {
+		logger.Warn(warning)
+	}
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	for rebuilds := 0; ; rebuilds++ {
 		err := runServerOnce(ctx, c, logger, reload)

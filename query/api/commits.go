@@ -12,12 +12,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-func newCommit(c source.Commit) wire.Commit {
-	return wire.Commit{
-		Hash: string(c.ID), Date: c.Date, Message: c.Subject, Refs: c.Refs, Body: c.Body, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
-	}
-}
-
 func (s *Server) listCommits(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	window := p.pageParam()
@@ -41,7 +35,9 @@ func (s *Server) listCommits(r *http.Request) (*reply, error) {
 	}
 	items := make([]wire.Commit, len(commits))
 	for i, c := range commits {
-		items[i] = newCommit(c)
+		items[i] = wire.Commit{
+			Hash: string(c.ID), Date: c.Date, Message: c.Subject, Refs: c.Refs, Body: c.Body, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
+		}
 	}
 	out := okReply(items)
 	out.header = window.pageHeader("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow", "lines")

@@ -19,17 +19,13 @@ type fileLinks struct {
 }
 
 func (s *Server) linksOf(r *corpus.Repository, ref code.Ref) fileLinks {
-	return fileLinks{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.filesURL(r.Name, ref), external: pageurl.New(&r.Repository).Files(ref)}
+	files := source.Address{Repository: r.Name, Revision: revisionOf(ref), Kind: source.PageBlob} // the prefix of their pages
+	return fileLinks{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.o.PublicURL + files.String(), external: pageurl.New(&r.Repository).Files(ref)}
 }
 
 // appendFile appends the address of the page of a file on this server.
 func (l *fileLinks) appendFile(b []byte, path string) []byte {
 	return source.AppendPath(append(b, l.web...), path)
-}
-
-// filesURL returns the prefix of the page addresses of files.
-func (s *Server) filesURL(repository string, ref code.Ref) string {
-	return s.o.PublicURL + source.Address{Repository: repository, Revision: revisionOf(ref), Kind: source.PageBlob}.String()
 }
 
 // fileURL returns the address of the page of a file.
@@ -44,9 +40,4 @@ func revisionOf(ref code.Ref) string {
 		return ref.Short()
 	}
 	return string(ref)
-}
-
-// repositoryURL returns the address of the root page of a repository.
-func (s *Server) repositoryURL(repository string) string {
-	return s.o.PublicURL + source.Address{Repository: repository, Kind: source.PageTree}.String()
 }

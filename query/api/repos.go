@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/pageurl"
@@ -51,7 +52,8 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 
 func (s *Server) newRepository(r *corpus.Repository) wire.Repository {
 	return wire.Repository{
-		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
+		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name,
+		WebURL:          s.o.PublicURL + source.Address{Repository: r.Name, Kind: source.PageTree}.String(),
 		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: pageurl.New(&r.Repository).RepositoryURL(), ImageURL: r.ImageURL, Description: r.Description,
 		IndexedAt: wire.At(r.IndexedAt), PushedAt: wire.At(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,

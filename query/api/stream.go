@@ -37,7 +37,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
-			return f.sendComment("the search continues")
+			return f.writeLine(": the search continues", nil) // a comment, which readers skip
 		}
 		return f.sendFiles(s, files, stats)
 	})
@@ -129,9 +129,6 @@ func (f *frameWriter) beginAnswer() {
 
 // sendLine sends one frame with text that contains no line feeds.
 func (f *frameWriter) sendLine(text string) error { return f.writeLine("data: "+text, nil) }
-
-// sendComment sends a comment line, which stream readers skip.
-func (f *frameWriter) sendComment(text string) error { return f.writeLine(": "+text, nil) }
 
 // sendFrame sends v as JSON.
 func (f *frameWriter) sendFrame(v any) error {

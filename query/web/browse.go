@@ -225,7 +225,9 @@ func (s *Server) readKind(v *pageRequest, p *codePage) error {
 	var err error
 	p.found, err = s.o.Source.Resolve(v.r.Context(), p.repository, p.Revision)
 	if p.Kind == source.PageTree && p.Path == "" && p.Revision == "" && isOneOf(err, source.ErrNoRevision, source.ErrUnavailable) {
-		s.showNothingIndexed(p)
+		d := &codeData{Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Body: &treeBody{}}
+		d.Problem = &problem{Icon: "clock", Title: s.texts.mustFormat("codeNotYet"), Text: s.texts.mustFormat("codeNotYetText")}
+		p.setView("tree", d)
 		return nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/web/internal/diffhtml"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // Bounds of a difference on one page.
@@ -101,7 +102,7 @@ func (s *Server) readCommit(v *pageRequest, p *codePage) error {
 		return err
 	}
 	row := p.newCommitRow(c, s.texts, s.o.Now())
-	body.Commit, body.HostURL = &row, p.hostCommitURL(c.ID)
+	body.Commit, body.HostURL = &row, pageurl.New(p.repository).CommitURL(c.ID)
 	d.Name = row.Short
 	for _, parent := range c.Parents {
 		body.Parents = append(body.Parents, crumb{shortCommit(string(parent)), commitAddress(p.Repository, parent)})

@@ -47,7 +47,7 @@ func (s *Server) deliveriesPage(w http.ResponseWriter, v *pageRequest) error {
 	list := &deliveryList{Deliveries: page.Deliveries, Repository: params.Repository, Connection: params.Connection}
 	choices := []choice{{Value: "", Label: s.texts.mustFormat("deliveries_any")}}
 	for _, outcome := range shownOutcomes {
-		choices = append(choices, choice{Value: string(outcome), Label: s.outcomeText(outcome)})
+		choices = append(choices, choice{Value: string(outcome), Label: s.texts.mustFormat("outcome_" + string(outcome))})
 	}
 	list.Outcomes = markChosen(params.Outcome, choices...)
 	link := func(cursor string) string {
@@ -69,11 +69,6 @@ func (s *Server) deliveriesPage(w http.ResponseWriter, v *pageRequest) error {
 		list.First = link("")
 	}
 	return s.renderPage(w, v, view{template: "deliveries", title: s.texts.mustFormat("deliveries"), form: f, data: list})
-}
-
-// outcomeText returns an outcome in words.
-func (s *Server) outcomeText(outcome wire.DeliveryOutcome) string {
-	return s.texts.mustFormat("outcome_" + string(outcome))
 }
 
 // deliveryStory is the history of one delivery.

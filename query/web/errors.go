@@ -126,7 +126,7 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 		w.Header().Set("Retry-After", strconv.Itoa(int(throttled.RetryAfter.Seconds()+0.999)))
 	}
 	if seconds, ok := secondsToWait(err); ok {
-		setRetryAfter(w.Header(), seconds)
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
 	id := w.Header().Get("X-Request-Id")
 	switch {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
-	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // historyPageSize is how many commits a page of a history lists.
@@ -170,11 +168,6 @@ func (p *codePage) newCommitRow(c source.Commit, t *texts, now time.Time) commit
 		}
 	}
 	return row
-}
-
-// hostCommitURL returns the page of a commit on the code host.
-func (p *codePage) hostCommitURL(id code.CommitID) string {
-	return pageurl.New(p.repository).CommitURL(id)
 }
 
 // withPath returns the address of a difference limited to one file.

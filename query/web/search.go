@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -428,8 +427,6 @@ func secondsToWait(err error) (int, bool) {
 	}
 	return max(int(limited.Wait.Seconds()+0.999), 1), true
 }
-
-func setRetryAfter(h http.Header, seconds int) { h.Set("Retry-After", strconv.Itoa(seconds)) }
 
 // titleOf returns the title of the results of a query, which may not be valid UTF-8.
 func titleOf(query string) string { return cutText(strings.ToValidUTF8(query, "\uFFFD"), 80) }

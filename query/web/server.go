@@ -48,7 +48,11 @@ func New(o Options) (*Server, error) {
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}
 	for path, allowed := range methods {
-		s.mux.Handle(path, o.Front.Page(routeLabel(path), s.handleRoute(route{page: otherMethod(allowed)})))
+		refuse := func(w http.ResponseWriter, _ *pageRequest) error {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return errMethod
+		}
+		s.mux.Handle(path, o.Front.Page(routeLabel(path), s.handleRoute(route{page: refuse})))
 	}
 	if o.Code != nil {
 		s.mux.Handle(source.AddressPrefix, s.browseHandler())
@@ -73,14 +77,6 @@ func routeLabel(path string) string { return strings.TrimSuffix(path, "{$}") }
 
 // unknownRoute is the label of all paths without a page.
 const unknownRoute = "unknown"
-
-// otherMethod responds to requests with a method that a page does not support.
-func otherMethod(allowed []string) pageHandler {
-	return func(w http.ResponseWriter, _ *pageRequest) error {
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return errMethod
-	}
-}
 
 // ServeHTTP implements http.Handler. Paths without a page get a page that explains that.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

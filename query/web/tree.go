@@ -182,13 +182,6 @@ func (s *Server) linkSubmodules(ctx context.Context, p *codePage, rows []treeRow
 	}
 }
 
-// showNothingIndexed fills in the root page of a repository that has no index yet.
-func (s *Server) showNothingIndexed(p *codePage) {
-	d := &codeData{Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Body: &treeBody{}}
-	d.Problem = &problem{Icon: "clock", Title: s.texts.mustFormat("codeNotYet"), Text: s.texts.mustFormat("codeNotYetText")}
-	p.setView("tree", d)
-}
-
 // readFileOfTree redirects to the page of a file that was requested as a directory.
 func (s *Server) readFileOfTree(ctx context.Context, p *codePage, missing error) error {
 	_, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -56,7 +55,7 @@ func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 	request := wire.VerificationRequest{Repositories: strings.Fields(f.Get("repositories")), Remote: f.Has("remote", "1"), Repair: f.Has("repair", "1")}
 	out := &verificationWriter{s: s, w: w, v: v, parts: s.newPartWriter(w, v.r), started: s.o.Now()}
 	defer out.parts.endPage()
-	for frame, err := range s.streamsOf(v).Verify(v.r.Context(), request) {
+	for frame, err := range s.clientOf(v, streamInProcess{inProcess{s.o.API, v.r}}).Verify(v.r.Context(), request) {
 		if err != nil && !out.parts.begun {
 			return s.showRefusal(w, v, f, err, s.showVerifyForm)
 		}
@@ -157,11 +156,6 @@ func (r verificationRow) Remedy() string {
 		return r.texts.mustFormat("verify_remedy_reindex")
 	}
 	return r.texts.mustFormat("verify_remedy_rows")
-}
-
-// streamsOf is operationsOf for operations that stream frames.
-func (s *Server) streamsOf(v *pageRequest) *client.Client {
-	return s.clientOf(v, streamInProcess{inProcess{s.o.API, v.r}})
 }
 
 // streamInProcess is inProcess for responses that are read while they are written.

@@ -71,14 +71,10 @@ type Guard struct {
 // NewGuard returns a Guard of the files below the directories of c. All arguments are
 // required.
 func NewGuard(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) *Guard {
-	return &Guard{config: c, logger: logger, openFiles: newOpenFiles(reg)}
-}
-
-func newOpenFiles(reg prometheus.Registerer) prometheus.Gauge {
-	return promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+	return &Guard{config: c, logger: logger, openFiles: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_server_open_files",
 		Help: "Files of Quarry that other users of the machine can access and whose permissions could not be restricted at startup, and configured directories that they can access.",
-	})
+	})}
 }
 
 // reportClosed logs which files were made private, and which could not be.

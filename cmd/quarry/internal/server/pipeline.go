@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
+	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/diskspace"
@@ -105,7 +106,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	p.reconciler, err = s.newReconciler(mirrors)
 	s.pipeline = p
 	if s.versions != nil {
-		s.verifier = s.newVerifier()
+		s.verifier = verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors, s.holdsRepository, s.RequestMirror))
 	}
 	return err
 }

@@ -180,8 +180,9 @@ func newServer(o Options) *Server {
 	return s
 }
 
-// Open opens everything that the roles need and binds the addresses. The caller calls Run
-// and then Close, or only Close.
+// Open opens everything that the roles need and binds the addresses. If it fails, it closes
+// what it opened. Otherwise the caller calls Run, which closes the server at its end, or
+// Close if it does not run the server.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s := newServer(o)
 	if err := s.open(ctx); err != nil {
@@ -440,8 +441,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(group.Run(ctx), s.Close())
 }
 
-// Close closes everything that is open, in reverse order of opening. Run calls it; a
-// second call does nothing.
+// Close closes everything that is open, in reverse order of opening. A second call does
+// nothing.
 func (s *Server) Close() error {
 	var errs []error
 	for len(s.closers) > 0 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -28,11 +27,6 @@ func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit
 		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", failure.ErrUnavailable, at)
 	}
 	return v.verifier.Verify(ctx, r, emit)
-}
-
-// newVerifier returns the verifier, which compares the projections with the mirrors.
-func (s *Server) newVerifier() *verify.Verifier {
-	return verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors, s.holdsRepository, s.RequestMirror))
 }
 
 // holdsRepository reports whether this process handles the events of a repository. Without

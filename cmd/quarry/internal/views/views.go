@@ -147,7 +147,10 @@ func newState(of *versions.Version, v *places.View, snapshot *catalog.Snapshot, 
 			s.repositories[i] = repositoryOf(r, snapshot)
 		}
 		if !taken && !numbered(r.ID) {
-			s.addNumberless(r.ID)
+			if s.numberless == nil {
+				s.numberless = map[code.RepositoryID]bool{}
+			}
+			s.numberless[r.ID] = true
 		}
 	}
 	s.byID = sync.OnceValue(func() map[code.RepositoryID]*corpus.Repository {
@@ -160,13 +163,6 @@ func newState(of *versions.Version, v *places.View, snapshot *catalog.Snapshot, 
 		return byID
 	})
 	return s
-}
-
-func (s *viewState) addNumberless(id code.RepositoryID) {
-	if s.numberless == nil {
-		s.numberless = map[code.RepositoryID]bool{}
-	}
-	s.numberless[id] = true
 }
 
 // gainedNumber reports whether a repository without a number in this state has one now.

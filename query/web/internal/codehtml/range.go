@@ -76,12 +76,9 @@ func (r Range) String() string {
 	return strconv.Itoa(r.From.Line) + "-" + strconv.Itoa(r.To.Line)
 }
 
-// hasColumns reports whether the range marks less than whole lines.
-func (r Range) hasColumns() bool { return r.From.Column > 0 || r.To.Column > 0 }
-
 // columnsOf returns which bytes of a line are marked; none if the whole line is.
 func (r Range) columnsOf(number int, line []byte) (from, to int) {
-	if !r.hasColumns() || number < r.From.Line || number > r.To.Line {
+	if r.From.Column <= 0 && r.To.Column <= 0 || number < r.From.Line || number > r.To.Line {
 		return 0, 0
 	}
 	to = len(line)

@@ -248,15 +248,11 @@ func (o Options) resolveTag(t *nethtml.Token, inLink bool) (instead string, repl
 		return `<a href="` + nethtml.EscapeString(o.resolveLink(source, true)) + `">` + label + "</a>", true
 	case t.Data == "img":
 		t.Attr = append(t.Attr, nethtml.Attribute{Key: "loading", Val: "lazy"})
-		if alt == "" && !hasAttribute(t, "alt") {
+		if alt == "" && !slices.ContainsFunc(t.Attr, func(a nethtml.Attribute) bool { return a.Key == "alt" }) {
 			t.Attr = append(t.Attr, nethtml.Attribute{Key: "alt"}) // decorative
 		}
 	}
 	return "", false
-}
-
-func hasAttribute(t *nethtml.Token, name string) bool {
-	return slices.ContainsFunc(t.Attr, func(a nethtml.Attribute) bool { return a.Key == name })
 }
 
 func isElsewhere(address string) bool {
