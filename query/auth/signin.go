@@ -32,7 +32,9 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 		name = "" // counts for the address only
 	}
 	user, found := s.o.Directory.UserByEmail(name)
-	known := found && s.knowsNetwork(user, from.Address)
+	known := found && slices.ContainsFunc(s.o.Directory.Sessions(user.ID), func(session *account.Session) bool {
+		return network.ClientNetwork(session.Address) == network.ClientNetwork(from.Address)
+	})
 	turn := turnOfStranger(from.Address)
 	if known {
 		turn = turnOfUser(string(user.ID))
@@ -72,13 +74,6 @@ func (s *Service) checkPasswordHash(ctx context.Context, turn hashTurn, hash, pa
 		return false, false, nil
 	}
 	return s.hasher.matchesHash(ctx, turn, hash, password)
-}
-
-// knowsNetwork reports whether user has a session from the network of address.
-func (s *Service) knowsNetwork(user *account.User, address string) bool {
-	return slices.ContainsFunc(s.o.Directory.Sessions(user.ID), func(session *account.Session) bool {
-		return network.ClientNetwork(session.Address) == network.ClientNetwork(address)
-	})
 }
 
 // rehashPassword stores the password's hash with the current parameters, if it was hashed

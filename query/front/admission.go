@@ -80,7 +80,7 @@ func (f *Front) refuseCredential(x *Exchange, rt *Route, r *http.Request, err er
 		return err
 	}
 	cost, refusal, advice := costRequest, audit.RequestDenied, "sign in, or send an API key as Authorization: Bearer KEY"
-	if hasCredential(r) {
+	if hasKey(r) || hasCookie(r) {
 		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "invalid or expired credential"
 	}
 	if err := f.chargeLimit(x, rt, cost); err != nil {

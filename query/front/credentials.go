@@ -13,9 +13,6 @@ import (
 // may. The Authenticator reads them.
 var credentialHeaders = []string{"Authorization", "X-Service-Api-Key", "X-Sourcebot-Api-Key"}
 
-// hasCredential reports whether r carries a possible credential.
-func hasCredential(r *http.Request) bool { return hasKey(r) || hasCookie(r) }
-
 // hasKey reports whether r carries a header that a browser sends to another origin only
 // after a preflight.
 func hasKey(r *http.Request) bool {

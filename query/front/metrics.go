@@ -1,9 +1,6 @@
 package front
 
 import (
-	"strconv"
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -64,8 +61,4 @@ func newMetrics(reg prometheus.Registerer, f *Front) *metrics {
 	}, func() float64 { return float64(f.followers.Open()) })
 	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.refusals, m.unrecorded, callers, streams, followers)
 	return m
-}
-
-func (m *metrics) observeRequest(route string, status int, took time.Duration) {
-	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -31,7 +32,7 @@ func (f *Front) withObservation(next http.Handler) http.Handler {
 				x.status = x.response.sentStatus()
 			}
 			took := time.Since(start)
-			f.metrics.observeRequest(x.route, x.status, took)
+			f.metrics.seconds.WithLabelValues(x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
 			f.logExchange(r, x, took)
 		}()
 		next.ServeHTTP(x.response, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))

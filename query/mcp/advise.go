@@ -58,7 +58,7 @@ func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 		return c.adviseRepository(ctx, c.args.getText("repo"))
 	case errors.Is(err, source.ErrNoRevision):
 		return c.adviseRevision(ctx)
-	case errors.Is(err, source.ErrNoPath), errors.Is(err, source.ErrInvalidPath), errors.Is(err, source.ErrBinary), errors.Is(err, source.ErrTooLarge) && t.readsFile():
+	case errors.Is(err, source.ErrNoPath), errors.Is(err, source.ErrInvalidPath), errors.Is(err, source.ErrBinary), errors.Is(err, source.ErrTooLarge) && (t == readFileTool || t == getBlameTool):
 		if p := c.args.getText("path"); p != "" {
 			if there := c.whatIsThere(ctx, p); there != "" {
 				return there
@@ -75,14 +75,11 @@ func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 		if !a.showsError {
 			return a.next
 		}
-		return strings.TrimSpace(endSentence(err.Error()) + " " + a.next)
+		return strings.TrimSpace(strings.TrimRight(err.Error(), ". ") + ". " + a.next)
 	}
 	c.o.Logger.ErrorContext(ctx, "a tool failed", "tool", t.name, "error", err)
 	return "The server failed, which is not the fault of the arguments. Call again later, or go on without."
 }
-
-// endSentence ends a text with a period.
-func endSentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
 // maxSuggestions bounds the names that an error message suggests.
 const maxSuggestions = 5

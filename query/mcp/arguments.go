@@ -53,11 +53,6 @@ func flagParam(name, about string) param {
 	return param{name: name, kind: kindFlag, def: false, about: about}
 }
 
-// optionalFlagParam returns a flag whose absence means neither true nor false.
-func optionalFlagParam(name, about string) param {
-	return param{name: name, kind: kindFlag, about: about}
-}
-
 // choiceParam returns a param with one of a few values; the first is the default.
 func choiceParam(name, about string, words ...string) param {
 	return param{name: name, kind: kindText, words: words, def: words[0], about: about}

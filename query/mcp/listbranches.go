@@ -17,7 +17,7 @@ var listBranchesTool = &tool{
 		repoParam,
 		textParam("query", code.MaxRefBytes, "Part of the name"),
 		flagParam("tags", "Indexed tags instead"),
-		optionalFlagParam("indexed", "Only those, or only others"),
+		{name: "indexed", kind: kindFlag, about: "Only those, or only others"}, // absent means neither
 		pageParam,
 		perPageParam,
 		offsetParam, hiddenMaxTokens,

@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -45,9 +43,4 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	reg.MustRegister(m.seconds, m.bytes, m.panics)
 	return m
-}
-
-func (m *metrics) observeCall(tool, outcome string, took time.Duration, bytes int) {
-	m.seconds.WithLabelValues(tool, outcome).Observe(took.Seconds())
-	m.bytes.WithLabelValues(tool).Observe(float64(bytes))
 }

@@ -50,7 +50,8 @@ func (c *call) readFile(ctx context.Context) error {
 	if offset > max(total, 1) {
 		return pastTheEnd(total)
 	}
-	c.addLinef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
+	page := source.Address{Repository: r.Name, Revision: ref, Kind: source.PageBlob, Path: path}
+	c.addLinef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.o.PublicURL+page.String())
 	next := c.writeNumbered(file.Text, offset, c.args.getNumber("limit"))
 	c.addLinef("</content>")
 	switch {
@@ -89,9 +90,4 @@ func lineCount(text []byte) int {
 		n++
 	}
 	return n
-}
-
-// fileURL returns the address of the page of a file, the same as in the API.
-func (c *call) fileURL(repository, revision, path string) string {
-	return c.o.PublicURL + source.Address{Repository: repository, Revision: revision, Kind: source.PageBlob, Path: path}.String()
 }

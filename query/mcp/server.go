@@ -97,7 +97,8 @@ func (s *Server) answerCall(ctx context.Context, t *tool, raw json.RawMessage) *
 		c.addLinef("The audit log is unavailable, and calls that cannot be recorded are not answered. Call again later.")
 	}
 	body := c.out.b.String()
-	s.metrics.observeCall(t.name, outcome, time.Since(started), len(body))
+	s.metrics.seconds.WithLabelValues(t.name, outcome).Observe(time.Since(started).Seconds())
+	s.metrics.bytes.WithLabelValues(t.name).Observe(float64(len(body)))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: body}}, IsError: outcome == outcomeFailed}
 }
 

@@ -53,9 +53,6 @@ func allTools() []*tool {
 	}
 }
 
-// readsFile reports whether the tool's path names a file.
-func (t *tool) readsFile() bool { return t == readFileTool || t == getBlameTool }
-
 // instructions are sent to an agent once.
 const instructions = `Quarry searches and reads source code of many repositories as of their last push. ` +
 	`Start with search, or with find_symbol_definitions for a name that is declared somewhere; then read_file around the lines found. ` +

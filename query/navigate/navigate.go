@@ -350,10 +350,6 @@ const maxLanguageBytes = 64
 // occurs at the position. Near names would then be different symbols.
 func (r *Request) isSpelled() bool { return r.Position != nil }
 
-func (r *Request) hasRevision() bool {
-	return r.Revision != "" && r.Revision != syntax.DefaultRevision
-}
-
 // buildQuery joins leaf with the filters of r.
 func (r *Request) buildQuery(leaf syntax.Query) *syntax.Parsed {
 	children := []syntax.Query{leaf}
@@ -363,7 +359,7 @@ func (r *Request) buildQuery(leaf syntax.Query) *syntax.Parsed {
 	if r.Language != "" {
 		children = append(children, languageFilter(r.Language))
 	}
-	if r.hasRevision() {
+	if r.Revision != "" && r.Revision != syntax.DefaultRevision {
 		children = append(children, &syntax.Revision{Pattern: r.Revision, Exact: true})
 	}
 	root := leaf

@@ -42,7 +42,7 @@ func (s *Store) Upload(ctx context.Context, from Origin, body io.Reader) (*event
 	ev, at, err := s.upload(ctx, from, body)
 	result := resultAccepted
 	switch {
-	case isRefusal(err):
+	case errors.Is(err, scip.ErrInvalid), errors.Is(err, scip.ErrTooLarge), errors.Is(err, source.ErrNoRevision):
 		result = resultRefused
 	case err != nil:
 		result = resultFailed
@@ -54,10 +54,6 @@ func (s *Store) Upload(ctx context.Context, from Origin, body io.Reader) (*event
 	s.o.Logger.InfoContext(ctx, "precise index accepted", "repository", from.Repository.Name, "commit", string(ev.Commit), "path", ev.Path,
 		"tool", ev.Tool, "documents", ev.Documents, "occurrences", ev.Occurrences, "bytes", ev.SizeBytes, "position", at.String(), "duration", time.Since(began))
 	return ev, at, nil
-}
-
-func isRefusal(err error) bool {
-	return errors.Is(err, scip.ErrInvalid) || errors.Is(err, scip.ErrTooLarge) || errors.Is(err, source.ErrNoRevision)
 }
 
 func (s *Store) upload(ctx context.Context, from Origin, body io.Reader) (*event.ScipUploaded, event.Position, error) {

@@ -68,7 +68,7 @@ var (
 	filterFork = &filter{name: "fork", value: valueWord, words: inclusionWords,
 		newLeaf: func(v string, at Span) Query { return &Fork{Want: inclusionOf(v), At: at} }}
 	filterVisibility = &filter{name: "visibility", value: valueWord, words: accessWords[:],
-		newLeaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Visibility{Want: Access(indexOf(accessWords[:], v)), At: at} }}
 
 	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), newLeaf: isLeaf}
 	// kind: and line: are conditions on matches; bindConditions moves them into the
@@ -122,9 +122,6 @@ func (t TypeKind) String() string { return typeWords[t] }
 func (s SelectKind) String() string { return selectWords[s] }
 
 func inclusionOf(word string) Inclusion { return Inclusion(indexOf(inclusionWords, word)) }
-func accessOf(word string) Access       { return Access(indexOf(accessWords[:], word)) }
-func typeOf(word string) TypeKind       { return TypeKind(indexOf(typeWords[:], word)) }
-func selectOf(word string) SelectKind   { return SelectKind(indexOf(selectWords[:], word)) }
 
 // allowsValue reports whether a value is one of f.words or, for valueWords, a list of
 // them.

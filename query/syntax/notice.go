@@ -1,9 +1,7 @@
 package syntax
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -61,13 +59,6 @@ func (p *parser) addNotice(n Notice) {
 	if len(p.notices) < MaxNotices {
 		p.notices = append(p.notices, n)
 	}
-}
-
-// sortNotices sorts notices by position.
-func sortNotices(notices []Notice) {
-	slices.SortStableFunc(notices, func(a, b Notice) int {
-		return cmp.Or(cmp.Compare(a.At.Start, b.At.Start), cmp.Compare(a.At.End, b.At.End))
-	})
 }
 
 // noticeKeyword adds a notice for a word that looks like a filter but is not one.

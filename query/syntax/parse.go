@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,9 @@ func Parse(text string, o Options) (*Parsed, error) {
 	} else if parsed = p.acceptEstablished(err); parsed == nil {
 		return nil, err
 	}
-	sortNotices(p.notices)
+	slices.SortStableFunc(p.notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(a.At.Start, b.At.Start), cmp.Compare(a.At.End, b.At.End))
+	})
 	parsed.Notices = p.notices
 	return parsed, nil
 }
@@ -462,9 +465,9 @@ func (p *parser) parseSetting(s *settings, f *filter, i, v, end int) (int, *Erro
 	case filterCase:
 		add.letters = word
 	case filterType:
-		add.kind = typeOf(word)
+		add.kind = TypeKind(indexOf(typeWords[:], word))
 	case filterSelect:
-		add.sel = selectOf(word)
+		add.sel = SelectKind(indexOf(selectWords[:], word))
 	}
 	return next, p.mergeSettings(s, add)
 }

@@ -201,11 +201,6 @@ func (p *printer) writeRepoHas(q *RepoHas) {
 	p.b.WriteByte(')')
 }
 
-func (p *printer) writeFileHas(q *FileHas) {
-	text, _ := paramText(q.Pattern, false)
-	p.b.WriteString("file:has.content(" + text + ")")
-}
-
 // isPredicate reports whether an unquoted value of a filter would be read as a predicate.
 func isPredicate(f *filter, v string) bool {
 	s := newScanner(v, true)

@@ -158,7 +158,9 @@ func (p *printer) writeArm(q Query) {
 func (p *printer) writeUnit(q Query) {
 	switch q := q.(type) {
 	case *And, *Or:
-		p.writeGroup(q)
+		p.b.WriteByte('(')
+		p.writeRoot(q)
+		p.b.WriteByte(')')
 	case *Not:
 		p.writeNot(q)
 	case *Const:
@@ -166,12 +168,6 @@ func (p *printer) writeUnit(q Query) {
 	default:
 		p.writeLeaf(q)
 	}
-}
-
-func (p *printer) writeGroup(q Query) {
-	p.b.WriteByte('(')
-	p.writeRoot(q)
-	p.b.WriteByte(')')
 }
 
 // writeConst writes () in another pair of parentheses: next to other terms a bare () is
@@ -284,7 +280,8 @@ func (p *printer) writeBareLeaf(q Query) {
 	case *RepoHas:
 		p.writeRepoHas(q)
 	case *FileHas:
-		p.writeFileHas(q)
+		text, _ := paramText(q.Pattern, false)
+		p.b.WriteString("file:has.content(" + text + ")")
 	case *Owned:
 		p.b.WriteString("file:has.owner(" + q.Owner + ")")
 	case *Language:

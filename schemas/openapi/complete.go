@@ -42,7 +42,9 @@ func (d *Document) completeOperation(path string, p *Path, o *Operation) error {
 		return err
 	}
 	for _, status := range o.usualFailures(path, len(p.Parameters) > 0) {
-		o.addFailure(status[0], status[1])
+		if !o.Responses.Has(status[0]) {
+			o.Responses = append(o.Responses, Member[*Answer]{status[0], &Answer{Ref: "#/components/responses/" + status[1]}})
+		}
 	}
 	slices.SortStableFunc(o.Responses, func(a, b Member[*Answer]) int { return strings.Compare(a.Name, b.Name) })
 	for _, answer := range o.Responses {
@@ -83,12 +85,6 @@ func (o *Operation) usualFailures(path string, parameters bool) [][2]string {
 		out = append(out, [2]string{"400", "InvalidParameters"})
 	}
 	return out
-}
-
-func (o *Operation) addFailure(status, component string) {
-	if !o.Responses.Has(status) {
-		o.Responses = append(o.Responses, Member[*Answer]{status, &Answer{Ref: "#/components/responses/" + component}})
-	}
 }
 
 // commonHeaders are the headers of every response.

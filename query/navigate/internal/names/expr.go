@@ -156,7 +156,7 @@ func (f *File) parseChainCalls(i, stop, depth int, calls bool) (*Expr, int) {
 			i = f.skipAngles(i)
 		case f.is(i, "!") && f.isMemberDot(i+1), f.is(i, "?") && f.d.bars:
 			i++
-		case f.d.compositeLiterals && f.is(i, "{") && (x.Kind == ExprName || x.Kind == ExprMember) && isUpperOrShort(x.Name, f) && f.isComposite(i):
+		case f.d.compositeLiterals && f.is(i, "{") && (x.Kind == ExprName || x.Kind == ExprMember) && (f.d.typeNext || isUpper(x.Name)) && f.isComposite(i):
 			t, _ := f.parseType(f.exprStart(x), depth+1)
 			x, i = &Expr{Kind: ExprOf, Type: t}, f.pairOf(i)+1
 		case f.is(i, "as") && f.tokens[i].keyword && !f.d.indented && !f.is(i+1, "const"):
@@ -168,8 +168,6 @@ func (f *File) parseChainCalls(i, stop, depth int, calls bool) (*Expr, int) {
 	}
 	return x, i
 }
-
-func isUpperOrShort(name string, f *File) bool { return f.d.typeNext || isUpper(name) }
 
 // isComposite reports whether the brace at token i begins a literal rather than a block.
 func (f *File) isComposite(i int) bool {
