@@ -2,12 +2,10 @@ package discovery
 
 import (
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 type metrics struct {
@@ -56,16 +54,6 @@ func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
 	}
 	reg.MustRegister(m.requests, m.syncs, m.events, m.seconds, &stateCollector{s})
 	return m
-}
-
-func (m *metrics) observeRequest(kind code.HostKind, result string) {
-	m.requests.WithLabelValues(string(kind), result).Inc()
-}
-
-func (m *metrics) observeSync(kind code.HostKind, result string, took time.Duration, r *syncRun) {
-	m.syncs.WithLabelValues(string(kind), result).Inc()
-	m.seconds.Observe(took.Seconds())
-	m.countEvents(r)
 }
 
 func (m *metrics) countEvents(r *syncRun) {

@@ -293,7 +293,9 @@ func (r *syncRun) noteResult(started time.Time, absent int, stopped bool) {
 	if stopped {
 		return
 	}
-	s.metrics.observeSync(c.Kind, result, now.Sub(started), r)
+	s.metrics.syncs.WithLabelValues(string(c.Kind), result).Inc()
+	s.metrics.seconds.Observe(now.Sub(started).Seconds())
+	s.metrics.countEvents(r)
 	log := s.o.Logger.With("connection", c.Name, "found", len(l.seen), "registered", r.registered, "changed", r.changed, "removed", r.removed)
 	if len(l.issues) > 0 {
 		log.Warn("connection synced with issues", "issues", len(l.issues)+l.dropped, "first", l.issues[0].String(), "detail", l.issues[0].Detail)

@@ -54,7 +54,7 @@ func (s *Syncer) newClient(c Connection, waiting func(time.Time)) (*http.Client,
 		return nil, err
 	}
 	o.Dial, o.Timeout, o.Waiting = s.o.Dial, s.o.RequestTimeout, waiting
-	o.Observe = func(result string) { s.metrics.observeRequest(c.Kind, result) }
+	o.Observe = func(result string) { s.metrics.requests.WithLabelValues(string(c.Kind), result).Inc() }
 	return hostapi.NewTransport(o).Client(), nil
 }
 

@@ -46,7 +46,8 @@ func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 		v.result = ResultFailed
 		r.o.Logger.Warn("checking a repository for lost pushes failed", "repository", k.Name, "repository_id", k.ID, "error", err)
 	}
-	r.metrics.observeLook(v.result, r.o.Now().Sub(started))
+	r.metrics.looks.WithLabelValues(v.result).Inc()
+	r.metrics.seconds.Observe(r.o.Now().Sub(started).Seconds())
 	r.recordLook(k, v, err)
 }
 

@@ -1,8 +1,6 @@
 package reconcile
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -44,9 +42,4 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 			Help: "Repositories that this process checks.",
 		}, func() float64 { return float64(r.repositoryCount()) }))
 	return m
-}
-
-func (m *metrics) observeLook(result string, took time.Duration) {
-	m.looks.WithLabelValues(result).Inc()
-	m.seconds.Observe(took.Seconds())
 }

@@ -42,13 +42,6 @@ func (r *renamedFiles) addFile(name string, file treeFile) {
 	}
 }
 
-// notePath records a path of the manifest that is also in the tree.
-func (r *renamedFiles) notePath(path string) {
-	if mayBeRenamed(path) {
-		r.found[path] = true
-	}
-}
-
 // compareRenamed compares the renamed files with their places.
 func (t *treeRun) compareRenamed() {
 	for _, name := range slices.Sorted(maps.Keys(t.renamed.files)) {

@@ -121,7 +121,9 @@ func (t *treeRun) comparePlace(p *places.Place) bool {
 	}
 	switch {
 	case t.more && t.path == p.Path:
-		t.renamed.notePath(p.Path)
+		if mayBeRenamed(p.Path) {
+			t.renamed.found[p.Path] = true
+		}
 		t.compareFile(p, treeFile{Entry: t.entry})
 		t.nextFile()
 	case mayBeRenamed(p.Path):

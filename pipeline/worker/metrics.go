@@ -122,13 +122,6 @@ func boolToFloat(b bool) float64 {
 	return 0
 }
 
-// observeCommit records the age of a record that was just committed.
-func (m *metrics) observeCommit(rec *event.Record) {
-	if !rec.Time.IsZero() {
-		m.age.WithLabelValues(strconv.Itoa(int(rec.Position.Partition))).Set(max(time.Since(rec.Time).Seconds(), 0))
-	}
-}
-
 func (m *metrics) setLag(partition int32, behind event.Offset) {
 	name := strconv.Itoa(int(partition))
 	m.behind.WithLabelValues(name).Set(float64(behind))

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -135,7 +136,9 @@ func (p *partition) commit(ctx context.Context) error {
 	}
 	p.committed = low
 	if passed != nil {
-		p.w.metrics.observeCommit(passed)
+		if !passed.Time.IsZero() {
+			p.w.metrics.age.WithLabelValues(strconv.Itoa(int(passed.Position.Partition))).Set(max(time.Since(passed.Time).Seconds(), 0))
+		}
 		p.w.o.Handler.Committed(*passed)
 	}
 	return nil

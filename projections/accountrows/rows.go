@@ -253,7 +253,8 @@ func (a *Rows) Close() error {
 		p.Close()
 	}
 	if a.metrics != nil {
-		a.metrics.unregisterAll()
+		a.o.Registerer.Unregister(a.metrics.records)
+		a.o.Registerer.Unregister(a.metrics.seconds)
 	}
 	return a.Store.Close()
 }

@@ -152,7 +152,7 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	case *event.PinsChanged:
 		return c.applyPins(b, rec.Position, e)
 	case *event.ErasureRequested:
-		return c.dropScipUploads(b, rec.Position, e.Repository)
+		return c.keepScipUploads(b, rec.Position, e.Repository, func(ScipUpload) bool { return false })
 	}
 	return nil
 }

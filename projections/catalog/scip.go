@@ -58,11 +58,6 @@ func (c *Catalog) applyScipDeletion(b *store.Batch, at event.Position, ev *event
 	return c.keepScipUploads(b, at, ev.Repository, func(u ScipUpload) bool { return u.Object != ev.Object })
 }
 
-// dropScipUploads removes all precise indexes of a repository.
-func (c *Catalog) dropScipUploads(b *store.Batch, at event.Position, id code.RepositoryID) error {
-	return c.keepScipUploads(b, at, id, func(ScipUpload) bool { return false })
-}
-
 // keepScipUploads keeps the precise indexes of a repository for which isKept returns true.
 func (c *Catalog) keepScipUploads(b *store.Batch, at event.Position, id code.RepositoryID, isKept func(ScipUpload) bool) error {
 	return c.updateRow(b, at, id, func(row *repositoryRow) bool {

@@ -143,7 +143,7 @@ func (l *Ledger) Committed(partition int32) {
 	}
 	delete(l.mu.applied, partition)
 	for outcome, n := range applied.outcomes {
-		l.metrics.countOutcome(outcome, n)
+		l.metrics.outcomes.WithLabelValues(outcome).Add(float64(n))
 	}
 	if waits := l.mu.committed[partition]; waits != nil {
 		applied.revisions = append(waits.revisions, applied.revisions...)

@@ -47,7 +47,7 @@ func (l *Ledger) List(given ledger.Query) (page ledger.Page, err error) {
 			return page, w.iterError()
 		}
 		if q.tooOld(s.entry) {
-			s.markEnded()
+			s.entry, s.below = nil, 0
 			continue
 		}
 		if q.mayWant(s.entry) {
@@ -245,9 +245,6 @@ func (s *source) moveOlder() error {
 	s.entry = entry
 	return nil
 }
-
-// markEnded ends the source, so that older entries are skipped.
-func (s *source) markEnded() { s.entry, s.below = nil, 0 }
 
 func (s *source) entryPosition() event.Position {
 	return event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.offset}

@@ -45,10 +45,6 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) countOutcome(outcome string, n int) {
-	m.outcomes.WithLabelValues(outcome).Add(float64(n))
-}
-
 func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m.waiting)

@@ -58,7 +58,7 @@ func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
 	if err := c.deleteEntry(at, &entry); err != nil {
 		return false, err
 	}
-	c.counters.Pushes -= entry.entryWeight()
+	c.counters.Pushes -= max(1, entry.Pushes)
 	c.counters.Oldest = at + 1
 	return true, nil
 }

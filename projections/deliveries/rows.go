@@ -47,9 +47,6 @@ type duplicates struct {
 	Last  time.Time `json:"last"`
 }
 
-// entryWeight returns the weight of the entry with respect to MaxPushes.
-func (e *entryRow) entryWeight() int { return max(1, e.Pushes) }
-
 // pushRow is the value of d p.
 type pushRow struct {
 	Entry      event.Offset      `json:"entry"`

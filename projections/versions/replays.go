@@ -49,10 +49,6 @@ type replayOrder struct {
 // errCanceled is the error of a replay that was canceled.
 var errCanceled = errors.New("canceled")
 
-func newReplays(v *Versions) *Replays {
-	return &Replays{versions: v, orders: make(chan *replayOrder, 1)}
-}
-
 // Start implements the Replays of the API.
 func (r *Replays) Start(_ context.Context, in replay.Request) (replay.Replay, error) {
 	order := &replayOrder{Replay: replay.Replay{Projection: in.Projection, To: in.To}, force: in.Force}

@@ -116,7 +116,7 @@ func newVersions(o Options) *Versions {
 		o.Now = time.Now
 	}
 	v := &Versions{o: o, blocks: store.NewCache(o.BlocksBytes), damaged: make(chan error, 1)}
-	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
+	v.replays, v.metrics = &Replays{versions: v, orders: make(chan *replayOrder, 1)}, newVersionsMetrics(v)
 	return v
 }
 

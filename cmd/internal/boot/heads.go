@@ -29,9 +29,6 @@ type headerBudget struct {
 	heldBytes atomic.Int64
 }
 
-// wrapListener counts the bytes of the connections of l.
-func (h *headerBudget) wrapListener(l net.Listener) net.Listener { return headListener{l, h} }
-
 type headListener struct {
 	net.Listener
 	heads *headerBudget

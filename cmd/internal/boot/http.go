@@ -45,7 +45,7 @@ func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTT
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	h.listener = h.heads.wrapListener(listener)
+	h.listener = headListener{listener, h.heads}
 	h.heads.instrumentServer(h.server)
 	return h
 }

@@ -22,8 +22,6 @@ const (
 // metricsWords lists these values in errors.
 const metricsWords = MetricsAuto + ", " + MetricsMain + " or " + MetricsNone
 
-func isMetricsWord(s string) bool { return s == MetricsAuto || s == MetricsMain || s == MetricsNone }
-
 // defaultLoopback is the address of the operators' listener if that of listen is not a
 // loopback address.
 const defaultLoopback = "127.0.0.1"

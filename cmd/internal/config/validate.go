@@ -46,7 +46,9 @@ func (c *Config) validate(secrets bool) error {
 	c.validateStorage(report)
 	c.validateShard(report)
 	c.validateGit(report)
-	c.validatePipeline(report)
+	if c.Pipeline.Ctags != "" && !filepath.IsAbs(c.Pipeline.Ctags) {
+		report("pipeline.ctags", "%q is not an absolute path", c.Pipeline.Ctags)
+	}
 	c.validateAccess(report)
 	c.validateOIDC(report)
 	c.validateLimits(report)
@@ -156,7 +158,7 @@ func (c *Config) validateNumbers(report reporter) {
 
 func (c *Config) validateAddresses(report reporter) {
 	for _, a := range []struct{ path, address string }{{"listen", c.Listen}, {"metricsListen", c.MetricsListen}} {
-		if a.path == "metricsListen" && isMetricsWord(a.address) {
+		if a.path == "metricsListen" && (a.address == MetricsAuto || a.address == MetricsMain || a.address == MetricsNone) {
 			continue
 		}
 		if !isHostPort(a.address) {
@@ -279,12 +281,6 @@ func (c *Config) validateGit(report reporter) {
 	}
 	checkNetworks("git.allowedNetworks", c.Git.AllowedNetworks, report)
 	checkNetworks("git.deniedNetworks", c.Git.DeniedNetworks, report)
-}
-
-func (c *Config) validatePipeline(report reporter) {
-	if c.Pipeline.Ctags != "" && !filepath.IsAbs(c.Pipeline.Ctags) {
-		report("pipeline.ctags", "%q is not an absolute path", c.Pipeline.Ctags)
-	}
 }
 
 func checkNetworks(path string, networks []string, report reporter) {

@@ -43,14 +43,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) countFile(err error) {
-	m.files.WithLabelValues(resultOf(err, resultFailed)).Inc()
-}
-
-func (m *Metrics) countRestart(err error) {
-	m.restarts.WithLabelValues(resultOf(err, reasonCrash)).Inc()
-}
-
 // resultOf returns the label for an error, or other for errors that are neither ErrTimeout
 // nor ErrLimit.
 func resultOf(err error, other string) string {

@@ -139,7 +139,7 @@ func (p *Pool) FindSymbols(language code.Language, text []byte) ([]code.Symbol, 
 		return nil, nil
 	}
 	tags, err := p.readTags(p.languages[language], text)
-	p.o.Metrics.countFile(err)
+	p.o.Metrics.files.WithLabelValues(resultOf(err, resultFailed)).Inc()
 	return placeTags(text, tags, p.kinds), err
 }
 
@@ -165,7 +165,7 @@ func (p *Pool) readTags(ctagsLanguage string, text []byte) ([]tag, error) {
 		}
 		s.process.kill()
 		s.process = nil
-		p.o.Metrics.countRestart(err)
+		p.o.Metrics.restarts.WithLabelValues(resultOf(err, reasonCrash)).Inc()
 		if errors.Is(err, ErrTimeout) || errors.Is(err, ErrLimit) {
 			return tags, err
 		}

@@ -87,7 +87,11 @@ func (g *lister) List(ctx context.Context, l *discovery.Listing) error {
 	if g.c.Targets.All && !g.listInstallation(ctx, l) {
 		return nil
 	}
-	if !l.EachTarget(g.c.Targets.Orgs, 1, "the name of an organization", func(org string, _ []string) bool { return g.listOrganization(ctx, l, org) }) {
+	if !l.EachTarget(g.c.Targets.Orgs, 1, "the name of an organization", func(org string, _ []string) bool {
+		return g.listPages(l, org, func(o github.ListOptions) ([]*github.Repository, *github.Response, error) {
+			return g.client.Repositories.ListByOrg(ctx, org, &github.RepositoryListByOrgOptions{Type: "all", Sort: "created", Direction: "asc", ListOptions: o})
+		})
+	}) {
 		return nil
 	}
 	if !g.listUsers(ctx, l) {
@@ -121,12 +125,6 @@ func (g *lister) listInstallation(ctx context.Context, l *discovery.Listing) boo
 			return nil, resp, err
 		}
 		return found.Repositories, resp, nil
-	})
-}
-
-func (g *lister) listOrganization(ctx context.Context, l *discovery.Listing, org string) bool {
-	return g.listPages(l, org, func(o github.ListOptions) ([]*github.Repository, *github.Response, error) {
-		return g.client.Repositories.ListByOrg(ctx, org, &github.RepositoryListByOrgOptions{Type: "all", Sort: "created", Direction: "asc", ListOptions: o})
 	})
 }
 
