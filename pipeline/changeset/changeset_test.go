@@ -180,6 +180,30 @@ func TestBetweenMissingCommit(t *testing.T) {
 	}
 }
 
+// TestTooManyChanges compares with bounds of as many changes as there are, and of one less.
+func TestTooManyChanges(t *testing.T) {
+	w := newWorld(t, "sha1")
+	w.repo.Write("a", "1")
+	w.commit()
+	for _, path := range []string{"b", "c", "d"} {
+		w.repo.Write(path, "1")
+	}
+	w.commit()
+	m := w.fetch(t)
+	for before, changes := range []int{4, 3} { // of the empty repository, and of the first commit
+		for most, want := range map[int]error{changes: nil, changes - 1: mirror.ErrTooLarge} {
+			trees, err := m.Trees(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, err := changeset.Compare(t.Context(), trees, w.commits[before], w.commits[2], most); !errors.Is(err, want) || want == nil && len(found) != changes {
+				t.Errorf("since commit %d, at most %d changes: found %d, %v; want %d, %v", before, most, len(found), err, changes, want)
+			}
+			trees.Close()
+		}
+	}
+}
+
 // TestPathsAreText uses names that are not UTF-8, as in old repositories.
 func TestPathsAreText(t *testing.T) {
 	w := newWorld(t, "sha1")

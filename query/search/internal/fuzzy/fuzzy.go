@@ -127,8 +127,9 @@ func placeBackward(path []byte, letters string, positions []int) bool {
 	return j < 0
 }
 
-// placeForward places letters as early as possible, starting at an offset.
-func placeForward(path []byte, from int, letters string, positions []int) bool {
+// placeForward places letters as early as possible, starting at an offset from which on the
+// path contains them.
+func placeForward(path []byte, from int, letters string, positions []int) {
 	j := 0
 	for i := from; i < len(path) && j < len(letters); i++ {
 		if lowerASCII[path[i]] == letters[j] {
@@ -136,7 +137,6 @@ func placeForward(path []byte, from int, letters string, positions []int) bool {
 			j++
 		}
 	}
-	return j == len(letters)
 }
 
 // pointsAt returns the points for a letter at a position of a path whose file name begins
