@@ -80,13 +80,18 @@ type Pace struct {
 	read func(int)
 }
 
+// burst is how far reads may be ahead of the rate. A pause after each block of 16 KiB would
+// wake the process hundreds of times a second, which costs more than the reads.
+const burst = 50 * time.Millisecond
+
 // NewPace returns a Pace of bytesPerSecond; 0 means no limit. It calls read with the size
 // of each read.
 func NewPace(bytesPerSecond int64, read func(bytes int)) *Pace {
 	return &Pace{bytesPerSecond: float64(bytesPerSecond), read: read}
 }
 
-// Wait blocks until that many bytes may be read or ctx ends.
+// Wait blocks until that many bytes may be read, or ctx ends. It lets reads run ahead by
+// burst, and then waits until they no longer are.
 func (p *Pace) Wait(ctx context.Context, bytes int) error {
 	if p == nil {
 		return ctx.Err()
@@ -103,5 +108,8 @@ func (p *Pace) Wait(ctx context.Context, bytes int) error {
 	}
 	wait := p.next.Sub(now)
 	p.next = p.next.Add(time.Duration(float64(bytes) / p.bytesPerSecond * float64(time.Second)))
+	if wait < burst {
+		return ctx.Err()
+	}
 	return clock.Sleep(ctx, wait)
 }
