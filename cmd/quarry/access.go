@@ -52,7 +52,8 @@ func (c *explainAccessCommand) Run(ctx context.Context, s streams) error {
 		if e.Readable {
 			answer = "yes"
 		}
-		_, err = fmt.Fprintf(s.out, "%s: %s (%s)\nvisibility: %s, by %s\n%s", answer, escapeCell(e.Message), e.Reason, e.Visibility, accessSources[string(e.Source)], describeReading(e.Host))
+		_, err = fmt.Fprintf(s.out, "%s: %s (%s)\nvisibility: %s, by %s\n%s", answer, escapeCell(e.Message), e.Reason, e.Visibility,
+			accessSources[string(e.Source)], describeReading(e.Host))
 	}
 	if err == nil && !e.Readable {
 		return exitError(exitFailed)
@@ -69,5 +70,6 @@ func describeReading(h wire.HostReading) string {
 	case h.ReadAt.IsZero():
 		return fmt.Sprintf("code host: %s, not read yet\n", escapeCell(h.Connection))
 	}
-	return fmt.Sprintf("code host: %s, read %s, counts until %s\n", escapeCell(h.Connection), h.ReadAt.UTC().Format(time.RFC3339), h.ExpiresAt.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("code host: %s, read %s, counts until %s\n", escapeCell(h.Connection), h.ReadAt.UTC().Format(time.RFC3339),
+		h.ExpiresAt.UTC().Format(time.RFC3339))
 }

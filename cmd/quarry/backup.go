@@ -323,11 +323,13 @@ func (c *backupCommand) printResult(s streams, r *backup.Result) error {
 	}
 	if c.JSON {
 		return printJSONLines(s.out, []backupResult{{
-			Generation: r.Generation, CreatedAt: m.CreatedAt, Files: r.Totals.Files, Bytes: r.Totals.Bytes, CopiedFiles: r.Copied.Files, CopiedBytes: r.Copied.Bytes,
-			Removed: append([]int{}, r.Removed...), Missing: m.Missing, Log: m.Log, Positions: m.Positions,
+			Generation: r.Generation, CreatedAt: m.CreatedAt, Files: r.Totals.Files, Bytes: r.Totals.Bytes, CopiedFiles: r.Copied.Files,
+			CopiedBytes: r.Copied.Bytes,
+			Removed:     append([]int{}, r.Removed...), Missing: m.Missing, Log: m.Log, Positions: m.Positions,
 		}})
 	}
-	text := fmt.Sprintf("generation %d: %d files, %s; %d files, %s copied", r.Generation, r.Totals.Files, sizeText(r.Totals.Bytes), r.Copied.Files, sizeText(r.Copied.Bytes))
+	text := fmt.Sprintf("generation %d: %d files, %s; %d files, %s copied", r.Generation, r.Totals.Files, sizeText(r.Totals.Bytes),
+		r.Copied.Files, sizeText(r.Copied.Bytes))
 	if len(r.Removed) > 0 {
 		text += fmt.Sprintf("; %d older generations removed", len(r.Removed))
 	}

@@ -81,7 +81,8 @@ func printConnections(out io.Writer, found []wire.Connection) error {
 		if c.Sync.State != "" {
 			repositories = fmt.Sprint(c.Sync.Found)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"), repositories,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"),
+			repositories,
 			timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt), hooksCell(&c.Hooks), permissionsCell(&c.Permissions))
 	}
 	if err := w.Flush(); err != nil {
@@ -208,7 +209,8 @@ func (*syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *
 		}
 		found = slices.DeleteFunc(found, func(x wire.Connection) bool { return !slices.Contains(names, x.Name) })
 		if len(found) < len(names) {
-			return fmt.Errorf("some of the connections %s were removed after their sync was requested; run quarry connections", escapeCell(strings.Join(names, ", ")))
+			return fmt.Errorf("some of the connections %s were removed after their sync was requested; run quarry connections",
+				escapeCell(strings.Join(names, ", ")))
 		}
 		done := true
 		for i := range found {
@@ -291,7 +293,8 @@ func (c *checkConnectionsCommand) Run(ctx context.Context, s streams) error {
 		}
 		for _, issue := range x.Issues {
 			failed = true
-			if err := printIssue(s.out, x.Name, &wire.ConnectionIssue{Code: issue.Code, Target: issue.Target, Message: issue.Message, Detail: issue.Detail}); err != nil {
+			if err := printIssue(s.out, x.Name, &wire.ConnectionIssue{Code: issue.Code, Target: issue.Target, Message: issue.Message,
+				Detail: issue.Detail}); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,8 @@ func printDeadLetters(s streams, found []wire.DeadLetter, open int) error {
 	for i := range found {
 		l := &found[i]
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime),
-			orDash(l.Stage), orDash(strings.TrimPrefix(l.Type, "dev.quarry.")), orDash(deadLetterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
+			orDash(l.Stage), orDash(strings.TrimPrefix(l.Type, "dev.quarry.")), orDash(deadLetterRepository(l.RepoName, l.RepoID)),
+			orDash(string(l.Code)), orDash(l.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -228,9 +229,10 @@ Exit status: 1 if a dead letter was refused.`
 
 // Run implements the command. It exits with 1 if a letter was refused.
 func (c *replayDeadLettersCommand) Run(ctx context.Context, s streams) error {
-	return c.resolveSelected(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
-		return server.ReplayDeadLetters(ctx, client.ReplayDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true})
-	})
+	return c.resolveSelected(ctx, s, "replayed", (*client.Client).ReplayDeadLetter,
+		func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
+			return server.ReplayDeadLetters(ctx, client.ReplayDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true})
+		})
 }
 
 type dropDeadLettersCommand struct {
@@ -244,7 +246,8 @@ func (c *dropDeadLettersCommand) Run(ctx context.Context, s streams) error {
 		return server.DropDeadLetter(ctx, partition, offset, client.DropDeadLetterParams{Reason: c.Reason})
 	}
 	all := func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
-		return server.DropDeadLetters(ctx, client.DropDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true, Reason: c.Reason})
+		return server.DropDeadLetters(ctx, client.DropDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true,
+			Reason: c.Reason})
 	}
 	return c.resolveSelected(ctx, s, "dropped", one, all)
 }

@@ -108,7 +108,8 @@ func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client,
 }
 
 var erasureProgress = map[wire.ErasureWaitsFor]string{
-	wire.ErasureWaitsForWorkers: "waiting for the workers", wire.ErasureWaitsForSegments: "rewriting segments", wire.ErasureWaitsForReplay: "waiting for a replay", "": "rewriting rows",
+	wire.ErasureWaitsForWorkers: "waiting for the workers", wire.ErasureWaitsForSegments: "rewriting segments",
+	wire.ErasureWaitsForReplay: "waiting for a replay", "": "rewriting rows",
 }
 
 // erasureWith returns the current state of an erasure, or nil if the server does not know

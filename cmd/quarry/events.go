@@ -97,7 +97,8 @@ func (c *watchCommand) Run(ctx context.Context, s streams) error {
 	for {
 		before := w.since
 		err := w.follow(ctx, server, true)
-		if refusal, ok := errors.AsType[*client.Error](err); ok && refusal.StatusCode < http.StatusInternalServerError && refusal.StatusCode != http.StatusTooManyRequests {
+		if refusal, ok := errors.AsType[*client.Error](err); ok && refusal.StatusCode < http.StatusInternalServerError &&
+			refusal.StatusCode != http.StatusTooManyRequests {
 			return err
 		}
 		if w.pause = min(2*w.pause, lastWatchPause); err == nil || w.since != before {

@@ -76,7 +76,8 @@ func printSegments(w io.Writer, segments []wire.SegmentExplain) {
 }
 
 func printSegment(t io.Writer, name string, s *wire.SegmentExplain) {
-	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, formatBlocks(s.CandidateBlocks), s.Lists, formatKibibytes(s.IndexBytes),
+	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, formatBlocks(s.CandidateBlocks), s.Lists,
+		formatKibibytes(s.IndexBytes),
 		s.FilesConsidered, formatKibibytes(s.ScannedBytes), formatKibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
 }
 

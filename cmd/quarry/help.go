@@ -72,12 +72,15 @@ func adviseUsage(app *kong.Application, err error) error {
 // otherFlags maps flags of grep and ripgrep that quarry search does not have to what to
 // write instead.
 var otherFlags = map[string]string{
-	"-v": "write -line:PATTERN for lines without a text, or a minus before what files must not contain", "--invert-match": "write -line:PATTERN for lines without a text, or a minus before what files must not contain",
-	"-T": "write -lang:LANGUAGE in the query", "--type-not": "write -lang:LANGUAGE in the query",
+	"-v":             "write -line:PATTERN for lines without a text, or a minus before what files must not contain",
+	"--invert-match": "write -line:PATTERN for lines without a text, or a minus before what files must not contain",
+	"-T":             "write -lang:LANGUAGE in the query", "--type-not": "write -lang:LANGUAGE in the query",
 	"-U": `write \n in an expression with --regex`, "--multiline": `write \n in an expression with --regex`,
 	"-S": "write case:auto in the query", "--smart-case": "write case:auto in the query",
-	"-m": "-n N limits the number of matches", "-r": "searches cover all directories; file:^PATH/ selects one", "-R": "searches cover all directories; file:^PATH/ selects one",
-	"--files": "quarry files REPOSITORY lists files", "--hidden": "hidden files are searched like others", "--no-ignore": "what is in the repository is searched, whatever .gitignore says",
+	"-m": "-n N limits the number of matches", "-r": "searches cover all directories; file:^PATH/ selects one",
+	"-R":      "searches cover all directories; file:^PATH/ selects one",
+	"--files": "quarry files REPOSITORY lists files", "--hidden": "hidden files are searched like others",
+	"--no-ignore": "what is in the repository is searched, whatever .gitignore says",
 }
 
 func commandNames(n *kong.Node) iter.Seq[string] {

@@ -129,7 +129,8 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	params := client.ListCommitsParams{
-		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow, Lines: c.Lines,
+		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow,
+		Lines:   c.Lines,
 		PerPage: min(max(c.Count, 1), 100),
 	}
 	var commits []wire.Commit
@@ -148,7 +149,8 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for i := range commits {
 		commit := &commits[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shortenID(commit.Hash), dayOf(commit.Date), escapeCell(commit.AuthorName), escapeCell(commit.Message)) // kept for Flush
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shortenID(commit.Hash), dayOf(commit.Date), escapeCell(commit.AuthorName),
+			escapeCell(commit.Message)) // kept for Flush
 	}
 	return w.Flush()
 }
@@ -207,7 +209,8 @@ func (c *showCommand) Run(ctx context.Context, s streams) error {
 // printCommit prints a commit and its changes against its first parent.
 func (c *showCommand) printCommit(ctx context.Context, out io.Writer, server *client.Client, commit *wire.CommitDetail) error {
 	text := strings.TrimRight(commit.Message+"\n\n"+commit.Body, "\n")
-	_, err := fmt.Fprintf(out, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n    %s\n\n", commit.Hash, commit.AuthorName, commit.AuthorEmail, commit.Date,
+	_, err := fmt.Fprintf(out, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n    %s\n\n", commit.Hash, commit.AuthorName, commit.AuthorEmail,
+		commit.Date,
 		strings.ReplaceAll(text, "\n", "\n    "))
 	if err != nil {
 		return err
@@ -275,7 +278,8 @@ func printDiff(out io.Writer, diff *wire.Diff) error {
 			if heading != "" {
 				heading = " " + heading
 			}
-			if _, err := fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@%s\n%s\n", h.OldRange.Start, h.OldRange.Lines, h.NewRange.Start, h.NewRange.Lines, heading, h.Body); err != nil {
+			if _, err := fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@%s\n%s\n", h.OldRange.Start, h.OldRange.Lines, h.NewRange.Start, h.NewRange.Lines,
+				heading, h.Body); err != nil {
 				return err
 			}
 		}

@@ -59,7 +59,8 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
+	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(),
+		awayTimeout: serverAwayTimeout}
 	defer i.progress.Close()
 	i.registerTargets(ctx, c)
 	if err := i.waitSearchable(ctx); err != nil {
@@ -256,7 +257,8 @@ func (i *indexRun) reportFinished(p *pendingRepository, s *wire.RepositoryStatus
 		i.printFailure(p.target, failureText(&s.LastError))
 		return true
 	}
-	if m := s.Selection.Message; m != p.selection && (len(s.Selection.Unmatched) > 0 || s.Selection.LeftOut > 0 || s.Selection.Branches.Selected > 1 || s.Selection.Tags.Selected > 0) {
+	if m := s.Selection.Message; m != p.selection && (len(s.Selection.Unmatched) > 0 || s.Selection.LeftOut > 0 ||
+		s.Selection.Branches.Selected > 1 || s.Selection.Tags.Selected > 0) {
 		i.progress.Print(p.target + ": " + escapeCell(m))
 	}
 	i.done++

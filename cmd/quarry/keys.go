@@ -51,7 +51,8 @@ func (c *listKeysCommand) Run(ctx context.Context, s streams) error {
 	_, _ = fmt.Fprintln(w, "NAME\tKEY\tSCOPES\tREPOSITORIES\tEXPIRES\tLAST USED\tUSER\tID") // a tabwriter keeps its error for Flush
 	for i := range keys {
 		k := &keys[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(k.Name), escapeCell(k.Prefix), scopesText(k.Scopes), restrictionText(k.RepoIds),
+		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(k.Name), escapeCell(k.Prefix), scopesText(k.Scopes),
+			restrictionText(k.RepoIds),
 			localTime(k.ExpiresAt), localTime(k.LastUsedAt), k.UserID, k.ID)
 	}
 	return w.Flush()

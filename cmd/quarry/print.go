@@ -93,7 +93,8 @@ func (p *printer) printFile(f *wire.SearchFile) {
 	p.files++
 	chunks := f.Chunks
 	if !p.context && len(f.BestLines) > 0 {
-		after, _ := slices.BinarySearchFunc(chunks, f.BestLines[0]+1, func(c wire.Chunk, line int) int { return cmp.Compare(c.ContentStart.LineNumber, line) })
+		after, _ := slices.BinarySearchFunc(chunks, f.BestLines[0]+1,
+			func(c wire.Chunk, line int) int { return cmp.Compare(c.ContentStart.LineNumber, line) })
 		chunks = slices.Concat(chunks[max(after-1, 0):after], chunks[:max(after-1, 0)], chunks[after:])
 	}
 	for i := range chunks {

@@ -60,7 +60,8 @@ func (c *listReposCommand) Run(ctx context.Context, s streams) error {
 		}
 		found = true
 		if !c.JSON {
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", escapeCell(r.RepoName), r.RepoID, cmp.Or(string(r.Visibility), "-"), orDash(r.DefaultBranch), localTime(r.IndexedAt))
+			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", escapeCell(r.RepoName), r.RepoID, cmp.Or(string(r.Visibility), "-"),
+				orDash(r.DefaultBranch), localTime(r.IndexedAt))
 		} else if err := printJSONLines(s.out, []wire.Repository{r}); err != nil {
 			return err
 		}
@@ -196,7 +197,8 @@ func (c *renameRepoCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return addAdvice(err)
 	}
-	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
+	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(),
+		awayTimeout: serverAwayTimeout}
 	defer i.progress.Close()
 	i.total, i.pending = 1, []*pendingRepository{{target: renamed.RepoName, Accepted: renamed}}
 	if err := i.waitSearchable(ctx); err != nil {

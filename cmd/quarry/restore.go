@@ -72,7 +72,8 @@ func (c *restoreCommand) restoreBackup(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	to := backup.Target{Data: settings.Data, Log: settings.LogDir(), Segments: settings.SegmentsDir(), Kafka: settings.Log.Driver == backup.LogKafka}
+	to := backup.Target{Data: settings.Data, Log: settings.LogDir(), Segments: settings.SegmentsDir(),
+		Kafka: settings.Log.Driver == backup.LogKafka}
 	if to.Objects, err = openBucket(ctx, settings); err != nil {
 		return err
 	}
@@ -98,7 +99,8 @@ func (c *restoreCommand) listGenerations(s streams, d *backup.Directory) error {
 			_, _ = fmt.Fprintf(s.err, "generation %d: %v\n", generation, err)
 			continue
 		}
-		if _, err := fmt.Fprintf(s.out, "%d  %s  %s  %d files, %s, log %s\n", generation, m.CreatedAt.Format(time.RFC3339), m.Release, totals.Files, sizeText(totals.Bytes), m.Log); err != nil {
+		if _, err := fmt.Fprintf(s.out, "%d  %s  %s  %d files, %s, log %s\n", generation, m.CreatedAt.Format(time.RFC3339), m.Release,
+			totals.Files, sizeText(totals.Bytes), m.Log); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,8 @@ func (c *restoreCommand) verifyGeneration(ctx context.Context, s streams, d *bac
 }
 
 func printRestored(s streams, generation int, m *backup.Manifest, totals backup.Totals) error {
-	text := fmt.Sprintf("generation %d of %s restored: %d files, %s", generation, m.CreatedAt.Format(time.RFC3339), totals.Files, sizeText(totals.Bytes))
+	text := fmt.Sprintf("generation %d of %s restored: %d files, %s", generation, m.CreatedAt.Format(time.RFC3339), totals.Files,
+		sizeText(totals.Bytes))
 	if m.Log == backup.LogKafka {
 		text += "\nthe event log is on the brokers: it must hold at least"
 		for _, p := range m.Positions {

@@ -136,7 +136,8 @@ func (c *listScipCommand) Run(ctx context.Context, s streams) error {
 	_, _ = fmt.Fprintln(w, "ID\tCOMMIT\tPATH\tTOOL\tFILES\tOCCURRENCES\tBYTES\tUPLOADED") // a tabwriter keeps its error for Flush
 	for i := range found.Uploads {
 		u := &found.Uploads[i]
-		_, _ = fmt.Fprintf(w, "%s\t%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.ID, u.Commit, escapeCell(u.Path), escapeCell(u.Tool), escapeCell(u.ToolVersion),
+		_, _ = fmt.Fprintf(w, "%s\t%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.ID, u.Commit, escapeCell(u.Path), escapeCell(u.Tool),
+			escapeCell(u.ToolVersion),
 			u.Documents, u.Occurrences, u.SizeBytes, localTime(u.UploadedAt))
 	}
 	return w.Flush()

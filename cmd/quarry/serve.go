@@ -174,11 +174,13 @@ func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reloa
 func runServerOnce(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) error {
 	build := boot.ReadBuild()
 	registry := boot.NewRegistry(build.Version)
-	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version, Reload: reload})
+	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version,
+		Reload: reload})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	logger.Info("serving", "url", s.URL(), "metrics_url", s.MetricsURL(), "roles", strings.Join(c.Roles, ","), "log", c.Log.Driver, "data", c.Data, "version", build.Version)
+	logger.Info("serving", "url", s.URL(), "metrics_url", s.MetricsURL(), "roles", strings.Join(c.Roles, ","), "log", c.Log.Driver, "data",
+		c.Data, "version", build.Version)
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}

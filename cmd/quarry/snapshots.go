@@ -72,7 +72,8 @@ func (c *listSnapshotsCommand) Run(ctx context.Context, s streams) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NAME\tCREATED\tROWS\tSIZE\tSEGMENTS\tPROBLEM") // a tabwriter keeps its error for Flush
 	for _, known := range list.Snapshots {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\n", escapeCell(known.Name), known.CreatedAt.Local().Format(time.DateTime), known.Rows, sizeText(known.SizeBytes), known.Segments, orDash(known.Problem))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\n", escapeCell(known.Name), known.CreatedAt.Local().Format(time.DateTime), known.Rows,
+			sizeText(known.SizeBytes), known.Segments, orDash(known.Problem))
 	}
 	return w.Flush()
 }
@@ -115,9 +116,11 @@ func (c *createSnapshotCommand) Run(ctx context.Context, s streams) error {
 		return errors.New(list.Error)
 	}
 	for _, known := range list.Snapshots {
-		isKnown := slices.ContainsFunc(before.Snapshots, func(old wire.Snapshot) bool { return old.Name == known.Name && old.Problem == known.Problem })
+		isKnown := slices.ContainsFunc(before.Snapshots,
+			func(old wire.Snapshot) bool { return old.Name == known.Name && old.Problem == known.Problem })
 		if !isKnown && known.Problem == "" {
-			_, err := fmt.Fprintf(s.out, "%s: %d rows, %s, %d segments\n", escapeCell(known.Name), known.Rows, sizeText(known.SizeBytes), known.Segments)
+			_, err := fmt.Fprintf(s.out, "%s: %d rows, %s, %d segments\n", escapeCell(known.Name), known.Rows, sizeText(known.SizeBytes),
+				known.Segments)
 			return err
 		}
 	}
@@ -150,7 +153,8 @@ func (c *verifySnapshotCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s can be used: %d tables with %d rows and %s, %d segments\n", m.Name, len(m.Tables), m.Rows(), sizeText(m.Bytes()), m.Segments)
+	_, err = fmt.Fprintf(s.out, "%s can be used: %d tables with %d rows and %s, %d segments\n", m.Name, len(m.Tables), m.Rows(),
+		sizeText(m.Bytes()), m.Segments)
 	return err
 }
 

@@ -40,7 +40,8 @@ func (c *symbolsCommand) Run(ctx context.Context, s streams) error {
 	if err := c.findRepository(ctx, server); err != nil {
 		return err
 	}
-	params := client.ListSymbolsParams{Repo: c.Repository, Ref: c.Ref, Path: c.Path, Prefix: c.Prefix, Kind: c.Kind, Parent: c.Parent, PerPage: 100}
+	params := client.ListSymbolsParams{Repo: c.Repository, Ref: c.Ref, Path: c.Path, Prefix: c.Prefix, Kind: c.Kind, Parent: c.Parent,
+		PerPage: 100}
 	listed := 0
 	for params.Page = 1; ; params.Page++ {
 		found, err := server.ListSymbols(ctx, params)

@@ -221,7 +221,8 @@ func (c *inviteCommand) Run(ctx context.Context, s streams) error {
 	if _, err := fmt.Fprintln(s.out, escapeCell(made.URL)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "The link invites one %s and expires at %s. Send it yourself; it is not shown again.\n", strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))
+	_, err = fmt.Fprintf(s.err, "The link invites one %s and expires at %s. Send it yourself; it is not shown again.\n",
+		strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))
 	return err
 }
 

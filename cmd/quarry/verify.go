@@ -105,7 +105,8 @@ func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	}
 	switch f.Type {
 	case wire.VerificationFrameTypeProgress:
-		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", counts.Repositories, counts.RepositoriesTotal, counts.Files, f.RepoName))
+		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", counts.Repositories, counts.RepositoriesTotal, counts.Files,
+			f.RepoName))
 	case wire.VerificationFrameTypeRepair:
 		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
 	case wire.VerificationFrameTypeDifference:

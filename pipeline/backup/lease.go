@@ -84,7 +84,8 @@ func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 	defer b.mu.Unlock()
 	b.expireLocked()
 	if a := b.mu.active; a != nil {
-		return wire.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
+		return wire.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict,
+			a.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails

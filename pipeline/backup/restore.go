@@ -67,7 +67,8 @@ func readMarker(data string) (*marker, error) {
 		err = json.Unmarshal(b, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is partially restored, and its restore marker cannot be read: empty the directory and restore again: %w", data, err)
+		return nil, fmt.Errorf("%s is partially restored, and its restore marker cannot be read: empty the directory and restore again: %w",
+			data, err)
 	}
 	return m, nil
 }

@@ -30,7 +30,8 @@ type caller struct {
 // encodeCaller encodes the caller of a principal.
 func encodeCaller(p *auth.Principal, accounts []event.Position, id code.RepositoryID, settings string) ([]byte, error) {
 	c := caller{
-		Kind: p.Actor.Kind, User: p.Actor.User, Credential: p.Actor.Credential, Role: p.Role, Scopes: p.Scopes, Accounts: accounts, Repository: id, Settings: settings,
+		Kind: p.Actor.Kind, User: p.Actor.User, Credential: p.Actor.Credential, Role: p.Role, Scopes: p.Scopes, Accounts: accounts,
+		Repository: id, Settings: settings,
 	}
 	if p.Repositories != nil {
 		only := make([]code.RepositoryID, 0, len(p.Repositories))

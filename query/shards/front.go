@@ -246,7 +246,8 @@ func (f *Front) CoveredView(ctx context.Context) (corpus.View, api.Coverage, err
 // awaitNumbers waits until this process knows the numbers of repositories, which a shard may
 // know earlier.
 func (f *Front) awaitNumbers(ctx context.Context, repositories []*corpus.Repository) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, numberWait, fmt.Errorf("%w: this process lacks accounts that a shard has", search.ErrUnavailable))
+	ctx, cancel := context.WithTimeoutCause(ctx, numberWait,
+		fmt.Errorf("%w: this process lacks accounts that a shard has", search.ErrUnavailable))
 	defer cancel()
 	for _, r := range repositories {
 		for !f.o.HasNumber(r.ID) {

@@ -29,10 +29,12 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 	f := promauto.With(r)
 	m := &metrics{
 		up: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_shards_peer_up", Help: "1 if the replica of a share at the address of a peer answered the last probe and owns its partitions.",
+			Name: "quarry_shards_peer_up",
+			Help: "1 if the replica of a share at the address of a peer answered the last probe and owns its partitions.",
 		}, []string{"share", "peer"}),
 		replicasUp: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_shards_replicas_up", Help: "Replicas of a share that answered the last probe. At 0, answers lack the partitions of the share.",
+			Name: "quarry_shards_replicas_up",
+			Help: "Replicas of a share that answered the last probe. At 0, answers lack the partitions of the share.",
 		}, []string{"share"}),
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_shards_calls_total", Help: "Calls of shards, by share, peer and result: answered, lost, or refused by the shard.",
@@ -41,7 +43,8 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 			Name: "quarry_shards_moves_total", Help: "Sessions that lost a replica of a share and continued at another one.",
 		}, []string{"share"}),
 		time: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "quarry_shards_call_seconds", Help: "Time of calls of shards, by step: see search.ShardCall; repository is a call about one repository.",
+			Name:    "quarry_shards_call_seconds",
+			Help:    "Time of calls of shards, by step: see search.ShardCall; repository is a call about one repository.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"step"}),
 	}

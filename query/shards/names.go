@@ -87,7 +87,8 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 				})
 			}
 			if full && !crowded {
-				f.o.Logger.Warn("addresses of the name of a share are left out: it has them from another name, or too many", "share", s.name, "name", host, "max", maxReplicas)
+				f.o.Logger.Warn("addresses of the name of a share are left out: it has them from another name, or too many", "share", s.name,
+					"name", host, "max", maxReplicas)
 			}
 			crowded = full
 		} else if reason := describeFailure(err); reason != failed {

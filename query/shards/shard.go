@@ -108,7 +108,8 @@ func (s *Shard) OpenSession(ctx context.Context, b []byte) (search.Shard, error)
 	if sees != nil {
 		view = s.o.Screen.Hide(view, key, sees)
 	}
-	session := s.o.Searcher.NewShardSession(view, s.o.Partitions, func(r *code.Repository) bool { return s.o.Gate.Visibility(r) == account.Public })
+	session := s.o.Searcher.NewShardSession(view, s.o.Partitions,
+		func(r *code.Repository) bool { return s.o.Gate.Visibility(r) == account.Public })
 	session.SetMissing(missing)
 	return session, nil
 }

@@ -52,7 +52,8 @@ func readHooked(c *config.Config) ([]ingest.Connection, error) {
 			}
 		}
 		connections = append(connections, ingest.Connection{
-			Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, Secrets: secrets, Addresses: from.Networks(), AllowToken: from.AllowToken,
+			Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, Secrets: secrets, Addresses: from.Networks(),
+			AllowToken:   from.AllowToken,
 			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches, Tags: from.Tags, Submodules: from.Submodules,
 		})
 	}
@@ -72,11 +73,13 @@ func Kinds(c *config.Config) map[string]code.HostKind {
 func ReadDiscovered(from *config.Connection) (to discovery.Connection, err error) {
 	d, e := &from.Discover, &from.Exclude
 	to = discovery.Connection{
-		Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, User: from.User, Branches: from.Branches, Tags: from.Tags, Submodules: from.Submodules,
+		Name: from.Name, Kind: from.Kind, URL: from.URL, WebURL: from.WebURL, User: from.User, Branches: from.Branches, Tags: from.Tags,
+		Submodules:  from.Submodules,
 		ReadMembers: from.Permissions.Read, ReadEmails: from.Permissions.Emails,
 		App: discovery.App{ID: int64(from.App.ID), Installation: int64(from.App.Installation)},
 		Targets: discovery.Targets{
-			All: d.All, Users: d.Users, Orgs: d.Orgs, Groups: d.Groups, Workspaces: d.Workspaces, Projects: d.Projects, Repos: d.Repos, Topics: d.Topics,
+			All: d.All, Users: d.Users, Orgs: d.Orgs, Groups: d.Groups, Workspaces: d.Workspaces, Projects: d.Projects, Repos: d.Repos,
+			Topics: d.Topics,
 		},
 		Exclude: discovery.Filter{
 			Forks: e.Forks, Archived: e.Archived, UserOwned: e.UserOwned, ReadOnly: e.ReadOnly, Hidden: e.Hidden, Disabled: e.Disabled,

@@ -29,7 +29,8 @@ func MemberKinds() map[code.HostKind]discovery.Open {
 // of its repositories begin with it.
 func HostName(c *config.Connection) (string, error) {
 	public := map[code.HostKind]string{
-		code.GitHub: github.DefaultURL, code.GitLab: gitlab.DefaultURL, code.Gitea: gitea.DefaultURL, code.BitbucketCloud: bitbucketcloud.DefaultURL,
+		code.GitHub: github.DefaultURL, code.GitLab: gitlab.DefaultURL, code.Gitea: gitea.DefaultURL,
+		code.BitbucketCloud: bitbucketcloud.DefaultURL,
 	}
 	host, err := discovery.ParseHost(discovery.Connection{Name: c.Name, Kind: c.Kind, URL: c.URL}, public[c.Kind])
 	return host.Name, err

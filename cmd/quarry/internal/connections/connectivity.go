@@ -79,8 +79,10 @@ func convertPermissions(st *permissions.State) *api.ConnectionPermissions {
 
 func convertSync(st *discovery.State) *api.ConnectionSync {
 	return &api.ConnectionSync{
-		State: syncState(st), StartedAt: st.StartedAt, FinishedAt: st.FinishedAt, CompleteAt: st.CompleteAt, NextAt: st.NextAt, WaitingUntil: st.WaitingUntil,
-		Found: st.Found, Excluded: st.Excluded, Registered: st.Registered, Changed: st.Changed, Removed: st.Removed, Absent: st.Absent, MoreIssues: st.MoreIssues, Issues: convertIssues(st.Issues),
+		State: syncState(st), StartedAt: st.StartedAt, FinishedAt: st.FinishedAt, CompleteAt: st.CompleteAt, NextAt: st.NextAt,
+		WaitingUntil: st.WaitingUntil,
+		Found:        st.Found, Excluded: st.Excluded, Registered: st.Registered, Changed: st.Changed, Removed: st.Removed, Absent: st.Absent,
+		MoreIssues: st.MoreIssues, Issues: convertIssues(st.Issues),
 	}
 }
 

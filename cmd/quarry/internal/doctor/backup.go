@@ -21,7 +21,8 @@ func checkBackup(_ context.Context, x *Examination, r *report) {
 	case last.At.IsZero():
 		r.addOK("quarry backup has not been used")
 	case age > staleBackup:
-		r.addWarning("run quarry backup every day, with a timer", "the last backup, generation %d in %s, is %d days old", last.Generation, last.Directory, int(age.Hours()/24))
+		r.addWarning("run quarry backup every day, with a timer", "the last backup, generation %d in %s, is %d days old", last.Generation,
+			last.Directory, int(age.Hours()/24))
 	default:
 		r.addOK("generation %d in %s was made at %s", last.Generation, last.Directory, last.At.Format(time.RFC3339))
 	}

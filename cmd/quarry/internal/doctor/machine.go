@@ -37,9 +37,11 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 	case planned > limit:
 		r.addProblem(remedy, "the settings allow the server to use %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	case float64(planned) > nearMemory*float64(limit):
-		r.addWarning(remedy, "the settings allow the server to use %s, and %s %s: the kernel's page cache also needs memory", sizeText(planned), whose, sizeText(limit))
+		r.addWarning(remedy, "the settings allow the server to use %s, and %s %s: the kernel's page cache also needs memory",
+			sizeText(planned), whose, sizeText(limit))
 	case !holder.Held && m.Available > 0 && planned > m.Available:
-		r.addWarning("stop other programs, or "+remedy, "the settings allow the server to use %s, and %s of memory are free", sizeText(planned), sizeText(m.Available))
+		r.addWarning("stop other programs, or "+remedy, "the settings allow the server to use %s, and %s of memory are free",
+			sizeText(planned), sizeText(m.Available))
 	default:
 		r.addOK("the settings allow the server to use %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	}

@@ -125,13 +125,15 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	}
 	const remedy = "see GET /api/repos/{repoId}/status, the dead letters and the log of the server"
 	if stale > 0 {
-		r.addWarning(remedy, "%d of %d repositories have waited more than %s for a push to be indexed, the first is %s", stale, min(asked, maxAsked), staleAfter, first)
+		r.addWarning(remedy, "%d of %d repositories have waited more than %s for a push to be indexed, the first is %s", stale,
+			min(asked, maxAsked), staleAfter, first)
 	}
 	if failed > 0 {
 		r.addWarning(remedy, "the last attempt to index %d of %d repositories failed, the first is %s", failed, min(asked, maxAsked), first)
 	}
 	if lost > 0 {
-		r.addWarning("quarry verify --repair fetches them again; so does the first request for the history of each", "the mirrors of %d of %d repositories are missing, the first is %s", lost, min(asked, maxAsked), firstLost)
+		r.addWarning("quarry verify --repair fetches them again; so does the first request for the history of each",
+			"the mirrors of %d of %d repositories are missing, the first is %s", lost, min(asked, maxAsked), firstLost)
 	}
 	if stale+failed+lost == 0 {
 		r.addOK("%d repositories were checked, none is waiting", min(asked, maxAsked))

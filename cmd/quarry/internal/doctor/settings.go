@@ -27,7 +27,8 @@ func checkSecrets(_ context.Context, x *Examination, r *report) {
 	secrets := x.Config.Secrets()
 	for _, s := range secrets {
 		if err := config.CheckSecret(s); err != nil {
-			r.addProblem("set it in the environment of the server, and here so that quarry doctor can check it", "%s (%s): %v", s.Path, s.Secret, err)
+			r.addProblem("set it in the environment of the server, and here so that quarry doctor can check it", "%s (%s): %v", s.Path, s.Secret,
+				err)
 		}
 	}
 	if len(r.findings) == 0 {
@@ -42,16 +43,21 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	public, _ := url.Parse(c.PublicURL) // validated, or empty
 	away := c.PublicURL != "" && !network.IsLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
-		r.addWarning("set access.anonymous to off, unless this is intended", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
+		r.addWarning("set access.anonymous to off, unless this is intended",
+			"anyone who can reach the server can read public repositories without signing in, and new repositories are %s",
+			c.Access.DefaultVisibility)
 	}
 	if !c.Loopback() && c.PublicURL == "" {
-		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links point to that address, and requests for any host name are answered", c.Listen)
+		r.addWarning("set publicUrl",
+			"the server listens on %s, and publicUrl is not set: links point to that address, and requests for any host name are answered", c.Listen)
 	}
 	if away && public.Scheme == "http" {
-		r.addWarning("set tls.certFile or put a proxy with TLS in front, and set publicUrl to https", "passwords, cookies and keys are sent over the network unencrypted: publicUrl is %s", c.PublicURL)
+		r.addWarning("set tls.certFile or put a proxy with TLS in front, and set publicUrl to https",
+			"passwords, cookies and keys are sent over the network unencrypted: publicUrl is %s", c.PublicURL)
 	}
 	if c.Loopback() && away && len(c.Access.TrustedProxies) == 0 {
-		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log cannot see clients behind the proxy of %s", c.PublicURL)
+		r.addWarning("set access.trustedProxies to the address of the proxy",
+			"rate limits and the audit log cannot see clients behind the proxy of %s", c.PublicURL)
 	}
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
 		r.addProblem("set publicUrl to the address that the provider redirects users to", "single sign-on does not work without publicUrl")
@@ -71,7 +77,8 @@ func checkMetricsAddress(c *config.Config, r *report) {
 	what := "/metrics" + map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof]
 	switch {
 	case c.MetricsListen == config.MetricsMain:
-		r.addWarning("set metricsListen to auto or to an address that only Prometheus can reach, or set metricsToken", "anyone who can reach the server can read %s: metricsListen is %s", what, c.MetricsListen)
+		r.addWarning("set metricsListen to auto or to an address that only Prometheus can reach, or set metricsToken",
+			"anyone who can reach the server can read %s: metricsListen is %s", what, c.MetricsListen)
 	case !c.MetricsLoopback():
 		r.addWarning("set metricsToken", "anyone who can reach %s can read %s", c.MetricsListen, what)
 	}
@@ -94,9 +101,11 @@ func checkCertificate(_ context.Context, x *Examination, r *report) {
 	}
 	switch end := pair.Leaf.NotAfter; {
 	case !end.After(x.Now()):
-		r.addProblem("renew it: the server reads the new files within a minute", "the certificate in %s expired at %s", c.CertFile, end.UTC().Format(time.RFC3339))
+		r.addProblem("renew it: the server reads the new files within a minute", "the certificate in %s expired at %s", c.CertFile,
+			end.UTC().Format(time.RFC3339))
 	case end.Sub(x.Now()) < certificateReserve:
-		r.addWarning("renew it: the server reads the new files within a minute", "the certificate in %s expires at %s", c.CertFile, end.UTC().Format(time.RFC3339))
+		r.addWarning("renew it: the server reads the new files within a minute", "the certificate in %s expires at %s", c.CertFile,
+			end.UTC().Format(time.RFC3339))
 	default:
 		r.addOK("the certificate is valid until %s", end.UTC().Format(time.RFC3339))
 	}

@@ -37,11 +37,14 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		all, reached, failure := reachReplicas(ctx, addresses[name])
 		switch {
 		case reached == 0:
-			r.addProblem("start a process with this shard.share, and check the network and shard.peers", "no replica of the share %s is reached, so answers lack its repositories: %v", name, failure)
+			r.addProblem("start a process with this shard.share, and check the network and shard.peers",
+				"no replica of the share %s is reached, so answers lack its repositories: %v", name, failure)
 		case reached < all:
-			r.addWarning("check the log of the replica, the network and shard.peers", "%d of %d replicas of the share %s are reached: %v", reached, all, name, failure)
+			r.addWarning("check the log of the replica, the network and shard.peers", "%d of %d replicas of the share %s are reached: %v",
+				reached, all, name, failure)
 		case all == 1:
-			r.addWarning("start another process with this shard.share, and add it to shard.peers", "the share %s has one replica: while it is away, answers lack its repositories", name)
+			r.addWarning("start another process with this shard.share, and add it to shard.peers",
+				"the share %s has one replica: while it is away, answers lack its repositories", name)
 		default:
 			r.addOK("%d replicas of the share %s are reached", all, name)
 		}

@@ -35,7 +35,8 @@ func checkSnapshots(ctx context.Context, x *Examination, r *report) {
 	case interval > 0 && newest.IsZero():
 		r.addWarning("quarry snapshots create shows why", "there is no snapshot, although snapshots.interval is %s", interval)
 	case interval > 0 && age > 3*interval:
-		r.addWarning("quarry snapshots create shows why", "the newest snapshot is %s old, and snapshots.interval is %s", age.Round(time.Minute), interval)
+		r.addWarning("quarry snapshots create shows why", "the newest snapshot is %s old, and snapshots.interval is %s",
+			age.Round(time.Minute), interval)
 	case newest.IsZero():
 		r.addOK("there are no snapshots; a new query node replays the log")
 	default:

@@ -49,7 +49,8 @@ func checkWritable(dir string, r *report) {
 		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		r.addProblem("make the user of the server the owner of the directory, and make its file system writable", "%s is not writable: %v", dir, err)
+		r.addProblem("make the user of the server the owner of the directory, and make its file system writable", "%s is not writable: %v",
+			dir, err)
 		return
 	}
 	r.addOK("%s is writable", dir)
@@ -98,9 +99,11 @@ func checkPermissions(_ context.Context, x *Examination, r *report) {
 		case a.Writable():
 			r.addProblem(a.Command(), "other users of this machine can replace files in %s (mode %s)", path, a.Octal())
 		case own:
-			r.addWarning(a.Command()+"; the server also does this at startup", "other users of this machine can access %s (mode %s)", path, a.Octal())
+			r.addWarning(a.Command()+"; the server also does this at startup", "other users of this machine can access %s (mode %s)", path,
+				a.Octal())
 		default:
-			r.addWarning(a.Command(), "other users of this machine can access %s (mode %s); the files that Quarry creates in it are private", path, a.Octal())
+			r.addWarning(a.Command(), "other users of this machine can access %s (mode %s); the files that Quarry creates in it are private",
+				path, a.Octal())
 		}
 	}
 	for _, dir := range x.Config.ChosenDirectories() {
@@ -143,7 +146,8 @@ func checkDisk(_ context.Context, x *Examination, r *report) {
 		case err != nil:
 			r.addWarning("", "the free space of %s is unknown: %v", dir, err)
 		case space.FreeBytes < minFree:
-			r.addProblem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server is read-only", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
+			r.addProblem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server is read-only", dir, sizeText(space.FreeBytes),
+				sizeText(space.TotalBytes), sizeText(minFree))
 		case space.FreeBytes < tooFewBytes:
 			r.addProblem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < tooFewFiles:

@@ -33,7 +33,8 @@ func (a BlobAnalyzer) Analyze(ctx context.Context, id code.RepositoryID, documen
 	}
 	reader, err := mirrors.Mirror(id).Reader(ctx)
 	if err != nil {
-		a.Logger.Warn("mirror cannot be read; documents of the past remain missing", "repository_id", id, "documents", len(documents), "error", err)
+		a.Logger.Warn("mirror cannot be read; documents of the past remain missing", "repository_id", id, "documents", len(documents),
+			"error", err)
 		return nil
 	}
 	defer reader.Close()

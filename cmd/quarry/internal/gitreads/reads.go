@@ -159,7 +159,8 @@ func (g *Reads) Resolve(ctx context.Context, id code.RepositoryID, name code.Rev
 }
 
 // reaches maps values of mirror.Reach to values of source.Reach.
-var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.ReachFetched: source.ReachFetched, mirror.ReachIndexed: source.ReachIndexed}
+var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.ReachFetched: source.ReachFetched,
+	mirror.ReachIndexed: source.ReachIndexed}
 
 // Reach implements source.Git.
 func (g *Reads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {

@@ -35,7 +35,8 @@ func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
 
 // kafkaSpec returns the required properties of the topics.
 func kafkaSpec(c *config.Config) topics.Spec {
-	return topics.Spec{Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor, AllowDataLoss: c.Log.Kafka.AllowDataLoss}
+	return topics.Spec{Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor,
+		AllowDataLoss: c.Log.Kafka.AllowDataLoss}
 }
 
 // dialKafka connects to the brokers.

@@ -23,7 +23,8 @@ func (r *Result) addHound(text []byte) error {
 	if repositories.values == nil {
 		return fmt.Errorf("%w: it has no repos", ErrFormat)
 	}
-	r.noteUnknown("", top.values, "repos", "dbpath", "title", "max-concurrent-indexers", "health-check-uri", "vcs-config", "repos-metadata", "basic-auth")
+	r.noteUnknown("", top.values, "repos", "dbpath", "title", "max-concurrent-indexers", "health-check-uri", "vcs-config",
+		"repos-metadata", "basic-auth")
 	r.Config.Pipeline.Concurrency = int(top.number("max-concurrent-indexers"))
 	for _, key := range []string{"title", "health-check-uri", "vcs-config", "basic-auth"} {
 		if top.values[key] != nil {
@@ -74,12 +75,14 @@ func (r *Result) addHoundRepository(name string, o object, groups map[houndGroup
 		r.addNote("repos.%s.vcs-config: user and password are not copied: set user, and token to env:NAME or file:PATH", name)
 	}
 	r.noteUnknown(settings.where, settings.values, "ref", "detect-ref", "username", "password")
-	for _, key := range []string{"url-pattern", "exclude-dot-files", "display-name", "enable-push-updates", "enable-poll-updates", "auto-generated-files"} {
+	for _, key := range []string{"url-pattern", "exclude-dot-files", "display-name", "enable-push-updates", "enable-poll-updates",
+		"auto-generated-files"} {
 		if o.values[key] != nil && o.values[key] != false {
 			r.addNote("repos.*.%s: not taken", key)
 		}
 	}
-	if poll := config.Duration(time.Duration(min(o.number("ms-between-poll"), int64(time.Hour/time.Millisecond))) * time.Millisecond); poll > 0 {
+	if poll := config.Duration(time.Duration(min(o.number("ms-between-poll"),
+		int64(time.Hour/time.Millisecond))) * time.Millisecond); poll > 0 {
 		if current := r.Config.Pipeline.ReconcileInterval; current == 0 || poll < current {
 			r.Config.Pipeline.ReconcileInterval = poll
 		}

@@ -19,7 +19,8 @@ func (r *Result) addSourcebot(text []byte) error {
 	if err := decodeJSON(text, &top.values); err != nil {
 		return err
 	}
-	r.noteUnknown("", top.values, "$schema", "settings", "connections", "contexts", "models", "apps", "identityProviders", "environmentOverrides")
+	r.noteUnknown("", top.values, "$schema", "settings", "connections", "contexts", "models", "apps", "identityProviders",
+		"environmentOverrides")
 	if top.values["connections"] == nil && top.values["settings"] == nil && top.values["contexts"] == nil {
 		return fmt.Errorf("%w: it has neither connections nor settings nor contexts", ErrFormat)
 	}
@@ -54,7 +55,8 @@ func (r *Result) addSourcebotConnection(name string, o object) {
 	}
 	c := config.Connection{Name: name, Token: r.readToken(o)}
 	revisions := o.child("revisions")
-	c.Branches, c.Tags = r.checkGlobs(revisions.where+"branches", revisions.list("branches")), r.checkGlobs(revisions.where+"tags", revisions.list("tags"))
+	c.Branches, c.Tags = r.checkGlobs(revisions.where+"branches", revisions.list("branches")), r.checkGlobs(revisions.where+"tags",
+		revisions.list("tags"))
 	r.noteUnknown(revisions.where, revisions.values, "branches", "tags")
 	own, known := r.fillConnection(&c, o)
 	if !known {
@@ -114,10 +116,12 @@ func (r *Result) fillConnection(c *config.Connection, o object) (own []string, k
 	var excluded []string
 	switch o.text("type") {
 	case "github":
-		c.Kind, own, excluded = code.GitHub, []string{"users", "orgs", "repos", "topics"}, []string{"forks", "archived", "repos", "topics", "size"}
+		c.Kind, own, excluded = code.GitHub, []string{"users", "orgs", "repos", "topics"}, []string{"forks", "archived", "repos", "topics",
+			"size"}
 		c.URL = dropDefault(c.URL, "https://github.com")
 	case "gitlab":
-		c.Kind, own, excluded = code.GitLab, []string{"all", "users", "groups", "projects", "topics", "webUrl"}, []string{"forks", "archived", "userOwnedProjects", "projects", "topics"}
+		c.Kind, own, excluded = code.GitLab, []string{"all", "users", "groups", "projects", "topics", "webUrl"}, []string{"forks", "archived",
+			"userOwnedProjects", "projects", "topics"}
 		c.URL = dropDefault(c.URL, "https://gitlab.com")
 		c.Discover.All, c.Discover.Groups, c.Exclude.UserOwned = o.flag("all"), o.list("groups"), exclude.flag("userOwnedProjects")
 		if c.Discover.All && c.URL == "" {
@@ -135,7 +139,8 @@ func (r *Result) fillConnection(c *config.Connection, o object) (own []string, k
 	case "bitbucket":
 		own, excluded = r.fillBitbucket(c, o)
 	case "azuredevops":
-		c.Kind, own, excluded = code.AzureDevOps, []string{"orgs", "projects", "repos", "deploymentType", "useTfsPath"}, []string{"disabled", "repos", "projects", "size"}
+		c.Kind, own, excluded = code.AzureDevOps, []string{"orgs", "projects", "repos", "deploymentType", "useTfsPath"}, []string{"disabled",
+			"repos", "projects", "size"}
 		c.Exclude.Disabled = exclude.flag("disabled")
 		c.URL = dropDefault(c.URL, "https://dev.azure.com")
 		if o.flag("useTfsPath") && c.URL != "" && !strings.HasSuffix(c.URL, "/tfs") {
@@ -203,7 +208,8 @@ func (r *Result) noteFlag(o object, key, why string) {
 }
 
 func (r *Result) fillBitbucket(c *config.Connection, o object) (own, excluded []string) {
-	own, excluded = []string{"user", "gitUser", "deploymentType", "all", "workspaces", "projects", "repos"}, []string{"archived", "forks", "repos"}
+	own, excluded = []string{"user", "gitUser", "deploymentType", "all", "workspaces", "projects", "repos"}, []string{"archived", "forks",
+		"repos"}
 	c.User, c.Clone.User = o.text("user"), o.text("gitUser")
 	if o.text("deploymentType") == "server" {
 		c.Kind, c.Discover.All = code.BitbucketServer, o.flag("all")
@@ -305,7 +311,8 @@ func (r *Result) addSettings(o object) {
 
 // addContext converts a search context that consists of globs.
 func (r *Result) addContext(name string, o object) {
-	r.noteUnknown(o.where, o.values, "include", "includeConnections", "includeTopics", "exclude", "excludeConnections", "excludeTopics", "description")
+	r.noteUnknown(o.where, o.values, "include", "includeConnections", "includeTopics", "exclude", "excludeConnections", "excludeTopics",
+		"description")
 	for _, key := range []string{"includeConnections", "includeTopics", "excludeConnections", "excludeTopics"} {
 		if len(o.list(key)) == 0 {
 			continue
@@ -325,5 +332,6 @@ func (r *Result) addContext(name string, o object) {
 		r.addNote("%sdescription: contexts have none, not taken", o.where)
 	}
 	r.setOrigin(o.where, contextList, name)
-	r.Config.Query.Contexts = append(r.Config.Query.Contexts, config.Context{Name: name, Include: include, Exclude: r.checkGlobs(o.where+"exclude", o.list("exclude"))})
+	r.Config.Query.Contexts = append(r.Config.Query.Contexts,
+		config.Context{Name: name, Include: include, Exclude: r.checkGlobs(o.where+"exclude", o.list("exclude"))})
 }

@@ -25,7 +25,8 @@ func (r *Result) addZoektMirror(text []byte) error {
 
 // zoektKeys are the keys of an entry.
 var zoektKeys = []string{
-	"GithubUser", "GithubOrg", "GitHubURL", "GitilesURL", "CGitURL", "BitBucketServerURL", "BitBucketServerProject", "DisableTLS", "CredentialPath",
+	"GithubUser", "GithubOrg", "GitHubURL", "GitilesURL", "CGitURL", "BitBucketServerURL", "BitBucketServerProject", "DisableTLS",
+	"CredentialPath",
 	"ProjectType", "Name", "Exclude", "GitLabURL", "OnlyPublic", "GerritApiURL", "Topics", "ExcludeTopics", "Active", "NoArchived", "Forks",
 	"GerritFetchMetaConfig", "GerritRepoNameFormat", "ExcludeUserRepos", "GiteaURL",
 }
@@ -37,7 +38,8 @@ func (r *Result) addZoektEntry(o object) {
 	case o.text("GitHubURL") != "" || o.text("GithubUser") != "" || o.text("GithubOrg") != "":
 		r.fillZoektGitHub(&c, o)
 	case o.text("GitilesURL") != "" || o.text("CGitURL") != "":
-		r.addNote("%s: Gitiles and cgit are not listed; name the clone URLs in discover.repos of a connection of kind genericGitHost", strings.TrimSuffix(o.where, "."))
+		r.addNote("%s: Gitiles and cgit are not listed; name the clone URLs in discover.repos of a connection of kind genericGitHost",
+			strings.TrimSuffix(o.where, "."))
 		return
 	case o.text("BitBucketServerURL") != "":
 		r.fillZoektBitbucket(&c, o)

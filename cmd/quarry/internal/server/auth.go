@@ -33,7 +33,8 @@ func (s *Server) openAccounts(context.Context) (err error) {
 // accountOptionsOf returns the options of the account rows.
 func accountOptionsOf(o Options, log eventlog.Log, damage *repair.Metrics) accountrows.Options {
 	return accountrows.Options{
-		Directory: o.Config.AccountsDir(), Retention: o.Config.Audit.Retention.Std(), Now: boot.Now, Log: log, Damage: damage, DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer,
+		Directory: o.Config.AccountsDir(), Retention: o.Config.Audit.Retention.Std(), Now: boot.Now, Log: log, Damage: damage,
+		DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer,
 	}
 }
 

@@ -15,9 +15,11 @@ import (
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{
-		Kinds: codehosts.Listers(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
-		Interval: c.Interval.Std(), Concurrency: c.Concurrency, MaxRepositories: c.MaxRepositories, RequestTimeout: c.RequestTimeout.Std(), Audit: s.noteChange,
-		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Kinds: codehosts.Listers(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy,
+		Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
+		Interval: c.Interval.Std(), Concurrency: c.Concurrency, MaxRepositories: c.MaxRepositories, RequestTimeout: c.RequestTimeout.Std(),
+		Audit: s.noteChange,
+		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err

@@ -17,8 +17,9 @@ import (
 // openHints opens the reader of the repositories that webhooks name.
 func (s *Server) openHints() (err error) {
 	o := discovery.HintOptions{
-		Kinds: codehosts.Listers(), Log: s.log, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext, RequestTimeout: s.o.Config.Discovery.RequestTimeout.Std(),
-		Audit: s.noteChange, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Kinds: codehosts.Listers(), Log: s.log, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
+		RequestTimeout: s.o.Config.Discovery.RequestTimeout.Std(),
+		Audit:          s.noteChange, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
 	if s.repositories != nil {
 		o.Catalog = s.repositories.ForDiscovery()
@@ -35,7 +36,8 @@ func (s *Server) confirmHint(ctx context.Context, h webhook.Hint) (code.Reposito
 	confirmed, err := s.hints.Confirm(ctx, discovery.Hint(h))
 	switch {
 	case errors.Is(err, discovery.ErrUnconfirmed):
-		s.o.Logger.Info("a repository is registered as private, because its host does not confirm it", "connection", h.Connection, "repository", h.Repository.Name, "error", err)
+		s.o.Logger.Info("a repository is registered as private, because its host does not confirm it", "connection", h.Connection,
+			"repository", h.Repository.Name, "error", err)
 		return confirmed, fmt.Errorf("%w: %w", webhook.ErrUnconfirmed, err)
 	case errors.Is(err, discovery.ErrHostLacks):
 		return confirmed, fmt.Errorf("%w: %w", webhook.ErrHostLacks, err)

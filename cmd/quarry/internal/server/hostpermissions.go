@@ -58,7 +58,8 @@ func (h *hostRules) doubtAccess(log eventlog.Log) doubtAccess {
 		if _, read := h.rules()[connection]; !read {
 			return false, nil
 		}
-		_, err := events.Append(ctx, &event.HostAccessDoubted{Connection: connection, ID: repository, Removed: account.ShortenHostUser(removed), At: at.UTC()})
+		_, err := events.Append(ctx, &event.HostAccessDoubted{Connection: connection, ID: repository,
+			Removed: account.ShortenHostUser(removed), At: at.UTC()})
 		return err == nil, err
 	}
 }

@@ -30,7 +30,8 @@ const maxOperatorConnections = 256
 
 // limitConnections applies the limits of the settings to the listeners.
 func (l *listeners) limitConnections(c *config.Config, reg prometheus.Registerer) {
-	l.connections = boot.NewConnections(boot.ConnectionLimits{All: c.Limits.Connections, EachAddress: c.Limits.ConnectionsPerAddress, Exempt: c.Proxies()}, reg)
+	l.connections = boot.NewConnections(boot.ConnectionLimits{All: c.Limits.Connections, EachAddress: c.Limits.ConnectionsPerAddress,
+		Exempt: c.Proxies()}, reg)
 	l.main = l.connections.WrapListener(l.main)
 	if l.metrics != nil {
 		uncounted := prometheus.NewRegistry() // the metrics are those of main
@@ -56,7 +57,8 @@ func bindListeners(c *config.Config, logger *slog.Logger) (*listeners, error) {
 	case err == nil:
 	case derived:
 		out.metrics = nil // not a typed nil
-		logger.Warn("metrics are not served: their address cannot be used; choose another one with metricsListen, or set it to none", "address", address, "error", err)
+		logger.Warn("metrics are not served: their address cannot be used; choose another one with metricsListen, or set it to none",
+			"address", address, "error", err)
 	default:
 		_ = l.Close() // it has served nothing
 		return nil, fmt.Errorf("%w; choose another address with metricsListen (--metrics-listen)", err)

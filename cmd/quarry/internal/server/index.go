@@ -112,9 +112,11 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 			return nil
 		},
 		AnalyzeBlobs: gitreads.BlobAnalyzer{
-			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, MaxFileBytes: int64(c.Pipeline.MaxFileBytes), Logger: s.o.Logger,
+			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, MaxFileBytes: int64(c.Pipeline.MaxFileBytes),
+			Logger: s.o.Logger,
 		}.Analyze,
-		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Logger: s.o.Logger,
+		Registerer: s.o.Registerer,
 	}
 	if c.Log.Driver != "kafka" {
 		o.LogDir = c.LogDir()
@@ -140,7 +142,8 @@ func (s *Server) openDeadLetters() (*outcomes.DeadLetters, error) {
 		return nil, err
 	}
 	s.addCloser(closerFunc(s.follower.Close))
-	s.replayer, err = deadletters.NewReplayer(deadletters.ReplayerOptions{Follower: s.follower, Log: s.log, Appender: s.log, Catalog: s.versions})
+	s.replayer, err = deadletters.NewReplayer(deadletters.ReplayerOptions{Follower: s.follower, Log: s.log, Appender: s.log,
+		Catalog: s.versions})
 	return outcomes.NewDeadLetters(s.follower, s.replayer, s.versions), err
 }
 
@@ -307,7 +310,8 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 	if s.pipeline == nil {
 		return nil
 	}
-	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Worker: s.pipeline.worker, Reconciler: s.pipeline.reconciler}
+	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Worker: s.pipeline.worker,
+		Reconciler: s.pipeline.reconciler}
 }
 
 // checkReady returns nil until the process stops, once projections and accounts have

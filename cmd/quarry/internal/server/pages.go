@@ -26,7 +26,8 @@ func (s *Server) openPages(context.Context) error {
 		Secret:    s.masterSecret.DeriveKey("forms of pages"),
 		PublicURL: s.publicURL(), Version: s.o.Version,
 		Front: s.api.Front(),
-		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api, Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
+		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api,
+		Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
 		Ready: s.checkPagesReady,
 		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

@@ -117,7 +117,8 @@ func (s *Server) openCtags(ctx context.Context, temporary string) (*ctags.Pool, 
 	if s.o.Config.Pipeline.Ctags == "" {
 		return nil, nil
 	}
-	pool, err := ctags.Open(ctx, ctags.Options{Program: s.o.Config.Pipeline.Ctags, TempDir: temporary, Timeout: s.o.ctagsTimeout, Metrics: metrics, Logger: s.o.Logger})
+	pool, err := ctags.Open(ctx, ctags.Options{Program: s.o.Config.Pipeline.Ctags, TempDir: temporary, Timeout: s.o.ctagsTimeout,
+		Metrics: metrics, Logger: s.o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,8 @@ func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, err
 		if err := g.segments(); err != nil {
 			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
 		}
-		if err := g.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectorySegments, diskspace.DirectoryProjections, diskspace.DirectoryMirrors); err != nil {
+		if err := g.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectorySegments, diskspace.DirectoryProjections,
+			diskspace.DirectoryMirrors); err != nil {
 			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
 		}
 	}

@@ -22,9 +22,10 @@ func (s *Server) openPrecise(files *source.Browser) (*precise.Store, error) {
 	}
 	return precise.New(precise.Options{
 		Uploads: scipUploads{s}, Log: scipLog{s}, Files: files, Objects: s.segments, Directory: c.ScipDir(),
-		Keep: min(c.Scip.KeepUploads, event.MaxScipUploads), MaxUploadBytes: int64(c.Scip.MaxUploadBytes), MaxTotalBytes: int64(c.Scip.MaxTotalBytes),
-		Packages: packages,
-		Logger:   s.o.Logger, Registerer: s.o.Registerer,
+		Keep: min(c.Scip.KeepUploads, event.MaxScipUploads), MaxUploadBytes: int64(c.Scip.MaxUploadBytes),
+		MaxTotalBytes: int64(c.Scip.MaxTotalBytes),
+		Packages:      packages,
+		Logger:        s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 

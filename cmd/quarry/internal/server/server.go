@@ -200,7 +200,8 @@ func (s *Server) open(ctx context.Context) error {
 	})
 	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline, s.openIngest, s.openReloader,
+		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline,
+		s.openIngest, s.openReloader,
 	} {
 		if err := step(ctx); err != nil {
 			return err

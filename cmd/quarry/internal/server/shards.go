@@ -64,7 +64,8 @@ func (s *Server) openFront(o *api.Options) error {
 		Peers: peers, Secret: s.shardSecret(), Partitions: s.partitions,
 		Accounts: s.listAppliedAccounts, HasNumber: s.numbering.HasNumber,
 		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
-		Coverage:    o.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Coverage:    o.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger,
+		Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return fmt.Errorf("shard.peers: %w", err)
@@ -113,8 +114,9 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	o.Part, o.Screen = api.PartShard, corpus.NewScreen(corpus.ScreenOptions{Registerer: s.o.Registerer})
 	shard := shards.NewShard(shards.ShardOptions{
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
-		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions), Status: o.Status,
-		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
+		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions),
+		Status: o.Status,
+		Ready:  func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
 		Settings: s.digestVisibility, Version: s.o.Version,
 	})
 	s.shardServer, err = rpc.NewServer(rpc.ServerOptions{

@@ -24,7 +24,8 @@ var _ api.Verifier = serverVerifier{}
 // Verify implements api.Verifier.
 func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {
 	if at := v.versions.AsOf(); at != "" {
-		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", failure.ErrUnavailable, at)
+		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present",
+			failure.ErrUnavailable, at)
 	}
 	return v.verifier.Verify(ctx, r, emit)
 }

@@ -106,7 +106,8 @@ func (v compactorView) Readers(ctx context.Context, id segment.ID) ([]compactor.
 	readers := make([]compactor.Reader, documents)
 	return readers, v.Namers(ctx, id, func(r *places.Repository, d segment.DocID) {
 		known, next := &readers[d], compactor.Reader{Repository: r.ID, Class: v.classOf(&r.Repository)}
-		if *known == (compactor.Reader{}) || cmp.Or(cmp.Compare(rank(next.Class), rank(known.Class)), cmp.Compare(known.Repository, next.Repository)) > 0 {
+		if *known == (compactor.Reader{}) || cmp.Or(cmp.Compare(rank(next.Class), rank(known.Class)),
+			cmp.Compare(known.Repository, next.Repository)) > 0 {
 			*known = next
 		}
 	})
