@@ -116,7 +116,6 @@ var failures = []errorStatus{
 	{front.ErrTooManyWaits, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{verification.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{search.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{failure.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},

@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // ErrBusy means that there are too many searches: no slot became free in time, or too
@@ -26,7 +27,7 @@ import (
 var ErrBusy = admission.ErrBusy
 
 // ErrUnavailable means that the index cannot be searched now.
-var ErrUnavailable = errors.New("unavailable")
+var ErrUnavailable = failure.ErrUnavailable
 
 // Options configure a Searcher. The zero value works.
 type Options struct {
