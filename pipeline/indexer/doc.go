@@ -98,7 +98,7 @@
 // # Bounds
 //
 // A batch has at most maxBatchRefs refs and maxBatchChanges changes, and an append
-// maxAppendBytes. A search for known documents visits maxWalk directories, and about
+// maxAppendBytes. A search for known documents visits at most maxWalk directories, and about
 // maxFamilyWalk of up to maxRelatives relatives. A run keeps maxParsedAttributes files of
 // attributes, whose own bounds are in package analyze. maxReadings bounds the stored readings
 // of a repository.

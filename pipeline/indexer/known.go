@@ -10,10 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxWalk bounds the directories that are visited to find blobs that refs of a repository
-// already contain. Beyond it, a blob is read even if a segment holds it, which costs only
-// work.
-const maxWalk = 1 << 20
+// These are bounds of the directories that are visited to find blobs that refs of a
+// repository already contain. Beyond them, a blob is read even if a segment holds it, which
+// costs only work. So a search may cost about as much as it saves: walkPerBlob directories
+// for each blob, and one more for each walkBytes of it. A push that returns to an earlier
+// state would otherwise visit the whole tree for a few small files.
+const (
+	maxWalk   = 1 << 20
+	minWalk   = 256
+	walkBytes = 4 << 10
+)
 
 // maxNamed bounds the documents of one run that are remembered, at about 60 bytes each.
 const maxNamed = 1 << 20
@@ -55,14 +61,15 @@ func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 		h.x.o.Logger.Warn("cannot load the cache of analyzed blobs; blobs are read again", "repository_id", h.repo, "error", err)
 		return nil
 	}
-	wanted := map[mirror.ObjectID][]readingKey{}
+	wanted, most := map[mirror.ObjectID][]readingKey{}, minWalk
 	for i := range b.items {
 		it := &b.items[i]
 		if open := h.knownBefore(b, it, found); len(open) > 0 {
 			wanted[it.id] = open
+			most += walkPerBlob + int(max(it.size, 0)/walkBytes)
 		}
 	}
-	if err := h.findLive(ctx, wanted, func(id mirror.ObjectID, k readingKey) {
+	if err := h.findLive(ctx, wanted, min(most, maxWalk), func(id mirror.ObjectID, k readingKey) {
 		it := &b.items[b.byBlob[id]]
 		it.known = append(it.known, found[k].Language)
 	}); err != nil {
@@ -131,8 +138,9 @@ func (h *indexRun) knownBefore(b *batch, it *item, found map[readingKey]reading)
 }
 
 // findLive calls live for each wanted key for which an indexed ref contains the blob. It
-// omits refs whose documents this run remembers.
-func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) error {
+// omits refs whose documents this run remembers, and visits at most the given number of
+// directories.
+func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, most int, live func(mirror.ObjectID, readingKey)) error {
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -150,7 +158,7 @@ func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]re
 			commits = append(commits, commit)
 		}
 	}
-	_, err := h.walkLive(ctx, h.trees, commits, maxWalk, wanted, live)
+	_, err := h.walkLive(ctx, h.trees, commits, most, wanted, live)
 	return err
 }
 
