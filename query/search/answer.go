@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/internal/memory"
+	"github.com/quarrysearch/quarry/query/internal/ranking"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -27,7 +29,7 @@ type resultBuilder struct {
 	repositoryHits []hit           // set if the answer lists repositories
 	allHits        []hit           // all hits, if only those of the best files are shown
 	facets         *facets         // nil if not requested
-	near           proximity       // best of the hits
+	near           match.Proximity // best of the hits
 	inCode         bool            // some file is not prose
 	inChangelog    bool            // some file is a changelog
 	rendered       int             // files shown
@@ -43,14 +45,14 @@ func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *result
 		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.plan.display,
 		result: &Result{Exhaustive: true}, seen: make(map[uint32]bool),
 	}
-	if n.plan.request.Facets && n.plan.scope.c.selectKind != syntax.SelectRepo {
+	if n.plan.request.Facets && n.plan.scope.Query.SelectKind != syntax.SelectRepo {
 		a.facets = newFacets(n)
 	}
 	return a
 }
 
 func (a *resultBuilder) close() error {
-	releaseOutline(a.renderer.outline)
+	match.ReleaseOutline(a.renderer.outline)
 	a.renderer.outline = nil
 	return a.renderer.cursor.Close()
 }
@@ -77,7 +79,7 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	e := &a.result.Evidence
 	e.Shown, e.Ranked, e.DefinesMatch = a.rendered, a.run.plan.request.Ranked != nil, a.renderer.definesMatch
 	e.InCode, e.InChangelog = a.inCode, a.inChangelog
-	e.NearTerms, e.CloseTerms = a.near > nearNot, a.near >= nearLines3
+	e.NearTerms, e.CloseTerms = a.near > match.NearNot, a.near >= match.NearLines3
 	a.result.memory = held
 	if emit == nil && held.UsesPool() {
 		runtime.AddCleanup(a.result, (*memory.Budget).ReleaseAll, held) // for callers that forget Release
@@ -116,7 +118,7 @@ func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 	left, stats := a.renderer.bytesLeft, a.result.Stats
 	bySegment := slices.Clone(shown)
 	slices.SortStableFunc(bySegment, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.place, b.place))
+		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.Place, b.Place))
 	})
 	if err := a.renderHits(ctx, bySegment); err != nil || a.renderer.bytesLeft > 0 {
 		return err
@@ -155,12 +157,12 @@ func (a *resultBuilder) takeHits(to int) []hit {
 			if a.matchesTaken > a.run.plan.limit && !all {
 				break
 			}
-			a.matchesTaken += h.count
-			if h.near > a.near {
+			a.matchesTaken += h.Count
+			if h.Near > a.near {
 				a.near = max(a.near, a.run.nearnessOf(&h))
 			}
 			if stats.Matches <= a.run.plan.request.Matches {
-				stats.Matches += h.count
+				stats.Matches += h.Count
 				stats.Files++
 				if a.facets != nil {
 					a.facets.addHit(&h)
@@ -173,7 +175,7 @@ func (a *resultBuilder) takeHits(to int) []hit {
 			}
 		}
 	}
-	if a.run.plan.scope.c.selectKind == syntax.SelectRepo {
+	if a.run.plan.scope.Query.SelectKind == syntax.SelectRepo {
 		a.repositoryHits = append(a.repositoryHits, shown...)
 		return nil
 	}
@@ -208,8 +210,8 @@ func (a *resultBuilder) takeRest(ctx context.Context) ([]hit, error) {
 
 // appendShown appends a hit, cut to the remaining room.
 func appendShown(shown []hit, h hit, room int) ([]hit, int) {
-	h.matches = h.matches[:min(len(h.matches), room)]
-	return append(shown, h), room - max(len(h.matches), 1)
+	h.Matches = h.Matches[:min(len(h.Matches), room)]
+	return append(shown, h), room - max(len(h.Matches), 1)
 }
 
 // renderHit adds the file of a hit to the result, if it has room for it.
@@ -231,7 +233,7 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 		return nil
 	}
 	a.result.Stats.Rendering += time.Since(started)
-	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.matches), 1)
+	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.Matches), 1)
 	a.addFile(f)
 	return nil
 }
@@ -241,8 +243,8 @@ func (a *resultBuilder) addFile(f FileMatch) {
 	a.result.Stats.Displayed += f.displayed
 	a.result.Files = append(a.result.Files, f)
 	a.rendered++
-	a.inCode = a.inCode || !isProse(f.Language, f.Path)
-	a.inChangelog = a.inChangelog || isChangelog(f.Language, f.Path)
+	a.inCode = a.inCode || !ranking.IsProse(f.Language, f.Path)
+	a.inChangelog = a.inChangelog || ranking.IsChangelog(f.Language, f.Path)
 	if a.facets != nil && a.run.plan.request.Query.Type == syntax.TypeSymbol {
 		a.facets.addFile(&f)
 	}
@@ -263,7 +265,7 @@ func (a *resultBuilder) completeResult() {
 		r.Explain.Files = a.explained[:min(len(a.explained), maxFilesExplained)]
 	}
 	n.setStopReason(r)
-	if n.plan.scope.c.selectKind == syntax.SelectRepo {
+	if n.plan.scope.Query.SelectKind == syntax.SelectRepo {
 		n.listRepositories(r, a.repositoryHits)
 		return
 	}
@@ -294,12 +296,12 @@ func CompareMatches(a, b *FileMatch) int {
 
 // nearnessOf returns the proximity of the terms in a file. A changelog has none: its entries
 // have the words of a change close together, and are not where the change is.
-func (n *searchRun) nearnessOf(h *hit) proximity {
-	if h.near > nearNot && n.plan.remote == nil {
+func (n *searchRun) nearnessOf(h *hit) match.Proximity {
+	if h.Near > match.NearNot && n.plan.remote == nil {
 		s := &n.plan.segments[h.segment]
-		if isChangelog(s.Reader.Language(h.doc), string(s.Places.Path(h.place))) {
-			return nearNot
+		if ranking.IsChangelog(s.Reader.Language(h.Doc), string(s.Places.Path(h.Place))) {
+			return match.NearNot
 		}
 	}
-	return h.near
+	return h.Near
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
@@ -123,19 +124,19 @@ func TestScannedTextIsBounded(t *testing.T) {
 // document are bounded.
 func TestHeldMatchesAreBounded(t *testing.T) {
 	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
-	c, err := compileQuery(&Request{Query: searchtest.Parse(t, "i e")}, nil)
+	c, err := match.Compile(match.Options{Query: searchtest.Parse(t, "i e")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newSegmentSearcher(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false }, nil)
+	v := newSegmentSearcher(match.NewScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false }, nil)
 	defer v.close()
-	v.document.maxHeld = 3
+	v.document.MaxHeld = 3
 	for i, s := range m.Segments() {
 		if err := v.startTask(i, s).visitSegment(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !v.finder.exceeded || v.document.heldMatches > v.document.maxHeld+1 {
-		t.Fatalf("%d held", v.document.heldMatches)
+	if !v.finder.Exceeded || v.document.HeldMatches > v.document.MaxHeld+1 {
+		t.Fatalf("%d held", v.document.HeldMatches)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/internal/ranking"
 )
 
 const (
@@ -26,16 +27,16 @@ type weighedDocument struct {
 // are read: flags, depth, and how many of their blocks may match, for their size. It returns
 // nil if the candidates are so few that all of them are read.
 func (t *taskVisit) chooseDocuments(wanted func(segment.DocID) bool) []segment.DocID {
-	if t.maxDocuments == 0 || len(t.v.scope.c.atoms) == 0 {
+	if t.maxDocuments == 0 || len(t.v.scope.Query.Atoms) == 0 {
 		return nil
 	}
 	best, weighed := make([]weighedDocument, 0, t.maxDocuments/chosenShare), 0
-	for d := t.v.finder.nextAllowed(0); d >= 0 && weighed < weighedDocuments; {
-		if next := t.v.finder.nextDocument(t.v.scope.c.root, d); next != d {
+	for d := t.v.finder.NextAllowed(0); d >= 0 && weighed < weighedDocuments; {
+		if next := t.v.finder.NextDocument(t.v.scope.Query.Root, d); next != d {
 			if next < 0 {
 				break
 			}
-			d = t.v.finder.nextAllowed(next)
+			d = t.v.finder.NextAllowed(next)
 			continue
 		}
 		if wanted == nil || wanted(segment.DocID(d)) {
@@ -54,7 +55,7 @@ func (t *taskVisit) chooseDocuments(wanted func(segment.DocID) bool) []segment.D
 				best[at] = w
 			}
 		}
-		d = t.v.finder.nextAllowed(d + 1)
+		d = t.v.finder.NextAllowed(d + 1)
 	}
 	if weighed <= t.maxDocuments {
 		return nil
@@ -69,11 +70,11 @@ func (t *taskVisit) chooseDocuments(wanted func(segment.DocID) bool) []segment.D
 
 // expectScore returns the score that a document is expected to have: see estimateScore.
 func (v *segmentSearcher) expectScore(d segment.DocID) float64 {
-	seg := &v.finder.seg
-	score, flags := scoreFrequency*v.finder.expectFrequency(d), seg.Reader.Flags(d)
+	seg := &v.finder.Seg
+	score, flags := ranking.ScoreFrequency*v.finder.ExpectFrequency(d), seg.Reader.Flags(d)
 	if first := seg.FirstPlace(d); first >= 0 {
 		flags |= seg.Places.Flags[first]
-		score += float64(scoreDepth * min(pathDepth(seg.Places.Path(first)), maxScoredDepth))
+		score += float64(ranking.ScoreDepth * min(pathDepth(seg.Places.Path(first)), ranking.MaxScoredDepth))
 	}
 	for _, f := range flagScores {
 		if flags&f.flag != 0 {

@@ -9,22 +9,11 @@
 //
 // Searcher.runSearch (search.go) runs these steps:
 //
-//	plan       the tree becomes nodes over two kinds of leaves: atoms, which are
-//	           patterns in text or among symbols that the index helps to find; and
-//	           predicates on places (repository, ref, path, language), which are
-//	           columns in memory. A searchPlan holds them with the segments that the
-//	           query covers, and the order in which they are visited
-//	candidates for each segment, each atom gets a set of blocks that may contain a
-//	           match: the rarest trigrams are intersected as long as that is
-//	           cheaper than scanning the text. A candidateFinder walks the
-//	           documents that may match by leaping from one to the next (a leapfrog
-//	           join over the block sets and the predicates)
-//	verify     a documentMatcher searches the text of the candidate blocks; only a
-//	           match in the text counts. For a query with one pattern, a blockScanner
-//	           does so across documents. A taskVisit keeps the hits
-//	           These belong to a goroutine of a search (segmentSearcher, candidateFinder,
-//	           documentMatcher), to a segment (segmentCandidates) or to a task (taskVisit);
-//	           none embeds another
+//	plan       package match compiles the tree. A searchPlan holds it with the segments that
+//	           the query covers, and the order in which they are visited
+//	tasks      each tier of each segment is a task, which a goroutine of the search visits
+//	           with its segmentSearcher: package match finds the candidates and their
+//	           matches, and a taskVisit keeps the hits
 //	rank       files are scored, sorted, and cut to the number displayed
 //	render     lines, columns and symbols are looked up for the displayed files
 //	notices    if nothing was found, notices name filters that select nothing, with
@@ -47,14 +36,14 @@
 //  3. Options.MaxMemoryBytes bounds the memory that one search holds, and
 //     TotalMemoryBytes that of all searches; MaxDuration bounds time, and MaxScanBytes
 //     text.
-//  4. A segmentSearcher calls stop between two pieces of work of at most a millisecond.
-//     There it yields to other searches (internal/admission), and there it ends.
+//  4. Package match calls stop between two pieces of work of at most a millisecond.
+//     There a search yields to other searches (internal/admission), and there it ends.
 //  5. The parts of a stream have the files of the blocking answer.
 //  6. Notices count and suggest only what the view shows.
 //  7. For a caller who may not see everything, an answer and the parts of a stream do
 //     not depend on which segment holds which document (firstfiles.go).
 //  8. For such a caller, the work of a search does not depend on text, paths or symbols
-//     that the caller may not see (noindex.go), and a result has no durations.
+//     that the caller may not see (package match), and a result has no durations.
 //  9. An answer does not depend on how the partitions are distributed over shards. If a
 //     shard is lost, the answer is not exhaustive and names its partitions.
 //

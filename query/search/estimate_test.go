@@ -27,30 +27,9 @@ func TestEstimatesOrderByNearness(t *testing.T) {
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(b.estimatedScore, a.estimatedScore) })
 	var paths []string
 	for i := range hits {
-		paths = append(paths, string(m.OnDefault[0].Places.Path(hits[i].place)))
+		paths = append(paths, string(m.OnDefault[0].Places.Path(hits[i].Place)))
 	}
 	if want := []string{"d.go", "c.go", "b.go", "a.go"}; !slices.Equal(paths, want) {
 		t.Errorf("by estimate %v, want %v", paths, want)
-	}
-}
-
-// TestCarriageReturns removes the carriage returns before line feeds, also at the beginning
-// of a text, and converts each offset back.
-func TestCarriageReturns(t *testing.T) {
-	for _, text := range []string{"", "a", "\r\n", "\r\na\r\nb", "a\r\n\r\n", "\ra\rb\n", "\r\r\n", "a\r\nb\r"} {
-		var left carriageReturns
-		short := stripCarriageReturns(nil, &left, []byte(text))
-		var want []byte
-		for i := range len(text) {
-			if text[i] != '\r' || i+1 == len(text) || text[i+1] != '\n' {
-				if have := left.originalOffset(len(want)); have != i {
-					t.Errorf("%q: offset %d of the shortened text is %d, want %d", text, len(want), have, i)
-				}
-				want = append(want, text[i])
-			}
-		}
-		if !slices.Equal(short, want) {
-			t.Errorf("%q: %q, want %q", text, short, want)
-		}
 	}
 }

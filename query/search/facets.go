@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -102,7 +103,7 @@ func newFacets(n *searchRun) *facets {
 // traitTests returns the conditions of facetTraits.
 func traitTests() (tests [len(facetTraits)]func(seg corpus.Segment, place int) bool) {
 	for i, t := range facetTraits {
-		tests[i] = traitOf(t)
+		tests[i] = match.TraitOf(t)
 	}
 	return tests
 }
@@ -110,21 +111,21 @@ func traitTests() (tests [len(facetTraits)]func(seg corpus.Segment, place int) b
 // addHit counts a file of the answer.
 func (f *facets) addHit(h *hit) {
 	file := f.run.fileOfHit(h, f.tests[:])
-	f.repositories.add(f.run.repoOf(h), h.count, 1)
+	f.repositories.add(f.run.repoOf(h), h.Count, 1)
 	if name := string(file.Language); name != "" {
-		f.languages.add(name, h.count, 1)
+		f.languages.add(name, h.Count, 1)
 	}
-	f.addDirectory(file.Path, h.count)
-	f.addExtension(file.Path, h.count)
+	f.addDirectory(file.Path, h.Count)
+	f.addExtension(file.Path, h.Count)
 	for i, has := range file.Traits {
 		if has {
-			f.traits.add(facetTraits[i], h.count, 1)
+			f.traits.add(facetTraits[i], h.Count, 1)
 		}
 	}
-	if f.run.plan.scope.c.revisions {
-		f.branches.add(file.Ref, h.count, 1)
+	if f.run.plan.scope.Query.Revisions {
+		f.branches.add(file.Ref, h.Count, 1)
 		for _, ref := range file.OtherRefs {
-			f.branches.add(ref, h.count, 1)
+			f.branches.add(ref, h.Count, 1)
 		}
 	}
 }
@@ -132,15 +133,15 @@ func (f *facets) addHit(h *hit) {
 // fileOfHit returns the file of a hit. Its traits are those for which tests hold.
 func (n *searchRun) fileOfHit(h *hit, tests []func(seg corpus.Segment, place int) bool) ShardHitFile {
 	if n.plan.remote != nil {
-		return *n.plan.remote.hits[h.place].file
+		return *n.plan.remote.hits[h.Place].file
 	}
 	seg := n.plan.segments[h.segment]
-	f := ShardHitFile{Path: seg.Places.Path(h.place), Ref: n.plan.scope.refOf(seg, h.place), Language: seg.Reader.Language(h.doc)}
+	f := ShardHitFile{Path: seg.Places.Path(h.Place), Ref: n.plan.scope.RefOf(seg, h.Place), Language: seg.Reader.Language(h.Doc)}
 	for i, has := range tests {
-		f.Traits[i] = has(seg, h.place)
+		f.Traits[i] = has(seg, h.Place)
 	}
-	for _, place := range h.otherPlaces {
-		f.OtherRefs = append(f.OtherRefs, n.plan.scope.refOf(seg, place))
+	for _, place := range h.OtherPlaces {
+		f.OtherRefs = append(f.OtherRefs, n.plan.scope.RefOf(seg, place))
 	}
 	return f
 }
@@ -202,7 +203,7 @@ func (f *facets) addExtension(path []byte, matches int) {
 // list returns the facets. If complete is false, there may be more matches than were
 // counted.
 func (f *facets) list(complete, kindsComplete bool) []Facet {
-	repos, most := f.run.plan.scope.repos, min(cmp.Or(f.run.plan.request.FacetValues, MaxFacetValues), MaxGroups)
+	repos, most := f.run.plan.scope.Repos, min(cmp.Or(f.run.plan.request.FacetValues, MaxFacetValues), MaxGroups)
 	all := []Facet{
 		listFacet(FacetRepository, complete, &f.repositories, most, func(r uint32) (string, string) {
 			return repos[r].Name, FilterRepository(repos[r].Name)

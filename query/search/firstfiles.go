@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 )
 
 // Which segment holds a document, and at which position, depends on every repository that
@@ -135,14 +136,14 @@ const (
 func (n *searchRun) setBands() {
 	a := n.plan.schedule
 	var ends []filePosition
-	if !n.plan.scope.c.listsRepositories() {
+	if !n.plan.scope.Query.ListsRepositories() {
 		ends = n.bandEnds()
 	}
 	a.bands = len(ends) + 1
 	a.first = make([]firstFiles, len(a.tiers)*a.bands)
 	for i := range a.first {
 		f := &a.first[i]
-		f.limit, f.distinct = n.plan.limit, n.plan.scope.c.listsRepositories()
+		f.limit, f.distinct = n.plan.limit, n.plan.scope.Query.ListsRepositories()
 		band := i % a.bands
 		if band > 0 {
 			f.after = &ends[band-1]
@@ -200,17 +201,17 @@ func (n *searchRun) estimateMatchingFiles(all int) int {
 
 // positionOf returns the position of a place of a segment. If the answer lists
 // repositories, all files of a repository have one position.
-func positionOf(s *scope, seg *corpus.Segment, place int) filePosition {
-	k := filePosition{repo: s.repos[seg.Places.Repo[place]]}
-	if !s.c.listsRepositories() {
+func positionOf(s *match.Scope, seg *corpus.Segment, place int) filePosition {
+	k := filePosition{repo: s.Repos[seg.Places.Repo[place]]}
+	if !s.Query.ListsRepositories() {
 		k.path = seg.Places.Path(place)
 	}
 	return k
 }
 
 // firstHitOf returns the firstHit of a hit.
-func firstHitOf(s *scope, seg *corpus.Segment, h *hit) firstHit {
-	return firstHit{positionOf(s, seg, h.place), string(s.refOf(*seg, h.place)), h.count}
+func firstHitOf(s *match.Scope, seg *corpus.Segment, h *hit) firstHit {
+	return firstHit{positionOf(s, seg, h.Place), string(s.RefOf(*seg, h.Place)), h.Count}
 }
 
 // sortHits sorts hits by the positions of their files.
@@ -221,10 +222,10 @@ func (n *searchRun) sortHits(hits []hit) {
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		sa, sb := &n.plan.segments[a.segment], &n.plan.segments[b.segment]
-		if c := comparePositions(positionOf(n.plan.scope, sa, a.place), positionOf(n.plan.scope, sb, b.place)); c != 0 || n.plan.scope.refs == nil {
+		if c := comparePositions(positionOf(n.plan.scope, sa, a.Place), positionOf(n.plan.scope, sb, b.Place)); c != 0 || n.plan.scope.Refs == nil {
 			return c
 		}
-		return cmp.Compare(n.plan.scope.refOf(*sa, a.place), n.plan.scope.refOf(*sb, b.place))
+		return cmp.Compare(n.plan.scope.RefOf(*sa, a.Place), n.plan.scope.RefOf(*sb, b.Place))
 	})
 }
 
@@ -245,8 +246,8 @@ func (t *taskVisit) mayCount(d int) bool {
 		return true
 	}
 	f := t.v.finder
-	for i := int(f.seg.Places.First[d]); i < int(f.seg.Places.First[d+1]); i++ {
-		if f.allows(i) && t.first.mayCount(positionOf(t.v.scope, &f.seg, i)) {
+	for i := int(f.Seg.Places.First[d]); i < int(f.Seg.Places.First[d+1]); i++ {
+		if f.Allows(i) && t.first.mayCount(positionOf(t.v.scope, &f.Seg, i)) {
 			return true
 		}
 	}
@@ -264,13 +265,13 @@ func (t *taskVisit) narrowPlaces() {
 		return
 	}
 	f := t.v.finder
-	f.keepPlaces(func(i int) bool { return t.first.mayCount(positionOf(t.v.scope, &f.seg, i)) })
+	f.KeepPlaces(func(i int) bool { return t.first.mayCount(positionOf(t.v.scope, &f.Seg, i)) })
 }
 
 // cutBehind drops hits that no longer count because enough hits precede them, and lowers
 // the bound. To save work, it acts only after enough matches were added.
 func (t *taskVisit) cutBehind() {
-	v, seg := t.v, &t.v.finder.seg
+	v, seg := t.v, &t.v.finder.Seg
 	if t.count <= v.limit || t.count-t.counted < max(v.limit/2, narrowEvery) {
 		return
 	}
@@ -279,16 +280,16 @@ func (t *taskVisit) cutBehind() {
 	})
 	sum := 0
 	for i := range t.hits {
-		if sum += t.hits[i].count; sum <= v.limit {
+		if sum += t.hits[i].Count; sum <= v.limit {
 			continue
 		}
 		for k := i + 1; k < len(t.hits); k++ {
-			t.kept -= len(t.hits[k].matches)
-			v.document.reserveMemory(-hitBytes - int64(len(t.hits[k].matches))*matchBytes)
+			t.kept -= len(t.hits[k].Matches)
+			v.document.ReserveMemory(-match.HitBytes - int64(len(t.hits[k].Matches))*match.MatchBytes)
 		}
 		clear(t.hits[i+1:])
 		t.hits = t.hits[:i+1]
-		t.first.lowerBound(positionOf(v.scope, seg, t.hits[i].place))
+		t.first.lowerBound(positionOf(v.scope, seg, t.hits[i].Place))
 		break
 	}
 	t.count, t.counted = sum, sum

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -57,7 +58,7 @@ func (s *Searcher) locateFrames(ctx context.Context, view corpus.View, c *ShardF
 	defer ticket.Leave()
 	turn := ticket.Worker(ctx.Done())
 	defer turn.End()
-	l.filter = newPlaceEvaluator(located.scope)
+	l.filter = match.NewPlaceEvaluator(located.scope)
 	n := 0
 	for _, seg := range located.segments {
 		for i := range seg.Places.Len() {
@@ -76,15 +77,15 @@ func (s *Searcher) locateFrames(ctx context.Context, view corpus.View, c *ShardF
 type placeLocator struct {
 	parts  [][]string       // of the path of each frame
 	byName map[string][]int // frames by the name of their file
-	filter placeEvaluator
+	filter match.PlaceEvaluator
 	found  []ShardFrameFiles
 }
 
 func (l *placeLocator) lookAt(seg corpus.Segment, place int) {
 	file := seg.Places.Path(place)
 	for _, i := range l.byName[string(file[bytes.LastIndexByte(file, '/')+1:])] {
-		repository := l.filter.scope.repos[seg.Places.Repo[place]]
-		if repository == nil || !l.filter.evalPlace(l.filter.scope.c.root, seg, place) {
+		repository := l.filter.Scope.Repos[seg.Places.Repo[place]]
+		if repository == nil || !l.filter.EvalPlace(l.filter.Scope.Query.Root, seg, place) {
 			return
 		}
 		f := ShardFrameFile{seg.Partition, repository.Name, strings.ReplaceAll(string(file), "\x00", "\n")}

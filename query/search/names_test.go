@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -19,14 +20,14 @@ func TestJoinedNames(t *testing.T) {
 		"test Reader read at": {"testreaderreadat", "test_Reader_read_at", "test_Readerreadat", "testReader_readat", "testReaderread_at"},
 		"one":                 nil,
 	} {
-		c, err := compileQuery(&Request{Query: searchtest.Parse(t, text)}, nil)
+		c, err := match.Compile(match.Options{Query: searchtest.Parse(t, text)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, n := range namesOf(c) {
-			if n.joined {
-				names = append(names, n.exact)
+		for _, n := range match.NamesOf(c) {
+			if n.Joined {
+				names = append(names, n.Exact)
 			}
 		}
 		if !slices.Equal(names, want) {
@@ -144,7 +145,7 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 		m.Documents = append(m.Documents, d)
 		m.Places = append(m.Places, searchtest.ModelPlace{Repo: repo, Path: path, Ref: "refs/heads/main", Doc: d})
 	}
-	for i := range 2 * maxDefining {
+	for i := range 2 * match.MaxDefining {
 		text, symbols := fmt.Sprint("soughtname hidden ", i, "\n"), []code.Symbol{{Name: "soughtname", Kind: "function"}}
 		for k := range 200 {
 			name := fmt.Sprintf("another_symbol_with_a_long_name_%d_%d", i, k)

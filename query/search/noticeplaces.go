@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
@@ -36,10 +37,10 @@ func (in *noticeFinder) visiblePlaces() iter.Seq2[corpus.Segment, int] {
 
 // placeSummary summarizes the places of the selected repositories on the searched refs.
 type placeSummary struct {
-	evaluator    placeEvaluator
-	ofEmpty      bool   // the answer is empty, so the combination of the filters matters
-	conditions   []node // on places
-	wantsSymbols bool   // it matters whether places have symbols
+	evaluator    match.PlaceEvaluator
+	ofEmpty      bool         // the answer is empty, so the combination of the filters matters
+	conditions   []match.Node // on places
+	wantsSymbols bool         // it matters whether places have symbols
 
 	files       int
 	languages   map[string]bool
@@ -54,38 +55,17 @@ type placeSummary struct {
 	languagesSeen []bool          // in it
 }
 
-// placeEvaluator decides conditions on places. It matches one path at a time, unless it
-// has the column of the predicate in the segment.
-type placeEvaluator struct {
-	scope   *scope
-	paths   pathMatcher
-	columns []bitset.Set // by predicate
-}
-
-func newPlaceEvaluator(s *scope) placeEvaluator {
-	n := len(s.c.predicates)
-	return placeEvaluator{s, newPathMatcher(n), make([]bitset.Set, n)}
-}
-
-// matchesPath matches the path of a place.
-func (v placeEvaluator) matchesPath(p *predicate, seg corpus.Segment, i int) bool {
-	if column := v.columns[p.number]; column != nil {
-		return column.Has(i)
-	}
-	return v.paths.matchesPath(p, seg.Places.Path(i))
-}
-
 // newPlaceSummary returns the summary of no places.
 func (in *noticeFinder) newPlaceSummary() *placeSummary {
-	c := in.scope.c
+	c := in.scope.Query
 	v := &placeSummary{
-		evaluator: newPlaceEvaluator(in.scope), ofEmpty: in.empty, wantsSymbols: c.soleSymbol() != nil,
-		conditions: slices.DeleteFunc(slices.Clone(c.rootConjuncts()), isAboutText),
-		languages:  map[string]bool{}, matched: make([]bool, len(c.predicates)),
+		evaluator: match.NewPlaceEvaluator(in.scope), ofEmpty: in.empty, wantsSymbols: c.SoleSymbol() != nil,
+		conditions: slices.DeleteFunc(slices.Clone(c.RootConjuncts()), match.IsAboutText),
+		languages:  map[string]bool{}, matched: make([]bool, len(c.Predicates)),
 	}
-	for _, p := range c.predicates {
-		sought := p.language != nil && (in.empty || p.optional) || (p.path != nil || p.place != nil) && in.empty
-		if v.matched[p.number] = !sought; sought {
+	for _, p := range c.Predicates {
+		sought := p.Language != nil && (in.empty || p.Optional) || (p.Path != nil || p.Place != nil) && in.empty
+		if v.matched[p.Number] = !sought; sought {
 			v.left++
 		}
 	}
@@ -127,10 +107,10 @@ func (v *placeSummary) addPlace(seg corpus.Segment, i int) {
 	doc := seg.Places.Doc[i]
 	if v.places != seg.Places {
 		v.places, v.inspected, v.languagesSeen = seg.Places, 0, make([]bool, len(seg.Reader.Languages()))
-		clear(v.evaluator.columns)
-		for _, p := range v.evaluator.scope.c.predicates {
-			if p.path != nil && v.ofEmpty && !mayPath(&seg, p.path) {
-				v.evaluator.columns[p.number] = bitset.New(seg.Places.Len())
+		clear(v.evaluator.Columns)
+		for _, p := range v.evaluator.Scope.Query.Predicates {
+			if p.Path != nil && v.ofEmpty && !match.MayPath(&seg, p.Path) {
+				v.evaluator.Columns[p.Number] = bitset.New(seg.Places.Len())
 			}
 		}
 	}
@@ -141,19 +121,19 @@ func (v *placeSummary) addPlace(seg corpus.Segment, i int) {
 		v.languagesSeen[l] = true
 		v.addLanguage(string(seg.Reader.Language(doc)))
 	}
-	for _, p := range v.evaluator.scope.c.predicates {
-		if v.matched[p.number] {
+	for _, p := range v.evaluator.Scope.Query.Predicates {
+		if v.matched[p.Number] {
 			continue
 		}
-		if p.path != nil && v.evaluator.matchesPath(p, seg, i) || p.place != nil && p.place(seg, i) {
-			v.matched[p.number] = true
+		if p.Path != nil && v.evaluator.MatchesPath(p, seg, i) || p.Place != nil && p.Place(seg, i) {
+			v.matched[p.Number] = true
 			v.left--
 		}
 	}
 	if !v.ofEmpty || v.isSatisfied() {
 		return
 	}
-	if !slices.ContainsFunc(v.conditions, func(n node) bool { return !v.evaluator.evalPlace(n, seg, i) }) {
+	if !slices.ContainsFunc(v.conditions, func(n match.Node) bool { return !v.evaluator.EvalPlace(n, seg, i) }) {
 		v.satisfiable = true
 		from, to := seg.Reader.SymbolRange(doc)
 		v.symbols = v.symbols || from < to
@@ -166,9 +146,9 @@ const columnShare = 32
 
 // matchPaths evaluates the path predicates that still matter for all places of a segment.
 func (v *placeSummary) matchPaths(seg corpus.Segment) {
-	for _, p := range v.evaluator.scope.c.predicates {
-		if p.path != nil && v.ofEmpty && v.evaluator.columns[p.number] == nil && (!v.matched[p.number] || !v.isSatisfied()) {
-			v.evaluator.columns[p.number] = v.evaluator.scope.placeColumn(p, seg)
+	for _, p := range v.evaluator.Scope.Query.Predicates {
+		if p.Path != nil && v.ofEmpty && v.evaluator.Columns[p.Number] == nil && (!v.matched[p.Number] || !v.isSatisfied()) {
+			v.evaluator.Columns[p.Number] = v.evaluator.Scope.PlaceColumn(p, seg)
 		}
 	}
 }
@@ -177,59 +157,12 @@ func (v *placeSummary) addLanguage(name string) {
 	if name != "" {
 		v.languages[name] = true
 	}
-	for _, p := range v.evaluator.scope.c.predicates {
-		if !v.matched[p.number] && p.language[strings.ToLower(name)] {
-			v.matched[p.number] = true
+	for _, p := range v.evaluator.Scope.Query.Predicates {
+		if !v.matched[p.Number] && p.Language[strings.ToLower(name)] {
+			v.matched[p.Number] = true
 			v.left--
 		}
 	}
-}
-
-// evalPlace decides a condition on places.
-func (v placeEvaluator) evalPlace(n node, seg corpus.Segment, i int) bool {
-	switch n := n.(type) {
-	case *andNode:
-		return !slices.ContainsFunc(n.children, func(k node) bool { return !v.evalPlace(k, seg, i) })
-	case *orNode:
-		return slices.ContainsFunc(n.children, func(k node) bool { return v.evalPlace(k, seg, i) })
-	case *notNode:
-		return !v.evalPlace(n.child, seg, i)
-	case *constNode:
-		return n.value
-	case *placeNode:
-		if n.path != nil {
-			return v.matchesPath(n.predicate, seg, i)
-		}
-		return v.scope.evalPredicate(n.predicate, seg, i)
-	}
-	return true
-}
-
-// isAboutText reports whether a node depends on a pattern in text, or on owners, which would
-// take as long.
-func isAboutText(n node) bool {
-	switch n := n.(type) {
-	case *andNode:
-		return slices.ContainsFunc(n.children, isAboutText)
-	case *orNode:
-		return slices.ContainsFunc(n.children, isAboutText)
-	case *notNode:
-		return isAboutText(n.child)
-	case *atomNode:
-		return true
-	case *placeNode:
-		return n.owned != nil
-	}
-	return false
-}
-
-// soleSymbol returns the sym: filter of a query without another pattern, or nil.
-func (c *compiledQuery) soleSymbol() *syntax.Symbol {
-	if len(c.atoms) != 1 || !slices.ContainsFunc(c.rootConjuncts(), func(n node) bool { _, ok := n.(*atomNode); return ok }) {
-		return nil
-	}
-	leaf, _ := c.atoms[0].leaf.(*syntax.Symbol)
-	return leaf
 }
 
 // inspectPlaces inspects the filters on languages and paths, and all filters together.
@@ -251,19 +184,19 @@ func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 		}
 		return
 	}
-	for _, p := range in.scope.c.predicates {
-		switch leaf := p.leaf.(type) {
+	for _, p := range in.scope.Query.Predicates {
+		switch leaf := p.Leaf.(type) {
 		case *syntax.Language:
-			if !s.matched[p.number] {
+			if !s.matched[p.Number] {
 				among := fmt.Sprintf("the %s in %s", syntax.ShowCount(len(s.languages), "language", "languages"), in.describeRepositories())
 				in.addFilterNotice(p, among, suggestNames(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
 			}
 		case *syntax.Is:
-			if !s.matched[p.number] && !p.negated {
+			if !s.matched[p.Number] && !p.Negated {
 				in.addFilterNotice(p, files, suggestions{})
 			}
 		case *syntax.File:
-			if !s.matched[p.number] && !p.negated {
+			if !s.matched[p.Number] && !p.Negated {
 				in.addFilterNotice(p, files, suggestions{near: in.nearPaths(ctx, longestLiteral(leaf.Pattern))})
 			}
 		}
@@ -271,7 +204,7 @@ func (in *noticeFinder) inspectPlaces(ctx context.Context) {
 	if !in.empty || len(in.notices) > faults {
 		return
 	}
-	if symbol := in.scope.c.soleSymbol(); !s.satisfiable {
+	if symbol := in.scope.Query.SoleSymbol(); !s.satisfiable {
 		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s matches all filters of the query.", in.describeRepositories())})
 	} else if symbol != nil && !in.listsSymbols {
 		filter := filterOf(symbol)

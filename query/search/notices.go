@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -48,7 +49,7 @@ const (
 type noticeFinder struct {
 	view         corpus.View
 	query        *syntax.Parsed
-	scope        *scope
+	scope        *match.Scope
 	segments     []corpus.Segment
 	worker       *admission.Worker
 	began        time.Time
@@ -78,12 +79,12 @@ func (s *Searcher) newNoticeFinder(view corpus.View, p *searchPlan, empty bool) 
 // empty, or if a filter may select nothing although there is an answer: a filter in a
 // part of an or, or a negated one. begin creates the worker for this work.
 func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
-	c := in.scope.c
+	c := in.scope.Query
 	in.noticeOtherNames()
 	if shards, ok := in.view.(*shardedView); ok && shards.lostPartitions() != nil {
 		return in.notices // what the filters select may be lost
 	}
-	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil && p.place == nil }) {
+	if in.empty && (len(c.Predicates) > 0 || c.SoleSymbol() != nil) || slices.ContainsFunc(c.Predicates, func(p *match.Predicate) bool { return p.Optional && p.Path == nil && p.Place == nil }) {
 		in.worker, in.began = begin(), time.Now()
 		defer in.worker.End()
 		in.inspectFilters(ctx)
@@ -107,7 +108,7 @@ func (in *noticeFinder) inspectFilters(ctx context.Context) {
 	if in.count == 0 && len(in.notices) > before {
 		return
 	}
-	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.c.predicates, func(p *predicate) bool { return p.optional && p.language != nil })) {
+	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.Query.Predicates, func(p *match.Predicate) bool { return p.Optional && p.Language != nil })) {
 		in.inspectPlaces(ctx)
 	}
 }
@@ -120,14 +121,14 @@ func (in *noticeFinder) addNotice(n syntax.Notice) {
 
 // selectRepositories finds the selected repositories; all that exist if there would be none.
 func (in *noticeFinder) selectRepositories() {
-	conditions := slices.DeleteFunc(slices.Clone(in.scope.c.rootConjuncts()), func(n node) bool { return !isAboutRepositories(n) })
-	in.selected = make([]bool, len(in.scope.repos))
-	for i, r := range in.scope.repos {
+	conditions := slices.DeleteFunc(slices.Clone(in.scope.Query.RootConjuncts()), func(n match.Node) bool { return !match.IsAboutRepositories(n) })
+	in.selected = make([]bool, len(in.scope.Repos))
+	for i, r := range in.scope.Repos {
 		if r == nil {
 			continue
 		}
 		in.visible++
-		in.selected[i] = !slices.ContainsFunc(conditions, func(n node) bool { return !evalRepository(in.scope, n, i) })
+		in.selected[i] = !slices.ContainsFunc(conditions, func(n match.Node) bool { return !match.EvalRepository(in.scope, n, i) })
 		if in.selected[i] {
 			in.count++
 		}
@@ -135,34 +136,9 @@ func (in *noticeFinder) selectRepositories() {
 	if in.count > 0 {
 		return
 	}
-	for i, r := range in.scope.repos {
+	for i, r := range in.scope.Repos {
 		in.selected[i] = r != nil
 	}
-}
-
-// rootConjuncts returns the conditions that all hold for every match.
-func (c *compiledQuery) rootConjuncts() []node {
-	if and, ok := c.root.(*andNode); ok {
-		return and.children
-	}
-	return []node{c.root}
-}
-
-// isAboutRepositories reports whether a node depends on repositories alone.
-func isAboutRepositories(n node) bool {
-	switch n := n.(type) {
-	case *andNode:
-		return !slices.ContainsFunc(n.children, func(k node) bool { return !isAboutRepositories(k) })
-	case *orNode:
-		return !slices.ContainsFunc(n.children, func(k node) bool { return !isAboutRepositories(k) })
-	case *notNode:
-		return isAboutRepositories(n.child)
-	case *placeNode:
-		return n.repo != nil
-	case *constNode:
-		return true
-	}
-	return false
 }
 
 // suggestions are names that exist: those near to what was written, or else all, if there are few.
@@ -178,10 +154,10 @@ func suggestNames(word string, names []string) suggestions {
 }
 
 // addFilterNotice is the notice of a filter that selects nothing among what is given.
-func (in *noticeFinder) addFilterNotice(p *predicate, among string, names suggestions) {
-	filter := filterOf(p.leaf)
+func (in *noticeFinder) addFilterNotice(p *match.Predicate, among string, names suggestions) {
+	filter := filterOf(p.Leaf)
 	message := fmt.Sprintf("%s selects none of %s.", syntax.ShowFilter(filter), among)
-	if p.negated {
+	if p.Negated {
 		message = fmt.Sprintf("-%s excludes nothing: %s", syntax.ShowFilter(filter), message)
 	}
 	if len(names.near) > 0 {
@@ -190,9 +166,9 @@ func (in *noticeFinder) addFilterNotice(p *predicate, among string, names sugges
 		message += " There are " + syntax.ShowNames(names.all, ", ") + "."
 	}
 	in.addNotice(syntax.Notice{
-		Code: syntax.FilterSelectsNothing, At: p.leaf.Span(), Message: message, Filter: filter,
+		Code: syntax.FilterSelectsNothing, At: p.Leaf.Span(), Message: message, Filter: filter,
 		Suggestions: slices.Concat(names.near, names.all),
-		Queries:     correctedQueries(in.query, p.leaf, slices.Concat(names.near, names.all)),
+		Queries:     correctedQueries(in.query, p.Leaf, slices.Concat(names.near, names.all)),
 	})
 }
 
@@ -233,31 +209,31 @@ func (in *noticeFinder) describeRepositories() string {
 
 // inspectRepositories inspects the filters on repositories.
 func (in *noticeFinder) inspectRepositories() {
-	for _, p := range in.scope.c.predicates {
-		owned, _ := p.leaf.(*syntax.Owned)
-		if owned != nil && len(owned.Rules) == 0 && !owned.Unfinished && !p.negated && (in.empty || p.optional) {
+	for _, p := range in.scope.Query.Predicates {
+		owned, _ := p.Leaf.(*syntax.Owned)
+		if owned != nil && len(owned.Rules) == 0 && !owned.Unfinished && !p.Negated && (in.empty || p.Optional) {
 			in.addFilterNotice(p, "the owners in CODEOWNERS of "+in.describeRepositories(), suggestions{})
 		}
-		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
+		if p.Repo == nil || !in.empty && !p.Optional || slices.Contains(in.scope.RepoHas[p.Number], true) {
 			continue
 		}
 		among := fmt.Sprintf("the %s that you may read", syntax.ShowCount(in.visible, "repository", "repositories"))
-		switch leaf := p.leaf.(type) {
+		switch leaf := p.Leaf.(type) {
 		case *syntax.Repo:
 			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
 		case *syntax.RepoHas:
 			if len(syntax.RepositoryFilters(in.query.Root)) > 0 {
 				among = "the repositories that the other filters select"
 			}
-			if !leaf.Unfinished && !p.negated {
+			if !leaf.Unfinished && !p.Negated {
 				in.addFilterNotice(p, among, suggestions{})
 			}
 		case *syntax.RepoSet:
 			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(leaf.Names[0])})
 		case *syntax.Context:
-			in.addFilterNotice(p, among, suggestions{near: in.scope.nearContexts(leaf.Name)})
+			in.addFilterNotice(p, among, suggestions{near: in.scope.NearContexts(leaf.Name)})
 		default:
-			if !p.negated { // excluding something that does not exist is not a mistake
+			if !p.Negated { // excluding something that does not exist is not a mistake
 				in.addFilterNotice(p, among, suggestions{})
 			}
 		}
@@ -273,7 +249,7 @@ func (in *noticeFinder) inspectRepositories() {
 
 func (in *noticeFinder) nearRepositories(word string) []string {
 	return spelling.Nearest(word, func(yield func(string) bool) {
-		for _, r := range in.scope.repos {
+		for _, r := range in.scope.Repos {
 			if r != nil && !yield(r.Name) {
 				return
 			}
@@ -284,12 +260,12 @@ func (in *noticeFinder) nearRepositories(word string) []string {
 // noticeOtherNames adds notices about filters that select something here by a name that
 // the established server does not accept.
 func (in *noticeFinder) noticeOtherNames() {
-	for _, p := range in.scope.c.predicates {
-		switch leaf := p.leaf.(type) {
+	for _, p := range in.scope.Query.Predicates {
+		switch leaf := p.Leaf.(type) {
 		case *syntax.Repo:
 			in.noticeLetters(p, leaf)
 		case *syntax.Language:
-			if full := p.languageName; full != "" && !strings.EqualFold(full, leaf.Name) {
+			if full := p.LanguageName; full != "" && !strings.EqualFold(full, leaf.Name) {
 				in.addNotice(syntax.Notice{
 					Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
 					Message: fmt.Sprintf("%s is an alias of %s. The established server accepts only full language names.", syntax.ShowFilter(leaf.Name), full),
@@ -301,18 +277,18 @@ func (in *noticeFinder) noticeOtherNames() {
 
 // noticeLetters adds a notice if a filter selects a repository only because it ignores
 // letter case or matches the display name.
-func (in *noticeFinder) noticeLetters(p *predicate, leaf *syntax.Repo) {
+func (in *noticeFinder) noticeLetters(p *match.Predicate, leaf *syntax.Repo) {
 	if leaf.Case == syntax.CaseYes {
 		return
 	}
 	var exact *regexp.Regexp
 	looked := 0
-	for i, has := range in.scope.repoHas[p.number] {
+	for i, has := range in.scope.RepoHas[p.Number] {
 		if !has {
 			continue
 		}
-		name := in.scope.repos[i].Name
-		same := p.name.MatchString(name)
+		name := in.scope.Repos[i].Name
+		same := p.Name.MatchString(name)
 		if same && !(isLower(name) && isLower(leaf.Pattern)) {
 			if exact == nil {
 				exact = regexp.MustCompile(leaf.Pattern)
@@ -348,9 +324,9 @@ func isLower(s string) bool {
 // inspectRefs inspects the filters on refs, and reports whether some of them may select
 // files.
 func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
-	var filters []*predicate
-	for _, p := range in.scope.c.predicates {
-		if p.ref != nil && (in.empty || p.optional) && len(filters) < syntax.MaxNotices {
+	var filters []*match.Predicate
+	for _, p := range in.scope.Query.Predicates {
+		if p.Ref != nil && (in.empty || p.Optional) && len(filters) < syntax.MaxNotices {
 			filters = append(filters, p)
 		}
 	}
@@ -358,7 +334,7 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 		return true
 	}
 	ofID := make(map[code.RepositoryID]bool, in.count)
-	for i, r := range in.scope.repos {
+	for i, r := range in.scope.Repos {
 		if in.selected[i] {
 			ofID[r.ID] = true
 		}
@@ -373,7 +349,7 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 			return false
 		}
 		for i, p := range filters {
-			found[i] = found[i] || p.ref(r, ref)
+			found[i] = found[i] || p.Ref(r, ref)
 		}
 		if ref.IsPin() {
 			return false
@@ -390,23 +366,10 @@ func (in *noticeFinder) inspectRefs(ctx context.Context) bool {
 	for i, p := range filters {
 		if !found[i] {
 			among := fmt.Sprintf("the %s of %s", syntax.ShowCount(len(all), "indexed branch", "indexed branches"), in.describeRepositories())
-			pattern := p.leaf.(*syntax.Revision).Pattern
+			pattern := p.Leaf.(*syntax.Revision).Pattern
 			word := strings.TrimPrefix(strings.TrimPrefix(pattern, "refs/heads/"), "refs/tags/")
 			in.addFilterNotice(p, among, suggestNames(word, slices.Sorted(maps.Keys(names))))
 		}
 	}
 	return slices.Contains(found, true)
-}
-
-// nearContexts suggests search contexts that contain a repository that exists for the
-// caller.
-func (s *scope) nearContexts(name string) []string {
-	repositories := func(yield func(string) bool) {
-		for _, r := range s.repos {
-			if r != nil && !yield(r.Name) {
-				return
-			}
-		}
-	}
-	return spelling.Nearest(name, corpus.ExistingContexts(s.c.contexts, repositories, ""), syntax.MaxSuggestions)
 }

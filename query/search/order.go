@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -49,10 +50,9 @@ const (
 )
 
 const (
-	// maxOrderedAtoms and maxOrderedMatches bound the searches that use an order, because
+	// MaxOrderedAtoms and maxOrderedMatches bound the searches that use an order, because
 	// the search holds the index results of each segment while it decides.
-	maxOrderedAtoms   = 16
-	maxOrderedMatches = 1 << 16
+	maxOrderedMatches = match.MaxCountedBlocks * orderShare
 	// Ordering pays off from one candidate block per orderShare requested matches, but
 	// not below enoughOfOne, or one block per orderBlocks of the index. With several
 	// terms, enoughOfSeveral blocks suffice: a file with several terms contains them so
@@ -71,14 +71,14 @@ const (
 type schedule struct {
 	segments       int
 	allSegments    int // of all shards; they share the bounds of definitions
-	names          []termName
+	names          []match.Name
 	tiers          []tier
-	segmentStates  []segmentState     // nil if nothing is held between tasks
-	fullScan       *segmentCandidates // for a segment whose index is not searched
-	requiredAtoms  []int              // atoms that must all match, if several
-	phrase         string             // required atoms joined with blanks; empty if the query has no such phrase
-	orderThreshold int                // minimum number of candidates at which the order matters
-	documents      [][]segment.DocID  // by segment, those of tierFirst; nil if there are none
+	segmentStates  []segmentState    // nil if nothing is held between tasks
+	fullScan       *match.Candidates // for a segment whose index is not searched
+	requiredAtoms  []int             // atoms that must all match, if several
+	phrase         string            // required atoms joined with blanks; empty if the query has no such phrase
+	orderThreshold int               // minimum number of candidates at which the order matters
+	documents      [][]segment.DocID // by segment, those of tierFirst; nil if there are none
 	// bands is the number of bands of files in which each tier is visited, one after
 	// another. first holds the first files of each band. They are 1 and nil for callers
 	// who may see everything.
@@ -90,38 +90,38 @@ type schedule struct {
 type segmentState struct {
 	mu sync.Mutex
 	// first are the documents of tierFirst, sorted. terms are those of each block, for a
-	// ranked search: see markTerms.
+	// ranked search: see MarkTerms.
 	first []segment.DocID
-	terms []termSet
+	terms []match.TermSet
 	// named are the documents of the tiers from tierJoined to tierAside.
-	named    namedDocuments
+	named    match.Named
 	searched bool // the names were looked up
 	// candidates is the result of the index lookup, nil before the lookup.
-	candidates *segmentCandidates
+	candidates *match.Candidates
 	// placed means that together and phrase are known.
 	placed           bool
-	together, phrase termPlaces
+	together, phrase match.TermPlaces
 }
 
 // newSchedule returns a schedule that visits a number of segments in their order. blocks is
 // the size of their index, and documents those of tierFirst in each segment, nil for none.
 // survey means that the segments must be surveyed to decide whether another order pays off.
-func newSchedule(sc *scope, segments, blocks int, documents [][]segment.DocID, r *Request) (a *schedule, survey bool) {
-	c := sc.c
-	a = &schedule{segments: segments, allSegments: segments, tiers: []tier{tierAll}, names: namesOf(c), documents: documents, bands: 1}
-	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
+func newSchedule(sc *match.Scope, segments, blocks int, documents [][]segment.DocID, r *Request) (a *schedule, survey bool) {
+	c := sc.Query
+	a = &schedule{segments: segments, allSegments: segments, tiers: []tier{tierAll}, names: match.NamesOf(c), documents: documents, bands: 1}
+	if len(c.Atoms) > match.MaxOrderedAtoms || r.Matches > maxOrderedMatches || c.SelectKind == syntax.SelectRepo {
 		return a, false
 	}
 	least := enoughOfSeveral // for restricted callers, because the index size depends on hidden documents
-	if !sc.restricted {
+	if !sc.Restricted {
 		least = min(blocks/orderBlocks, enoughOfOne)
 	}
-	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 || len(a.names) > 0 {
+	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.Atoms) > 1 || len(a.names) > 0 {
 		// A block may contain hundreds of matches of a name: the first blocks may use up
 		// any limit before the definition.
 		a.orderThreshold = min(a.orderThreshold, enoughOfSeveral)
 	}
-	if len(c.atoms) > 0 && !isIndexed(c.root) {
+	if len(c.Atoms) > 0 && !match.IsIndexed(c.Root) {
 		if len(a.names) > 0 {
 			a.setOrder(c, tierAny)
 		}
@@ -142,15 +142,15 @@ func indexBlocks(segments []corpus.Segment) (blocks int) {
 
 // setOrder visits the best documents first. rest are the tiers of documents without the
 // name of a term.
-func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
+func (a *schedule) setOrder(c *match.Query, rest ...tier) {
 	a.tiers = rest
 	if len(a.names) > 0 {
 		a.tiers = append([]tier{tierDefines, tierNamed, tierAside}, rest...)
-		if c.joined != "" {
+		if c.Joined != "" {
 			a.tiers = slices.Insert(a.tiers, 0, tierJoined)
 		}
 	}
-	a.fullScan = fullScanCandidates(c)
+	a.fullScan = match.FullScanCandidates(c)
 	if a.segmentStates == nil {
 		a.segmentStates = make([]segmentState, a.segments)
 	}
@@ -167,18 +167,18 @@ func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
 // be hidden documents. If the terms may form one identifier, two candidates suffice to
 // set the order: a few files with all terms may have so many matches that the definition
 // of the identifier comes too late.
-func (a *schedule) applySurvey(sc *scope, candidates int) {
-	c := sc.c
-	if candidates <= a.orderThreshold && !sc.restricted && (c.joined == "" || candidates <= 1) {
+func (a *schedule) applySurvey(sc *match.Scope, candidates int) {
+	c := sc.Query
+	if candidates <= a.orderThreshold && !sc.Restricted && (c.Joined == "" || candidates <= 1) {
 		return
 	}
-	if a.requiredAtoms = requiredAtoms(c); len(a.requiredAtoms) < 2 {
+	if a.requiredAtoms = match.RequiredAtoms(c); len(a.requiredAtoms) < 2 {
 		a.requiredAtoms = nil
 		a.setOrder(c, tierMain, tierRest)
 		return
 	}
 	a.setOrder(c, tierTogether, tierTogetherAside, tierMain, tierRest)
-	if a.phrase = phraseOf(c); a.phrase != "" {
+	if a.phrase = match.PhraseOf(c); a.phrase != "" {
 		first := slices.Index(a.tiers, tierDefines) + 1
 		a.tiers = slices.Insert(a.tiers, first, tierPhrase, tierPhraseAside)
 	}
@@ -212,12 +212,12 @@ func (o *segmentState) hasCandidates() bool {
 // surveySegment counts the candidates of a segment. Once there are enough for the order
 // to matter, the remaining segments are searched only when they are visited.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
-	before, started := v.finder.work, time.Now()
+	before, started := v.finder.Work, time.Now()
 	p, candidates, err := v.surveyCandidates(n.plan.segments[i])
-	if err == nil && !p.unfinished {
+	if err == nil && !p.Unfinished {
 		n.plan.schedule.segmentStates[i].candidates = p
-		if n.plan.ranked != nil && p.possible {
-			n.plan.schedule.segmentStates[i].terms, err = v.document.markTerms(n.plan.ranked)
+		if n.plan.ranked != nil && p.Possible {
+			n.plan.schedule.segmentStates[i].terms, err = v.document.MarkTerms(n.plan.ranked)
 		}
 	}
 	n.mu.Lock()
@@ -256,4 +256,4 @@ func (n *searchRun) setTasks() {
 
 // ordersByFile reports whether the files that count, if there are more than the limit,
 // must depend only on what the caller may see: see firstfiles.go.
-func (n *searchRun) ordersByFile() bool { return n.plan.scope.restricted }
+func (n *searchRun) ordersByFile() bool { return n.plan.scope.Restricted }

@@ -6,9 +6,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/quarrysearch/quarry/query/internal/ranking"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
+
+// MinLooked is the minimum number of matches that a search finds before it chooses the ones to
+// show.
+const MinLooked = 1000
 
 // firstShare is the number of matches that each shown file gets before any file gets
 // more, if not all matches are shown. rankedShare is the number in a ranked search, whose
@@ -22,24 +28,24 @@ const pruneSlack = 1 << 10
 // estimateScore sets the estimate of the score of a hit from the facts known before it is
 // rendered.
 func (v *segmentSearcher) estimateScore(h *hit) error {
-	worth, seg := scoreFrequency*float64(h.frequency)+nearScores[h.near]+float64(h.points), &v.finder.seg
-	switch named := &v.finder.named; {
-	case named.defining != nil && named.defining.Has(int(h.doc)):
-		weight, err := v.document.definitionWeight(&h.documentHit)
+	worth, seg := ranking.ScoreFrequency*float64(h.Frequency)+nearScores[h.Near]+float64(h.Points), &v.finder.Seg
+	switch named := &v.finder.Named; {
+	case named.Defining != nil && named.Defining.Has(int(h.Doc)):
+		weight, err := v.document.DefinitionWeight(&h.Hit)
 		if err != nil {
 			return err
 		}
-		worth += scoreDefinition * weight
-	case named.all != nil && named.all.Has(int(h.doc)):
-		worth += scoreDefinition * scoreDefinitionFold / 2
+		worth += ranking.ScoreDefinition * weight
+	case named.All != nil && named.All.Has(int(h.Doc)):
+		worth += ranking.ScoreDefinition * ranking.ScoreDefinitionFold / 2
 	}
-	flags := seg.Places.Flags[h.place] | seg.Reader.Flags(h.doc)
+	flags := seg.Places.Flags[h.Place] | seg.Reader.Flags(h.Doc)
 	for _, f := range flagScores {
 		if flags&f.flag != 0 {
 			worth += f.points
 		}
 	}
-	h.estimatedScore = float32(worth + float64(scoreDepth*min(pathDepth(seg.Places.Path(h.place)), maxScoredDepth)))
+	h.estimatedScore = float32(worth + float64(ranking.ScoreDepth*min(pathDepth(seg.Places.Path(h.Place)), ranking.MaxScoredDepth)))
 	return nil
 }
 
@@ -56,15 +62,15 @@ func (t *taskVisit) retainMatches(h *hit) (err error) {
 		if err := v.estimateScore(h); err != nil {
 			return err
 		}
-		if h.estimatedScore <= t.floor && len(h.matches) > 0 {
-			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
+		if h.estimatedScore <= t.floor && len(h.Matches) > 0 {
+			h.dropped, h.Matches = int32(min(len(h.Matches), room)), nil
 			return nil
 		}
 	}
-	if v.bestOnly && (v.orders && len(h.matches) > 1 || len(h.matches) > min(firstShare, room)) {
-		err = v.document.orderByLine(&h.documentHit)
+	if v.bestOnly && (v.orders && len(h.Matches) > 1 || len(h.Matches) > min(firstShare, room)) {
+		err = v.document.OrderByLine(&h.Hit)
 	}
-	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
+	h.Matches = slices.Clone(h.Matches[:min(len(h.Matches), room)])
 	return err
 }
 
@@ -75,7 +81,7 @@ func (t *taskVisit) pruneHits() {
 		return
 	}
 	kept, floor := pruneMatches(t.hits, t.v.maxKept)
-	t.v.document.reserveMemory(-int64(t.kept-kept) * matchBytes)
+	t.v.document.ReserveMemory(-int64(t.kept-kept) * match.MatchBytes)
 	t.kept, t.floor = kept, floor
 }
 
@@ -84,10 +90,10 @@ var flagScores = []struct {
 	flag   code.Flags
 	points float64
 	reason string
-}{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}}
+}{{code.FlagTest, ranking.ScoreTest, "test"}, {code.FlagVendored, ranking.ScoreVendored, "vendored"}, {code.FlagGenerated, ranking.ScoreGenerated, "generated"}}
 
 // nearScores holds the points for the proximity of terms.
-var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
+var nearScores = [...]float64{match.NearNot: 0, match.NearRegion: ranking.ScoreRegion, match.NearLines3: ranking.ScoreLines3, match.NearLine: ranking.ScoreLine, match.NearPhrase: ranking.ScorePhrase}
 
 // matchQuota is the number of matches that a hit may show.
 type matchQuota struct {
@@ -126,7 +132,7 @@ func (h *hit) showableMatches() int {
 	if h.dropped > 0 {
 		return int(h.dropped)
 	}
-	return max(len(h.matches), 1)
+	return max(len(h.Matches), 1)
 }
 
 // pruneMatches drops the matches of hits that cannot be shown, no matter what else is
@@ -135,17 +141,17 @@ func (h *hit) showableMatches() int {
 func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 	var with []*hit
 	for i := range hits {
-		if len(hits[i].matches) > 0 {
+		if len(hits[i].Matches) > 0 {
 			with = append(with, &hits[i])
 		}
 	}
 	floor = -math.MaxFloat32
 	for _, a := range allotMatches(with, room, firstShare) {
-		if n := len(a.hit.matches); a.matches < n {
+		if n := len(a.hit.Matches); a.matches < n {
 			a.hit.dropped = max(a.hit.dropped, int32(n))
-			a.hit.matches = slices.Clone(a.hit.matches[:a.matches])
+			a.hit.Matches = slices.Clone(a.hit.Matches[:a.matches])
 		}
-		kept += len(a.hit.matches)
+		kept += len(a.hit.Matches)
 		a.hit.shown = true
 		floor = a.hit.estimatedScore
 	}
@@ -154,7 +160,7 @@ func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 	}
 	for _, h := range with {
 		if !h.shown {
-			h.dropped, h.matches = max(h.dropped, int32(len(h.matches))), nil
+			h.dropped, h.Matches = max(h.dropped, int32(len(h.Matches))), nil
 		}
 		h.shown = false
 	}
@@ -164,7 +170,7 @@ func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 // showsBestOnly reports whether only the best files are shown because the search may find
 // more matches than it can show.
 func (n *searchRun) showsBestOnly() bool {
-	return n.plan.display < n.plan.limit && n.plan.scope.c.selectKind != syntax.SelectRepo
+	return n.plan.display < n.plan.limit && n.plan.scope.Query.SelectKind != syntax.SelectRepo
 }
 
 // keeps returns how many matches of a file are kept: those that may be shown, and those
@@ -222,12 +228,12 @@ func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatc
 	for i, x := range hits {
 		a.worker.Step()
 		h := *x
-		if len(h.matches) < min(h.showableMatches(), firstShare) && h.dropped > 0 {
+		if len(h.Matches) < min(h.showableMatches(), firstShare) && h.dropped > 0 {
 			if err := a.refindMatches(&h); err != nil {
 				return nil, err
 			}
 		}
-		h.matches = slices.Clone(h.matches[:min(len(h.matches), firstShare)])
+		h.Matches = slices.Clone(h.Matches[:min(len(h.Matches), firstShare)])
 		left := a.renderer.bytesLeft
 		f, err := a.renderer.renderFile(&h)
 		a.renderer.bytesLeft = left
@@ -282,12 +288,12 @@ func (n *searchRun) fileShare() int {
 // cutMatches cuts the matches of a hit to those that it may show.
 func (a *resultBuilder) cutMatches(h *hit, most int) error {
 	isCut := most < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
-	if a.run.plan.remote == nil && (len(h.matches) < most && h.dropped > 0 || isCut) {
+	if a.run.plan.remote == nil && (len(h.Matches) < most && h.dropped > 0 || isCut) {
 		if err := a.refindMatches(h); err != nil {
 			return err
 		}
 	}
-	h.matches = h.matches[:min(len(h.matches), most)]
+	h.Matches = h.Matches[:min(len(h.Matches), most)]
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -16,7 +17,7 @@ import (
 func TestAllot(t *testing.T) {
 	hits := func(shows ...int) (out []*hit) {
 		for i, n := range shows {
-			out = append(out, &hit{estimatedScore: float32(10 - i), documentHit: documentHit{matches: make([]match, n)}})
+			out = append(out, &hit{estimatedScore: float32(10 - i), Hit: match.Hit{Matches: make([]match.Match, n)}})
 		}
 		return out
 	}
@@ -49,7 +50,7 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 		room := 1 + rng.IntN(60)
 		var all, some []hit
 		for i := range 1 + rng.IntN(100) {
-			h := hit{documentHit: documentHit{place: i, matches: make([]match, rng.IntN(min(room, 30))+1)}, estimatedScore: float32(rng.IntN(20))}
+			h := hit{Hit: match.Hit{Place: i, Matches: make([]match.Match, rng.IntN(min(room, 30))+1)}, estimatedScore: float32(rng.IntN(20))}
 			all = append(all, h)
 			if some = append(some, h); rng.IntN(10) == 0 {
 				if kept, _ := pruneMatches(some, room); kept > room {
@@ -62,8 +63,8 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 			t.Fatalf("room %d: got %v, want %v", room, got, want)
 		}
 		for _, a := range allotMatches(hitPointers(some), room, firstShare) {
-			if len(a.hit.matches) < a.matches {
-				t.Fatalf("room %d: a hit that is shown with %d matches has %d", room, a.matches, len(a.hit.matches))
+			if len(a.hit.Matches) < a.matches {
+				t.Fatalf("room %d: a hit that is shown with %d matches has %d", room, a.matches, len(a.hit.Matches))
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func hitPointers(hits []hit) (out []*hit) {
 
 func allottedMatches(hits []hit, room int) (out []string) {
 	for _, a := range allotMatches(hitPointers(hits), room, firstShare) {
-		out = append(out, fmt.Sprint(a.hit.place, a.matches))
+		out = append(out, fmt.Sprint(a.hit.Place, a.matches))
 	}
 	return out
 }
@@ -108,12 +109,12 @@ func TestDisplayShowsBestFiles(t *testing.T) {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}
 	h := hits[0]
-	want := h.matches
-	h.matches, h.dropped = nil, int32(len(want))
+	want := h.Matches
+	h.Matches, h.dropped = nil, int32(len(want))
 	a := newResultBuilder(run, nil, 1<<20)
 	run.plan.display = 1 << 20
-	if err := a.refindMatches(&h); err != nil || !slices.Equal(h.matches, want) {
-		t.Fatalf("got %v, want %v: %v", h.matches, want, err)
+	if err := a.refindMatches(&h); err != nil || !slices.Equal(h.Matches, want) {
+		t.Fatalf("got %v, want %v: %v", h.Matches, want, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
@@ -13,7 +14,7 @@ import (
 // before the search starts; a survey of the index may only refine its schedule.
 type searchPlan struct {
 	request Request
-	scope   *scope // the compiled query, on the repositories and refs of the view
+	scope   *match.Scope // the compiled query, on the repositories and refs of the view
 	// segments are the segments of the view, with the places on the refs that the query
 	// covers.
 	segments []corpus.Segment
@@ -27,8 +28,8 @@ type searchPlan struct {
 	// case; nil if they are not. See rank.go.
 	ranked      []string
 	schedule    *schedule
-	needsSurvey bool        // the index must be surveyed before the first task, to order the tasks
-	costs       []listCosts // from which the rarity of the terms follows
+	needsSurvey bool              // the index must be surveyed before the first task, to order the tasks
+	costs       []match.ListCosts // from which the rarity of the terms follows
 	// remote is set if shards search, and segments is empty then.
 	remote *remoteRun
 }
@@ -36,22 +37,22 @@ type searchPlan struct {
 // planSearch compiles the query of a request and opens the places of the view that it
 // covers.
 func (s *Searcher) planSearch(ctx context.Context, view corpus.View, r Request) (*searchPlan, error) {
-	c, err := compileQuery(&r, s.options.Contexts)
+	c, err := match.Compile(match.Options{Query: r.Query, Contexts: s.options.Contexts, Public: r.Public, LeafPoints: r.LeafPoints, MeansDefinitions: len(r.Documents) > 0})
 	if err != nil {
-		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
+		return nil, (&match.Scope{Query: c, Repos: view.Repositories()}).SuggestContexts(err)
 	}
-	p := &searchPlan{request: r, scope: newScope(c, view.Repositories(), nil)}
+	p := &searchPlan{request: r, scope: match.NewScope(c, view.Repositories(), nil)}
 	_, sharded := view.(*shardedView)
 	if !sharded {
 		p.segments = view.Segments()
 	}
-	if p.scope.restricted = r.restricted || corpus.Restricted(view); p.scope.restricted && !r.isPart {
-		if err := p.scope.checkContexts(); err != nil {
+	if p.scope.Restricted = r.restricted || corpus.Restricted(view); p.scope.Restricted && !r.isPart {
+		if err := p.scope.CheckContexts(); err != nil {
 			return nil, err
 		}
 	}
-	if c.revisions && !sharded {
-		if p.segments, p.scope.refs, err = view.Revisions(ctx, c.anyRef); err != nil {
+	if c.Revisions && !sharded {
+		if p.segments, p.scope.Refs, err = view.Revisions(ctx, c.AnyRef); err != nil {
 			return nil, fmt.Errorf("open revisions: %w", err)
 		}
 	}
@@ -62,7 +63,7 @@ func (s *Searcher) planSearch(ctx context.Context, view corpus.View, r Request) 
 // answer has room for maxDisplay matches.
 func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.display = min(p.request.displayLimit(), maxDisplay) // the search holds no more
-	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() && !p.request.AnyMatch {
+	if p.limit = p.request.Matches; !p.scope.Query.ListsRepositories() && !p.request.AnyMatch {
 		p.limit = max(p.limit, MinLooked)
 	}
 	blocks, segments := indexBlocks(p.segments), len(p.segments)
@@ -72,12 +73,12 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.enough = p.limit
 	if p.ranked = p.rankedWords(); p.ranked != nil {
 		p.limit = max(p.limit, maxOrderedMatches) // the documents are the bound
-		p.scope.meansTests = testWord.MatchString(p.request.Query.Text)
+		p.scope.MeansTests = testWord.MatchString(p.request.Query.Text)
 	} else {
 		if p.remote == nil {
-			p.costs = p.scope.countLists(p.segments)
+			p.costs = p.scope.CountLists(p.segments)
 		}
-		p.scope.rarity = p.scope.rarityWeights(p.costs)
+		p.scope.Rarity = p.scope.RarityWeights(p.costs)
 	}
 	var documents [][]segment.DocID
 	if len(p.request.Documents) > 0 {
@@ -92,6 +93,6 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 // listsRegistered reports whether the answer lists repositories that are determined by
 // the registered repositories alone. Such a search visits no segment.
 func (p *searchPlan) listsRegistered() bool {
-	c := p.scope.c
-	return p.request.Query.Type == syntax.TypeRepo && c.listsRepositories() && len(c.atoms) == 0 && onlyRepositories(c)
+	c := p.scope.Query
+	return p.request.Query.Type == syntax.TypeRepo && c.ListsRepositories() && len(c.Atoms) == 0 && match.OnlyRepositories(c)
 }

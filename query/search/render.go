@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -25,7 +26,7 @@ type renderer struct {
 	paths     []*regexp.Regexp
 	bytesLeft int64 // bytes by which the result may still grow
 	// definesMatch means that a match was the whole name of a symbol whose kind weighs at
-	// least minDefinedWeight.
+	// least MinDefinedWeight.
 	definesMatch bool
 }
 
@@ -37,7 +38,7 @@ const (
 )
 
 func newRenderer(n *searchRun, maxBytes int64) *renderer {
-	return &renderer{run: n, bytesLeft: maxBytes, outline: outlines.Get().(*segment.Outline)}
+	return &renderer{run: n, bytesLeft: maxBytes, outline: match.Outlines.Get().(*segment.Outline)}
 }
 
 // loadedBytes returns the number of bytes decompressed.
@@ -54,29 +55,29 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 	r.bytesLeft -= fileBytes
 	places, sc := seg.Places, r.run.plan.scope
 	f := FileMatch{
-		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
-		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
-		Language: seg.Reader.Language(h.doc),
-		document: DocumentID{seg.Reader.ID(), h.doc},
+		Repo: sc.Repos[places.Repo[h.Place]], Ref: sc.RefOf(seg, h.Place),
+		Path:     strings.ReplaceAll(string(places.Path(h.Place)), "\x00", "\n"),
+		Language: seg.Reader.Language(h.Doc),
+		document: DocumentID{seg.Reader.ID(), h.Doc},
 	}
 	if f.Ref != "" { // a repository may have no default branch
 		f.Refs = append(f.Refs, f.Ref)
 	}
-	for _, i := range h.otherPlaces {
-		f.Refs = append(f.Refs, sc.refOf(seg, i))
+	for _, i := range h.OtherPlaces {
+		f.Refs = append(f.Refs, sc.RefOf(seg, i))
 	}
-	key, err := seg.Reader.Key(&r.cursor, h.doc)
+	key, err := seg.Reader.Key(&r.cursor, h.Doc)
 	if err != nil {
 		return f, err
 	}
 	f.Blob = key.Blob
-	if len(h.matches) == 0 && r.run.plan.request.Line > 0 {
-		if h.matches, err = r.lineMatch(h, r.run.plan.request.Line); err != nil {
+	if len(h.Matches) == 0 && r.run.plan.request.Line > 0 {
+		if h.Matches, err = r.lineMatch(h, r.run.plan.request.Line); err != nil {
 			return f, err
 		}
 	}
-	if len(h.matches) > 0 {
-		if err := seg.Reader.Outline(&r.cursor, h.doc, r.outline); err != nil {
+	if len(h.Matches) > 0 {
+		if err := seg.Reader.Outline(&r.cursor, h.Doc, r.outline); err != nil {
 			return f, err
 		}
 		placeSymbols(h, r.outline)
@@ -84,13 +85,13 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		f.BestLines = r.bestLines(f.Chunks)
-		f.Matches, f.MoreMatches = h.count, h.count > r.run.plan.limit
+		f.Matches, f.MoreMatches = h.Count, h.Count > r.run.plan.limit
 	}
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
 	}
 	if r.run.plan.request.Whole {
-		lo, hi := seg.Reader.TextRange(h.doc)
+		lo, hi := seg.Reader.TextRange(h.Doc)
 		text, err := r.text.Bytes(lo, hi)
 		if err != nil {
 			return f, err
@@ -98,7 +99,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		f.Content = slices.Clone(text)
 		r.bytesLeft -= int64(len(text))
 	}
-	r.scoreFile(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc))
+	r.scoreFile(&f, h, places.Flags[h.Place]|seg.Reader.Flags(h.Doc))
 	return f, nil
 }
 
@@ -115,8 +116,8 @@ func (r *renderer) openReader(reader *segment.Reader) {
 
 // lineMatch returns a line of a document as a match, without leading and trailing blanks.
 // It returns no match if the document has fewer lines or the line is blank.
-func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
-	lo, hi := r.reader.TextRange(h.doc)
+func (r *renderer) lineMatch(h *hit, number int) ([]match.Match, error) {
+	lo, hi := r.reader.TextRange(h.Doc)
 	text, err := r.text.Bytes(lo, hi)
 	if err != nil {
 		return nil, err
@@ -134,25 +135,25 @@ func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil, nil
 	}
-	return []match{{uint32(start), uint32(start + len(line)), -1}}, nil
+	return []match.Match{{Start: uint32(start), End: uint32(start + len(line)), Symbol: -1}}, nil
 }
 
 // placeSymbols replaces symbol numbers by the positions of their names. It sorts the
 // matches and removes duplicates.
 func placeSymbols(h *hit, symbols *segment.Outline) {
-	for i := range h.matches {
-		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < symbols.Len() {
-			m.start, m.end = symbols.Range(int(m.symbol))
+	for i := range h.Matches {
+		if m := &h.Matches[i]; m.Symbol >= 0 && int(m.Symbol) < symbols.Len() {
+			m.Start, m.End = symbols.Range(int(m.Symbol))
 		}
 	}
-	slices.SortStableFunc(h.matches, func(a, b match) int { return cmp.Compare(a.start, b.start) })
-	kept := h.matches[:0]
-	for _, m := range h.matches {
-		if n := len(kept); n == 0 || m.start >= kept[n-1].end {
+	slices.SortStableFunc(h.Matches, func(a, b match.Match) int { return cmp.Compare(a.Start, b.Start) })
+	kept := h.Matches[:0]
+	for _, m := range h.Matches {
+		if n := len(kept); n == 0 || m.Start >= kept[n-1].End {
 			kept = append(kept, m)
 		}
 	}
-	h.matches = kept
+	h.Matches = kept
 }
 
 // renderChunks renders the matches of a hit with their lines while there is room, and
@@ -160,13 +161,13 @@ func placeSymbols(h *hit, symbols *segment.Outline) {
 func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 	var chunks []Chunk
 	done := 0
-	for done < len(h.matches) && (r.bytesLeft > 0 || done == 0) { // show at least one match of each file shown
-		h.matches = h.matches[:min(len(h.matches), done+int(max(r.bytesLeft, 0)/rangeBytes)+1)]
-		from, to, n, err := r.chunkExtent(h, h.matches[done:])
+	for done < len(h.Matches) && (r.bytesLeft > 0 || done == 0) { // show at least one match of each file shown
+		h.Matches = h.Matches[:min(len(h.Matches), done+int(max(r.bytesLeft, 0)/rangeBytes)+1)]
+		from, to, n, err := r.chunkExtent(h, h.Matches[done:])
 		if err != nil {
 			return nil, err
 		}
-		chunk, err := r.renderChunk(h, from, to, h.matches[done:done+n])
+		chunk, err := r.renderChunk(h, from, to, h.Matches[done:done+n])
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +175,7 @@ func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 		done += n
 		r.bytesLeft -= chunkBytes + int64(to-from) + int64(n)*rangeBytes
 	}
-	h.matches = h.matches[:done]
+	h.Matches = h.Matches[:done]
 	return chunks, nil
 }
 
@@ -185,14 +186,14 @@ const maxJoinedMatches = 10
 // chunkExtent returns the whole lines of the first match, together with those of the
 // following matches that its context reaches, and the number of these matches. It reads
 // each line once, however many matches the line has.
-func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err error) {
-	lo, hi := r.reader.TextRange(h.doc)
-	if from, to, err = r.lineExtent(lo, hi, lo+int(matches[0].start), lo+int(matches[0].end)); err != nil {
+func (r *renderer) chunkExtent(h *hit, matches []match.Match) (from, to, n int, err error) {
+	lo, hi := r.reader.TextRange(h.Doc)
+	if from, to, err = r.lineExtent(lo, hi, lo+int(matches[0].Start), lo+int(matches[0].End)); err != nil {
 		return 0, 0, 0, err
 	}
 	for n = 1; n < len(matches); {
 		last := n
-		for last < len(matches) && lo+int(matches[last].start) < to {
+		for last < len(matches) && lo+int(matches[last].Start) < to {
 			last++
 		}
 		if last == n {
@@ -200,14 +201,14 @@ func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err er
 			if n < maxJoinedMatches {
 				lines += r.run.plan.request.JoinLines
 			}
-			before, err := r.lineStart(lo, lo+int(matches[n].start), lines)
+			before, err := r.lineStart(lo, lo+int(matches[n].Start), lines)
 			if err != nil || before >= to {
 				return from, to, n, err
 			}
 			last++
 		}
 		n = last
-		if stop := lo + int(matches[n-1].end); stop > to || r.run.plan.request.ContextLines > 0 {
+		if stop := lo + int(matches[n-1].End); stop > to || r.run.plan.request.ContextLines > 0 {
 			if to, err = r.lineEnd(hi, stop, r.run.plan.request.ContextLines); err != nil {
 				return 0, 0, 0, err
 			}
@@ -228,7 +229,7 @@ func (r *renderer) lineExtent(lo, hi, start, end int) (from, to int, err error) 
 // lineStart returns the start of the line that contains at, or of an earlier line if
 // lines > 0.
 func (r *renderer) lineStart(lo, at, lines int) (int, error) {
-	for margin := lineMargin * (lines + 1); ; margin *= 8 {
+	for margin := match.LineMargin * (lines + 1); ; margin *= 8 {
 		from := max(lo, at-margin)
 		b, err := r.text.Bytes(from, at)
 		if err != nil {
@@ -253,7 +254,7 @@ func (r *renderer) lineStart(lo, at, lines int) (int, error) {
 // lineEnd returns the end, after the line feed, of the line that contains the byte before
 // at, or of a later line if lines > 0.
 func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
-	for margin := lineMargin * (lines + 1); ; margin *= 8 {
+	for margin := match.LineMargin * (lines + 1); ; margin *= 8 {
 		to := min(hi, at-1+margin)
 		b, err := r.text.Bytes(at-1, to)
 		if err != nil {
@@ -276,9 +277,9 @@ func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 }
 
 // renderChunk renders the lines between from and to with their matches.
-func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, error) {
-	lo, _ := r.reader.TextRange(h.doc)
-	line, err := r.text.Lines(h.doc, from)
+func (r *renderer) renderChunk(h *hit, from, to int, matches []match.Match) (Chunk, error) {
+	lo, _ := r.reader.TextRange(h.Doc)
+	line, err := r.text.Lines(h.Doc, from)
 	if err != nil {
 		return Chunk{}, err
 	}
@@ -290,7 +291,7 @@ func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, er
 	at := locator{text: c.Content, at: c.Start, base: from - lo}
 	defined := false
 	for _, m := range matches {
-		c.Ranges = append(c.Ranges, Range{at.seek(int(m.start)), at.seek(int(m.end))})
+		c.Ranges = append(c.Ranges, Range{at.seek(int(m.Start)), at.seek(int(m.End))})
 		s, err := r.symbolAt(m)
 		if err != nil {
 			return c, err
@@ -303,6 +304,8 @@ func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, er
 	}
 	return c, nil
 }
+
+var newline = []byte{'\n'}
 
 // A locator converts ascending offsets into lines and columns.
 type locator struct {
@@ -330,8 +333,8 @@ func (l *locator) seek(offset int) Location {
 }
 
 // symbolAt returns the symbol whose name a match overlaps, or nil if there is none.
-func (r *renderer) symbolAt(m match) (*code.Symbol, error) {
-	i := r.outline.At(m.start, m.end)
+func (r *renderer) symbolAt(m match.Match) (*code.Symbol, error) {
+	i := r.outline.At(m.Start, m.End)
 	if i < 0 {
 		return nil, nil
 	}
@@ -369,13 +372,13 @@ func (r *renderer) pathRanges(path string) []Range {
 
 // compilePaths compiles the path patterns of the query.
 func (r *renderer) compilePaths() {
-	for _, p := range r.run.plan.scope.c.predicates {
+	for _, p := range r.run.plan.scope.Query.Predicates {
 		switch {
-		case p.path == nil:
-		case p.path.Regexp != nil:
-			r.paths = append(r.paths, p.path.Regexp)
+		case p.Path == nil:
+		case p.Path.Regexp != nil:
+			r.paths = append(r.paths, p.Path.Regexp)
 		default:
-			r.paths = append(r.paths, literalRegexp(p.path))
+			r.paths = append(r.paths, literalRegexp(p.Path))
 		}
 	}
 }

@@ -2,22 +2,17 @@ package search
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// onlyRepositories reports whether a query depends only on repositories.
-func onlyRepositories(c *compiledQuery) bool {
-	return !slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.repo == nil })
-}
-
 // searchRepositories answers a query on repositories alone.
-func searchRepositories(sc *scope, r Request) *Result {
+func searchRepositories(sc *match.Scope, r Request) *Result {
 	result := &Result{Exhaustive: true}
-	for i, repo := range sc.repos {
-		if repo != nil && evalRepository(sc, sc.c.root, i) {
+	for i, repo := range sc.Repos {
+		if repo != nil && match.EvalRepository(sc, sc.Query.Root, i) {
 			result.Repositories = append(result.Repositories, repo)
 		}
 	}
@@ -29,22 +24,6 @@ func searchRepositories(sc *scope, r Request) *Result {
 	result.Repositories = result.Repositories[:min(len(result.Repositories), r.displayLimit())]
 	result.Stats.Displayed = len(result.Repositories)
 	return result
-}
-
-func evalRepository(sc *scope, n node, repo int) bool {
-	switch n := n.(type) {
-	case *andNode:
-		return !slices.ContainsFunc(n.children, func(k node) bool { return !evalRepository(sc, k, repo) })
-	case *orNode:
-		return slices.ContainsFunc(n.children, func(k node) bool { return evalRepository(sc, k, repo) })
-	case *notNode:
-		return !evalRepository(sc, n.child, repo)
-	case *constNode:
-		return n.value
-	case *placeNode:
-		return sc.repoHas[n.number][repo]
-	}
-	return false
 }
 
 // literalRegexp returns a regular expression for a pattern that is a choice of literals.

@@ -6,6 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/memory"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -176,7 +177,7 @@ type Evidence struct {
 	// Ranked means that the answer has the files with most of the words of the query.
 	Ranked bool
 	// DefinesMatch means that a file defines a symbol whose whole name is a match and whose
-	// kind weighs at least minDefinedWeight.
+	// kind weighs at least MinDefinedWeight.
 	DefinesMatch bool
 }
 
@@ -306,7 +307,7 @@ func (s *Stats) Add(o *Stats) {
 }
 
 // addWork adds work in segments.
-func (s *Stats) addWork(w *work) {
+func (s *Stats) addWork(w *match.Work) {
 	s.Add(&Stats{
 		Indexing: w.Indexing, Verifying: w.Verifying, ContentBytes: w.ContentBytes, ScannedBytes: w.ScannedBytes, IndexBytes: w.IndexBytes, Lists: w.Lists,
 		FilesConsidered: w.FilesConsidered, FilesLoaded: w.FilesLoaded, SegmentsFiltered: w.SegmentsFiltered,

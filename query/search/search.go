@@ -187,7 +187,7 @@ func (r *Result) DropUnknownNotices(view corpus.View) {
 //
 //	plan        planSearch compiles the query and opens the places that it covers
 //	order       orderTasks sets the order in which segments and tiers are visited
-//	candidates  runTasks visits them: prepareCandidates searches the index of a segment
+//	candidates  runTasks visits them: PrepareCandidates searches the index of a segment
 //	verify      for documents that can match, and searchDocument searches their text
 //	rank, cut   build takes the hits in order, chooses those to show,
 //	render      renders their files and sorts them
@@ -317,17 +317,17 @@ func (n *searchRun) takeTask() (int, bool) {
 }
 
 func (n *searchRun) visitTask(v *segmentSearcher, i int) {
-	before, started := v.finder.work, time.Now()
+	before, started := v.finder.Work, time.Now()
 	segment, of := n.plan.schedule.taskAt(i)
 	visit := v.startTask(segment, n.plan.segments[segment])
 	visit.first = n.plan.schedule.firstOf(i)
 	err := visit.visitTier(of, n.plan.schedule)
-	if v.finder.exceeded {
+	if v.finder.Exceeded {
 		n.exceeded.Store(true)
 		n.halted.Store(true)
 		n.cancelWork()
 	}
-	d := taskResult{hits: visit.hits, count: visit.count, ok: true, looked: visit.looked, ended: visit.ended, considered: v.finder.work.FilesConsidered - before.FilesConsidered}
+	d := taskResult{hits: visit.hits, count: visit.count, ok: true, looked: visit.looked, ended: visit.ended, considered: v.finder.Work.FilesConsidered - before.FilesConsidered}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(segment, err)
@@ -380,11 +380,11 @@ const scanStep = 1 << 20
 // countScanned adds the text scanned by a segment searcher to the total, and ends the
 // search when the total exceeds its bound.
 func (n *searchRun) countScanned(v *segmentSearcher) {
-	more := v.finder.work.ScannedBytes - v.scannedReported
+	more := v.finder.Work.ScannedBytes - v.scannedReported
 	if n.maxScanBytes <= 0 || more < scanStep {
 		return
 	}
-	v.scannedReported = v.finder.work.ScannedBytes
+	v.scannedReported = v.finder.Work.ScannedBytes
 	if n.scanned.Add(more) > n.maxScanBytes {
 		n.scanExceeded.Store(true)
 		n.halted.Store(true)

@@ -7,11 +7,12 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/memory"
+	"github.com/quarrysearch/quarry/query/match"
 )
 
 // A hit is a place and its matches, with what decides whether it is shown.
 type hit struct {
-	documentHit
+	match.Hit
 	segment        int     // index in the view's segments
 	estimatedScore float32 // see estimateScore
 	dropped        int32   // number of matches removed from matches
@@ -21,9 +22,9 @@ type hit struct {
 // segmentSearcher runs the tasks of a search, one at a time. It belongs to one goroutine.
 type segmentSearcher struct {
 	// These fields are set before the first task.
-	scope     *scope
-	finder    *candidateFinder
-	document  *documentMatcher
+	scope     *match.Scope
+	finder    *match.Finder
+	document  *match.Matcher
 	limit     int  // matches after which a task may end
 	maxKept   int  // matches per task whose details are kept
 	bestOnly  bool // keep the matches of the best files rather than the first ones
@@ -35,18 +36,18 @@ type segmentSearcher struct {
 	scannedReported int64 // scanned bytes already reported, see countScanned
 
 	// A task writes these, for the current segment: see placeTermsOnce.
-	together, phrase termPlaces
+	together, phrase match.TermPlaces
 }
 
-func newSegmentSearcher(s *scope, keep, limit int, stop func() bool, budget *memory.Budget) *segmentSearcher {
-	d := newDocumentMatcher(s, limit, stop, budget)
-	return &segmentSearcher{scope: s, finder: &d.finder, document: d, limit: limit, maxKept: keep}
+func newSegmentSearcher(s *match.Scope, keep, limit int, stop func() bool, budget *memory.Budget) *segmentSearcher {
+	d := match.NewMatcher(s, limit, stop, budget)
+	return &segmentSearcher{scope: s, finder: &d.Finder, document: d, limit: limit, maxKept: keep}
 }
 
-// openSegment makes a segment the current one.
+// OpenSegment makes a segment the current one.
 func (v *segmentSearcher) openSegment(seg corpus.Segment) {
-	v.document.openSegment(seg)
-	v.together, v.phrase = termPlaces{}, termPlaces{}
+	v.document.OpenSegment(seg)
+	v.together, v.phrase = match.TermPlaces{}, match.TermPlaces{}
 }
 
 // startTask makes a segment the current one, for a task that visits some of its documents.
@@ -57,10 +58,10 @@ func (v *segmentSearcher) startTask(number int, seg corpus.Segment) *taskVisit {
 
 // surveyCandidates searches the index of a segment. It returns the result to keep and the
 // number of candidates.
-func (v *segmentSearcher) surveyCandidates(seg corpus.Segment) (*segmentCandidates, int, error) {
+func (v *segmentSearcher) surveyCandidates(seg corpus.Segment) (*match.Candidates, int, error) {
 	v.openSegment(seg)
-	p, err := v.finder.lookUp()
-	return p, v.finder.countSegmentCandidates(), err
+	p, err := v.finder.LookUp()
+	return p, v.finder.CountSegmentCandidates(), err
 }
 
 // findNamedOnce finds the named documents of the current segment on the first call, and
@@ -69,13 +70,13 @@ func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		o.named, err = v.finder.findNamed(a.names, a.allSegments)
-		for i := range o.named.groups {
-			o.named.groups[i] = slices.DeleteFunc(o.named.groups[i], o.isFirst)
+		o.named, err = v.finder.FindNamed(a.names, a.allSegments)
+		for i := range o.named.Groups {
+			o.named.Groups[i] = slices.DeleteFunc(o.named.Groups[i], o.isFirst)
 		}
 		o.searched = err == nil
 	}
-	v.finder.named = o.named
+	v.finder.Named = o.named
 	return err
 }
 
@@ -86,11 +87,11 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.candidates != nil {
-		v.finder.candidates = o.candidates
+		v.finder.Candidates = o.candidates
 		return nil
 	}
-	p, err := v.finder.lookUp()
-	if err == nil && !p.unfinished {
+	p, err := v.finder.LookUp()
+	if err == nil && !p.Unfinished {
 		o.candidates = p
 	}
 	return err
@@ -101,10 +102,10 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.candidates == nil || o.candidates.possible {
+	if o.candidates == nil || o.candidates.Possible {
 		return false
 	}
-	v.finder.candidates = o.candidates
+	v.finder.Candidates = o.candidates
 	return true
 }
 
@@ -118,17 +119,17 @@ func (v *segmentSearcher) placeTermsOnce(o *segmentState, a *schedule) (err erro
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.placed {
-		if o.together, o.phrase, err = v.finder.placeTerms(a.requiredAtoms, a.phrase); err != nil {
+		if o.together, o.phrase, err = v.finder.PlaceTerms(a.requiredAtoms, a.phrase); err != nil {
 			return err
 		}
-		o.placed = !v.finder.shouldStop()
+		o.placed = !v.finder.ShouldStop()
 	}
 	v.together, v.phrase = o.together, o.phrase
 	return nil
 }
 
 // close releases the resources of the searcher, which must not be used afterwards.
-func (v *segmentSearcher) close() error { return v.document.close() }
+func (v *segmentSearcher) close() error { return v.document.Close() }
 
 // refindMatches finds the matches of a hit again. They were dropped for better ones that
 // turned out to be beyond the limit of the search.
@@ -137,15 +138,15 @@ func (a *resultBuilder) refindMatches(h *hit) error {
 	v := newSegmentSearcher(n.plan.scope, n.keeps(), n.plan.limit, func() bool { return false }, nil)
 	v.bestOnly, v.orders = true, true
 	t := v.startTask(h.segment, n.plan.segments[h.segment])
-	v.finder.candidates = fullScanCandidates(n.plan.scope.c)
+	v.finder.Candidates = match.FullScanCandidates(n.plan.scope.Query)
 	end := t.startMatching()
-	hits, _, err := t.searchDocument(h.doc)
+	hits, _, err := t.searchDocument(h.Doc)
 	end()
 	for i := range hits {
-		if hits[i].place == h.place {
-			h.matches = hits[i].matches
+		if hits[i].Place == h.Place {
+			h.Matches = hits[i].Matches
 		}
 	}
-	a.result.Stats.ContentBytes += v.finder.work.ContentBytes
+	a.result.Stats.ContentBytes += v.finder.Work.ContentBytes
 	return errors.Join(err, v.close())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -108,7 +109,7 @@ func (c *ShardCall) isValid() bool {
 	if b := c.Begin; b != nil && (b.Query == nil || b.Matches < 0 || b.Display < 0 || b.ContextLines < 0 || b.JoinLines < 0 || b.TimeLimit < 0) {
 		return false
 	}
-	if n := c.Names; n != nil && (len(n.Word) > maxNameBytes || n.MaxErrors < 0 || n.MaxErrors > NearErrors(n.Word)) {
+	if n := c.Names; n != nil && (len(n.Word) > match.MaxNameBytes || n.MaxErrors < 0 || n.MaxErrors > NearErrors(n.Word)) {
 		return false
 	}
 	return (c.Frames == nil || c.Frames.Query != nil && len(c.Frames.Frames) <= reading.MaxFrames) && (c.Places == nil || c.Places.Query != nil)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/match"
 )
 
 // A search of several shards runs as one of a single view does. Only the work on segments is
@@ -36,7 +38,7 @@ type remoteRun struct {
 	// those of the first.
 	segments []remoteSegment
 	numbers  [][]int // by shard and index, the position in segments
-	costs    []listCosts
+	costs    []match.ListCosts
 	blocks   int
 	hits     []remoteHit // by hit.place
 }
@@ -55,15 +57,15 @@ type remoteHit struct {
 }
 
 // compareHits compares the positions of two hits.
-func (m *remoteRun) compareHits(sc *scope, a, b *hit) int {
+func (m *remoteRun) compareHits(sc *match.Scope, a, b *hit) int {
 	position := func(h *hit) filePosition {
-		p := filePosition{repo: sc.repos[m.hits[h.place].repo]}
-		if !sc.c.listsRepositories() {
-			p.path = m.hits[h.place].file.Path
+		p := filePosition{repo: sc.Repos[m.hits[h.Place].repo]}
+		if !sc.Query.ListsRepositories() {
+			p.path = m.hits[h.Place].file.Path
 		}
 		return p
 	}
-	return cmp.Or(comparePositions(position(a), position(b)), cmp.Compare(m.hits[a.place].file.Ref, m.hits[b.place].file.Ref))
+	return cmp.Or(comparePositions(position(a), position(b)), cmp.Compare(m.hits[a.Place].file.Ref, m.hits[b.Place].file.Ref))
 }
 
 // callEach sends a call of a search to each shard.
@@ -76,7 +78,7 @@ func (m *remoteRun) callEach(ctx context.Context, call func(shard int) *ShardCal
 // beginSearch begins a planned search with a time limit.
 func (v *shardedView) beginSearch(ctx context.Context, p *searchPlan, limit time.Duration) (*remoteRun, error) {
 	m := &remoteRun{view: v, deadline: time.Now().Add(limit), numbers: make([][]int, len(v.shards))}
-	begin := newShardBegin(&p.request, p.scope.restricted)
+	begin := newShardBegin(&p.request, p.scope.Restricted)
 	err := m.callEach(ctx, func(int) *ShardCall { return &ShardCall{Begin: begin} }, func(i int, r *ShardReply) {
 		for k, seg := range r.Begin.Segments {
 			m.segments = append(m.segments, remoteSegment{i, k, seg})
@@ -93,8 +95,8 @@ func (v *shardedView) beginSearch(ctx context.Context, p *searchPlan, limit time
 	for n, seg := range m.segments {
 		m.numbers[seg.shard][seg.index] = n
 		m.blocks += seg.Blocks
-		if len(seg.Lists) > 0 && len(seg.Lists) == len(p.scope.c.atoms) && n < maxRaritySegments {
-			m.costs = append(m.costs, listCosts{seg.Blocks, seg.Lists})
+		if len(seg.Lists) > 0 && len(seg.Lists) == len(p.scope.Query.Atoms) && n < match.MaxRaritySegments {
+			m.costs = append(m.costs, match.ListCosts{Blocks: seg.Blocks, Lists: seg.Lists})
 		}
 	}
 	return m, nil
@@ -137,12 +139,12 @@ func (n *searchRun) runShards(ctx context.Context) error {
 // surveyShards counts the candidates of all shards and sets the order of the tasks, for
 // which visit gets what the shards must know.
 func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
-	survey := &ShardSurvey{Threshold: n.plan.schedule.orderThreshold, Segments: n.plan.schedule.segments, Rarity: n.plan.scope.rarity}
-	var terms []listCosts
+	survey := &ShardSurvey{Threshold: n.plan.schedule.orderThreshold, Segments: n.plan.schedule.segments, Rarity: n.plan.scope.Rarity}
+	var terms []match.ListCosts
 	err := n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Survey: survey} }, func(_ int, r *ShardReply) {
 		n.mu.candidates += r.Survey.Candidates
 		if len(r.Survey.Terms) == len(n.plan.ranked) {
-			terms = append(terms, listCosts{r.Survey.Blocks, r.Survey.Terms})
+			terms = append(terms, match.ListCosts{Blocks: r.Survey.Blocks, Lists: r.Survey.Terms})
 		}
 	})
 	if err != nil || !n.plan.needsSurvey {
@@ -153,13 +155,13 @@ func (n *searchRun) surveyShards(ctx context.Context, visit *ShardVisit) error {
 		return nil
 	}
 	weights := n.termWeights(terms...)
-	n.plan.scope.ranker = newDocumentRanker(n.plan.ranked, weights)
-	n.plan.scope.rarity = weights
+	n.plan.scope.Ranker = match.NewRanker(n.plan.ranked, weights)
+	n.plan.scope.Rarity = weights
 	var best []rankedDocument
 	err = n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Rank: weights} }, func(_ int, r *ShardReply) {
 		for _, d := range r.Rank {
 			if repo, ok := n.plan.remote.view.number[d.Repository]; ok {
-				best = append(best, rankedDocument{DocumentID{d.Segment, d.Document}, filePosition{n.plan.scope.repos[repo], d.Path}, d.Worth})
+				best = append(best, rankedDocument{DocumentID{d.Segment, d.Document}, filePosition{n.plan.scope.Repos[repo], d.Path}, d.Worth})
 			}
 		}
 	})
@@ -206,12 +208,12 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 				n.damaged.Store(true)
 				continue
 			}
-			if !n.memory.Reserve(hitBytes + int64(x.Matches)*matchBytes) {
+			if !n.memory.Reserve(match.HitBytes + int64(x.Matches)*match.MatchBytes) {
 				n.exceeded.Store(true)
 				continue
 			}
-			h := hit{segment: number, documentHit: documentHit{place: len(m.hits), count: x.Count, matches: make([]match, x.Matches)}, estimatedScore: x.Estimate}
-			h.near = proximity(x.Near)
+			h := hit{segment: number, Hit: match.Hit{Place: len(m.hits), Count: x.Count, Matches: make([]match.Match, x.Matches)}, estimatedScore: x.Estimate}
+			h.Near = match.Proximity(x.Near)
 			m.hits, d.hits = append(m.hits, r), append(d.hits, h)
 		}
 	}
@@ -251,7 +253,7 @@ func (a *resultBuilder) callByShard(ctx context.Context, hits []int, request fun
 func (a *resultBuilder) scoreRemote(ctx context.Context, hits []*hit) ([]*FileMatch, error) {
 	places, files := make([]int, len(hits)), make([]*FileMatch, len(hits))
 	for i, h := range hits {
-		places[i] = h.place
+		places[i] = h.Place
 	}
 	a.worker.Pause()
 	defer a.worker.Resume()
@@ -269,14 +271,14 @@ func (a *resultBuilder) scoreRemote(ctx context.Context, hits []*hit) ([]*FileMa
 func (a *resultBuilder) renderRemote(ctx context.Context, shown []hit) error {
 	places, files := make([]int, len(shown)), make([]*FileMatch, len(shown))
 	for i := range shown {
-		places[i] = shown[i].place
+		places[i] = shown[i].Place
 	}
 	a.worker.Pause()
 	defer a.worker.Resume()
 	err := a.callByShard(ctx, places, func(at []int) *ShardCall {
 		c := &ShardCall{}
 		for _, i := range at {
-			c.Render = append(c.Render, ShardQuota{a.run.plan.remote.hits[places[i]].id, max(len(shown[i].matches), 1)})
+			c.Render = append(c.Render, ShardQuota{a.run.plan.remote.hits[places[i]].id, max(len(shown[i].Matches), 1)})
 		}
 		return c
 	}, func(i int, f *FileMatch) { files[i] = f })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -74,7 +75,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 	case c.Names != nil:
 		reply.Names, err = h.s.findNearNames(ctx, h.view, c.Names)
 	case c.Named != nil:
-		reply.Named = mayBeNamed(h.view, c.Named)
+		reply.Named = match.MayBeNamed(h.view, c.Named)
 	case c.Frames != nil:
 		reply.Frames, err = h.locateFrames(ctx, c.Frames)
 	case c.Places != nil:
@@ -222,7 +223,7 @@ func (p *partSearch) runPhase(ctx context.Context, phase func(pool *workerPool, 
 // surveySegments counts the candidates.
 func (p *partSearch) surveySegments(ctx context.Context, c *ShardSurvey) (*ShardCandidates, error) {
 	n := p.run
-	n.plan.schedule.orderThreshold, n.plan.schedule.allSegments, n.plan.scope.rarity = c.Threshold, c.Segments, c.Rarity
+	n.plan.schedule.orderThreshold, n.plan.schedule.allSegments, n.plan.scope.Rarity = c.Threshold, c.Segments, c.Rarity
 	if !n.plan.needsSurvey {
 		return &ShardCandidates{}, nil
 	}
@@ -295,13 +296,13 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 
 // shardHit returns a hit without its matches.
 func (n *searchRun) shardHit(h *hit) ShardHit {
-	out := ShardHit{Count: h.count, Matches: h.showableMatches(), Near: uint8(n.nearnessOf(h)), Estimate: h.estimatedScore}
-	if len(h.matches) == 0 && h.dropped == 0 {
+	out := ShardHit{Count: h.Count, Matches: h.showableMatches(), Near: uint8(n.nearnessOf(h)), Estimate: h.estimatedScore}
+	if len(h.Matches) == 0 && h.dropped == 0 {
 		out.Matches = 0 // by its path
 	}
 	if n.needsFiles() {
 		file := n.fileOfHit(h, n.wantedTraits())
-		file.Repository = n.plan.scope.repos[n.repoOf(h)].ID
+		file.Repository = n.plan.scope.Repos[n.repoOf(h)].ID
 		out.File = &file
 	}
 	return out
@@ -309,7 +310,7 @@ func (n *searchRun) shardHit(h *hit) ShardHit {
 
 // needsFiles reports whether the front needs the file of each hit.
 func (n *searchRun) needsFiles() bool {
-	return n.ordersByFile() || n.plan.request.Facets || n.plan.scope.c.listsRepositories()
+	return n.ordersByFile() || n.plan.request.Facets || n.plan.scope.Query.ListsRepositories()
 }
 
 // wantedTraits returns the conditions of facetTraits, if the search counts facets.
@@ -327,7 +328,7 @@ func (p *partSearch) hitOf(id ShardHitID) (*hit, error) {
 		return nil, fmt.Errorf("%w: there is no hit %d in task %d", errShardOrder, id.Hit, id.Task)
 	}
 	h := p.run.mu.done[id.Task].hits[id.Hit]
-	h.matches = slices.Clone(h.matches)
+	h.Matches = slices.Clone(h.Matches)
 	return &h, nil
 }
 
@@ -386,7 +387,7 @@ func (p *partSearch) renderFiles(ctx context.Context, quotas []ShardQuota) (*Sha
 		if p.run.showsBestOnly() {
 			err = a.cutMatches(h, quotas[i].Matches)
 		} else {
-			h.matches = h.matches[:min(len(h.matches), quotas[i].Matches)]
+			h.Matches = h.Matches[:min(len(h.Matches), quotas[i].Matches)]
 		}
 		if err != nil {
 			return nil, err
@@ -457,7 +458,7 @@ func (h *ShardSession) inspectPlaces(ctx context.Context, c *ShardPlaces) (*Shar
 	defer in.worker.End()
 	in.selectRepositories()
 	if c.All {
-		for i, r := range in.scope.repos {
+		for i, r := range in.scope.Repos {
 			in.selected[i] = r != nil
 		}
 	} else if in.count == 0 {

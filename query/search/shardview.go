@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/spelling"
@@ -202,13 +203,13 @@ func (v *shardedView) nearNames(ctx context.Context, c *ShardNames) []ShardNearN
 			all[n.Name] = n
 		}
 	})
-	if err != nil || c.InText && blocks > maxTextBlocks || !c.InText && c.MaxErrors > 1 && blocks > maxSymbolBlocks {
+	if err != nil || c.InText && blocks > match.MaxTextBlocks || !c.InText && c.MaxErrors > 1 && blocks > match.MaxSymbolBlocks {
 		return nil
 	}
 	return slices.Collect(maps.Values(all))
 }
 
-// mayBeNamed reports whether the name of a file may contain all words.
+// MayBeNamed reports whether the name of a file may contain all words.
 func (v *shardedView) mayBeNamed(ctx context.Context, words []string) (may bool) {
 	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Named: words} }, func(_ int, r *ShardReply) { may = may || r.Named })
 	return may && err == nil
@@ -250,7 +251,7 @@ func (v *shardedView) locateFrames(ctx context.Context, c *ShardFrames) ([]Shard
 // placesCall returns the call for facts about the places that the notices of a search
 // need.
 func (v *shardedView) placesCall(in *noticeFinder, near string) func(int) *ShardCall {
-	c := &ShardPlaces{Query: in.query, Empty: in.empty, All: in.count == 0, Restricted: in.scope.restricted, Near: near}
+	c := &ShardPlaces{Query: in.query, Empty: in.empty, All: in.count == 0, Restricted: in.scope.Restricted, Near: near}
 	return func(int) *ShardCall { return &ShardCall{Places: c} }
 }
 

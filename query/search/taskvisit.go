@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/match"
 )
 
 // A taskVisit is the work of one task: it visits the documents of a tier of the current
@@ -57,9 +58,9 @@ func (t *taskVisit) visitTier(of tier, a *schedule) error {
 		t.maxDocuments = len(o.first) + 1
 		return t.visitNamed(o, o.first, a)
 	case of >= tierJoined && of <= tierAside && len(a.requiredAtoms) == 0:
-		return t.visitNamed(o, o.named.groups[of-tierJoined], a)
+		return t.visitNamed(o, o.named.Groups[of-tierJoined], a)
 	}
-	if err := v.lookUpCandidates(o); err != nil || !v.finder.candidates.possible {
+	if err := v.lookUpCandidates(o); err != nil || !v.finder.Candidates.Possible {
 		return err
 	}
 	if of == tierAll {
@@ -68,20 +69,20 @@ func (t *taskVisit) visitTier(of tier, a *schedule) error {
 	if err := v.placeTermsOnce(o, a); err != nil {
 		return err
 	}
-	if (of == tierPhrase || of == tierPhraseAside) && v.phrase.isEmpty() || of < tierMain && len(a.requiredAtoms) > 0 && v.together.isEmpty() {
+	if (of == tierPhrase || of == tierPhraseAside) && v.phrase.IsEmpty() || of < tierMain && len(a.requiredAtoms) > 0 && v.together.IsEmpty() {
 		return nil
 	}
 	return t.visitDocuments(func(d segment.DocID) bool { return v.tierOf(d, o, a) == of })
 }
 
 // visitSegment visits all documents of a segment of which nothing is kept.
-func (t *taskVisit) visitSegment(names []termName) (err error) {
+func (t *taskVisit) visitSegment(names []match.Name) (err error) {
 	f := t.v.finder
-	if err := f.prepareCandidates(); err != nil || !f.candidates.possible {
+	if err := f.PrepareCandidates(); err != nil || !f.Candidates.Possible {
 		return err
 	}
 	if t.v.bestOnly && len(names) > 0 {
-		if f.named, err = f.findNamed(names, 0); err != nil {
+		if f.Named, err = f.FindNamed(names, 0); err != nil {
 			return err
 		}
 	}
@@ -94,8 +95,8 @@ func (t *taskVisit) visitNamed(o *segmentState, docs []segment.DocID, a *schedul
 		return nil
 	}
 	f := t.v.finder
-	if f.candidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
-		if err := t.v.lookUpCandidates(o); err != nil || !f.candidates.possible {
+	if f.Candidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
+		if err := t.v.lookUpCandidates(o); err != nil || !f.Candidates.Possible {
 			return err
 		}
 	}
@@ -106,27 +107,27 @@ func (t *taskVisit) visitNamed(o *segmentState, docs []segment.DocID, a *schedul
 // visitDocuments visits the documents that can match and for which wanted, if not nil,
 // returns true.
 func (t *taskVisit) visitDocuments(wanted func(segment.DocID) bool) (err error) {
-	f, root := t.v.finder, t.v.scope.c.root
+	f, root := t.v.finder, t.v.scope.Query.Root
 	defer t.startMatching()()
 	t.narrowPlaces()
 	chosen := t.chooseDocuments(wanted)
-	if err := t.visitList(chosen); err != nil || f.shouldStop() {
+	if err := t.visitList(chosen); err != nil || f.ShouldStop() {
 		return err
 	}
 	if t.ended = len(chosen) > 0 && t.count > t.v.requested; t.ended {
 		return nil
 	}
-	f.startScan(wanted)
-	defer func() { err = errors.Join(err, f.endScan()) }()
-	for d := f.nextAllowed(0); d >= 0; {
-		if next := f.nextDocument(root, d); next != d {
+	f.StartScan(wanted)
+	defer func() { err = errors.Join(err, f.EndScan()) }()
+	for d := f.NextAllowed(0); d >= 0; {
+		if next := f.NextDocument(root, d); next != d {
 			if next < 0 {
 				break
 			}
-			d = f.nextAllowed(next)
+			d = f.NextAllowed(next)
 			continue
 		}
-		if f.shouldStop() || t.foundAll() {
+		if f.ShouldStop() || t.foundAll() {
 			break
 		}
 		if _, done := slices.BinarySearch(chosen, segment.DocID(d)); !done && (wanted == nil || wanted(segment.DocID(d))) && t.mayCount(d) {
@@ -139,7 +140,7 @@ func (t *taskVisit) visitDocuments(wanted func(segment.DocID) bool) (err error) 
 		if t.passed >= narrowEvery {
 			t.narrowPlaces()
 		}
-		d = f.nextAllowed(d + 1)
+		d = f.NextAllowed(d + 1)
 	}
 	return nil
 }
@@ -148,10 +149,10 @@ func (t *taskVisit) visitDocuments(wanted func(segment.DocID) bool) (err error) 
 func (t *taskVisit) visitList(docs []segment.DocID) error {
 	f := t.v.finder
 	for _, d := range docs {
-		if f.nextDocument(t.v.scope.c.root, int(d)) != int(d) {
+		if f.NextDocument(t.v.scope.Query.Root, int(d)) != int(d) {
 			continue
 		}
-		if f.shouldStop() || t.foundAll() {
+		if f.ShouldStop() || t.foundAll() {
 			break
 		}
 		if !t.mayCount(int(d)) {
@@ -164,12 +165,12 @@ func (t *taskVisit) visitList(docs []segment.DocID) error {
 	return nil
 }
 
-// startMatching prepares to read the text of the current segment, and returns a function
+// StartMatching prepares to read the text of the current segment, and returns a function
 // to call when done.
 func (t *taskVisit) startMatching() (end func()) {
 	t.looked, t.counted = true, 0
 	t.initSought()
-	return t.v.document.startMatching()
+	return t.v.document.StartMatching()
 }
 
 // visitDocument adds the hits of a document, and reports whether the task has enough. On an
@@ -200,40 +201,40 @@ func (t *taskVisit) lookedEnough() bool {
 // searchDocument evaluates the query for the places of a document.
 func (t *taskVisit) searchDocument(d segment.DocID) (hits []hit, count int, err error) {
 	f, m := t.v.finder, t.v.document
-	f.work.FilesConsidered++
+	f.Work.FilesConsidered++
 	t.documents++
-	m.releaseHeld()
-	places := f.seg.Places
+	m.ReleaseHeld()
+	places := f.Seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if !f.allows(i) || t.foundAt(i) {
+		if !f.Allows(i) || t.foundAt(i) {
 			continue
 		}
-		ok, err := m.evalQuery(d, i, t.matchRoom())
+		ok, err := m.EvalQuery(d, i, t.matchRoom())
 		if err != nil {
 			return nil, 0, err
 		}
-		if f.shouldStop() {
+		if f.ShouldStop() {
 			return nil, 0, nil // a match may have been missed
 		}
 		if !ok {
 			continue
 		}
-		h := hit{segment: t.segment, documentHit: documentHit{place: i, doc: d}}
+		h := hit{segment: t.segment, Hit: match.Hit{Place: i, Doc: d}}
 		if ok, err = t.collectHit(&h); err != nil {
 			return nil, 0, err
 		}
 		if !ok || mergeSameFile(hits, h, places) {
 			continue
 		}
-		if err := m.setRelevance(&h.documentHit); err != nil {
+		if err := m.SetRelevance(&h.Hit); err != nil {
 			return nil, 0, err
 		}
 		if err := t.retainMatches(&h); err != nil {
 			return nil, 0, err
 		}
-		t.kept += len(h.matches)
-		m.reserveMemory(hitBytes + int64(len(h.matches))*matchBytes)
-		count += h.count
+		t.kept += len(h.Matches)
+		m.ReserveMemory(match.HitBytes + int64(len(h.Matches))*match.MatchBytes)
+		count += h.Count
 		hits = append(hits, h)
 	}
 	return hits, count, nil
@@ -258,8 +259,8 @@ func mergeSameFile(hits []hit, h hit, places *segment.Places) bool {
 	}
 	for i := range hits {
 		other := &hits[i]
-		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
-			other.otherPlaces = append(other.otherPlaces, h.place)
+		if places.Repo[other.Place] == places.Repo[h.Place] && string(places.Path(other.Place)) == string(places.Path(h.Place)) {
+			other.OtherPlaces = append(other.OtherPlaces, h.Place)
 			return true
 		}
 	}

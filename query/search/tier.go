@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/match"
 )
 
 // enoughDocuments is the number of documents that a search with enough matches looks at in
@@ -84,10 +85,10 @@ func (v *segmentSearcher) tierOf(d segment.DocID, o *segmentState, a *schedule) 
 	}
 	together, named := false, o.tierOfName(d)
 	if len(a.requiredAtoms) > 0 {
-		lo, hi := v.finder.seg.Reader.TextRange(d)
-		together = v.together.hasDocument(d, lo, hi)
-		switch phrase := v.phrase.hasDocument(d, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
-		case phrase && isAside(&v.finder.seg, d):
+		lo, hi := v.finder.Seg.Reader.TextRange(d)
+		together = v.together.HasDocument(d, lo, hi)
+		switch phrase := v.phrase.HasDocument(d, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
+		case phrase && match.IsAside(&v.finder.Seg, d):
 			return tierPhraseAside
 		case phrase:
 			return tierPhrase
@@ -96,7 +97,7 @@ func (v *segmentSearcher) tierOf(d segment.DocID, o *segmentState, a *schedule) 
 	if named != tierAll && (together || len(a.requiredAtoms) == 0) {
 		return named
 	}
-	switch aside := isAside(&v.finder.seg, d); {
+	switch aside := match.IsAside(&v.finder.Seg, d); {
 	case a.tiers[len(a.tiers)-1] == tierAny:
 		return tierAny
 	case together && aside:
@@ -112,10 +113,10 @@ func (v *segmentSearcher) tierOf(d segment.DocID, o *segmentState, a *schedule) 
 // tierOfName returns the tier of a document that has the name of a term, or tierAll for
 // any other document.
 func (o *segmentState) tierOfName(d segment.DocID) tier {
-	if o.named.all == nil || !o.named.all.Has(int(d)) {
+	if o.named.All == nil || !o.named.All.Has(int(d)) {
 		return tierAll
 	}
-	for i, docs := range o.named.groups {
+	for i, docs := range o.named.Groups {
 		if _, ok := slices.BinarySearch(docs, d); ok {
 			return tierJoined + tier(i)
 		}

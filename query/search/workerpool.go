@@ -174,5 +174,5 @@ func (w *worker) endWorker() {
 	if !n.skipDamaged(err) {
 		n.mu.err = cmp.Or(n.mu.err, err)
 	}
-	n.mu.stats.addWork(&w.searcher.finder.work)
+	n.mu.stats.addWork(&w.searcher.finder.Work)
 }

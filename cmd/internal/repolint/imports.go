@@ -34,7 +34,8 @@ var directions = []direction{
 	// The layers of a search: each imports only those above it in this list.
 	{"query/corpus", append([]string{"schemas"}, formats...)},
 	{"query/search/searchtest", append([]string{"schemas", "query/syntax", "query/corpus"}, formats...)},
-	{"query/search", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus"}, formats...)},
+	{"query/match", append([]string{"schemas", "query/syntax", "query/plan", "query/corpus"}, formats...)},
+	{"query/search", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus", "query/match"}, formats...)},
 	{"query/assist", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/corpus", "query/search"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
 	{"query/front", []string{"schemas", "query/auth", "query/front", "query/publicurl"}},

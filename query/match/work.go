@@ -1,9 +1,9 @@
-package search
+package match
 
 import "time"
 
-// work counts what the searches of segments read and do.
-type work struct {
+// Work counts what the searches of segments read and do.
+type Work struct {
 	Indexing, Verifying                    time.Duration
 	ContentBytes, ScannedBytes, IndexBytes int64
 	Lists                                  int

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -8,108 +8,109 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/plan"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/query/match/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A scope evaluates the predicates of a query on the places of one view.
-type scope struct {
-	c     *compiledQuery
-	repos []*corpus.Repository
-	refs  []code.Ref // nil if only default branches are searched
-	// restricted means that the index may contain text that the caller may not see.
-	restricted bool
-	// rarity is the weight of each atom; nil if all weigh the same.
-	rarity []float64
-	// ranker orders the documents of a ranked search; nil for any other.
-	ranker *documentRanker
-	// meansTests means that the words of a ranked search ask for test code.
-	meansTests bool
-	// repoHas[p][r] is true if repository r satisfies predicate p, for predicates on
+// A Scope evaluates the predicates of a query on the places of one view.
+type Scope struct {
+	Query *Query
+	Repos []*corpus.Repository
+	Refs  []code.Ref // nil if only default branches are searched
+	// Restricted means that the index may contain text that the caller may not see.
+	Restricted bool
+	// Rarity is the weight of each atom; nil if all weigh the same.
+	Rarity []float64
+	// Ranker orders the documents of a ranked search; nil for any other.
+	Ranker *Ranker
+	// MeansTests means that the words of a ranked search ask for test code.
+	MeansTests bool
+	// RepoHas[p][r] is true if repository r satisfies predicate p, for predicates on
 	// repositories. It is computed once for all segments.
-	repoHas [][]bool
+	RepoHas [][]bool
 }
 
-func newScope(c *compiledQuery, repos []*corpus.Repository, refs []code.Ref) *scope {
-	s := &scope{c: c, repos: repos, refs: refs, repoHas: make([][]bool, len(c.predicates))}
-	for i, p := range c.predicates {
-		if p.repo == nil {
+// NewScope returns the scope of a query on repositories and refs.
+func NewScope(c *Query, repos []*corpus.Repository, refs []code.Ref) *Scope {
+	s := &Scope{Query: c, Repos: repos, Refs: refs, RepoHas: make([][]bool, len(c.Predicates))}
+	for i, p := range c.Predicates {
+		if p.Repo == nil {
 			continue
 		}
-		s.repoHas[i] = make([]bool, len(repos))
+		s.RepoHas[i] = make([]bool, len(repos))
 		for r, repo := range repos {
-			s.repoHas[i][r] = repo != nil && p.repo(repo)
+			s.RepoHas[i][r] = repo != nil && p.Repo(repo)
 		}
 	}
 	return s
 }
 
-// placeColumn returns the visible places of a segment that satisfy a predicate.
-func (s *scope) placeColumn(p *predicate, seg corpus.Segment) bitset.Set {
+// PlaceColumn returns the visible places of a segment that satisfy a predicate.
+func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 	out := bitset.New(seg.Places.Len())
 	for from, to := range seg.VisibleRuns() {
 		switch {
-		case p.repo != nil:
-			has := s.repoHas[p.number]
+		case p.Repo != nil:
+			has := s.RepoHas[p.Number]
 			for i, r := range seg.Places.Repo[from:to] {
 				if has[r] {
 					out.Add(from + i)
 				}
 			}
-		case p.language != nil:
+		case p.Language != nil:
 			s.languageColumn(out, p, seg, from, to)
-		case p.place != nil:
+		case p.Place != nil:
 			for i := from; i < to; i++ {
-				if p.place(seg, i) {
+				if p.Place(seg, i) {
 					out.Add(i)
 				}
 			}
-		case p.ref != nil:
+		case p.Ref != nil:
 			for i := from; i < to; i++ {
-				if repo := s.repos[seg.Places.Repo[i]]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
+				if repo := s.Repos[seg.Places.Repo[i]]; repo != nil && p.Ref(repo, s.RefOf(seg, i)) {
 					out.Add(i)
 				}
 			}
 		default:
-			pathColumn(out, p.path, seg, from, to)
+			pathColumn(out, p.Path, seg, from, to)
 		}
 	}
 	return out
 }
 
 // evalPredicate evaluates a predicate for one place. The predicate must not be on paths.
-func (s *scope) evalPredicate(p *predicate, seg corpus.Segment, place int) bool {
+func (s *Scope) evalPredicate(p *Predicate, seg corpus.Segment, place int) bool {
 	r := seg.Places.Repo[place]
 	switch {
-	case p.repo != nil:
-		return s.repoHas[p.number][r]
-	case p.place != nil:
-		return p.place(seg, place)
+	case p.Repo != nil:
+		return s.RepoHas[p.Number][r]
+	case p.Place != nil:
+		return p.Place(seg, place)
 	case p.owned != nil:
-		return s.repos[r] != nil && p.owned(s.repos[r], seg.Places.Path(place))
-	case p.language != nil:
-		return p.language[strings.ToLower(string(seg.Reader.Language(seg.Places.Doc[place])))]
+		return s.Repos[r] != nil && p.owned(s.Repos[r], seg.Places.Path(place))
+	case p.Language != nil:
+		return p.Language[strings.ToLower(string(seg.Reader.Language(seg.Places.Doc[place])))]
 	}
-	return s.repos[r] != nil && p.ref(s.repos[r], s.refOf(seg, place))
+	return s.Repos[r] != nil && p.Ref(s.Repos[r], s.RefOf(seg, place))
 }
 
-// refOf returns the ref of a place.
-func (s *scope) refOf(seg corpus.Segment, place int) code.Ref {
+// RefOf returns the ref of a place.
+func (s *Scope) RefOf(seg corpus.Segment, place int) code.Ref {
 	if seg.Places.Ref == nil {
-		if r := s.repos[seg.Places.Repo[place]]; r != nil {
+		if r := s.Repos[seg.Places.Repo[place]]; r != nil {
 			return r.DefaultRef()
 		}
 		return ""
 	}
-	return s.refs[seg.Places.Ref[place]]
+	return s.Refs[seg.Places.Ref[place]]
 }
 
-func (s *scope) languageColumn(out bitset.Set, p *predicate, seg corpus.Segment, from, to int) {
+func (s *Scope) languageColumn(out bitset.Set, p *Predicate, seg corpus.Segment, from, to int) {
 	names := seg.Reader.Languages()
 	has := make([]bool, len(names))
 	some := false
 	for i, name := range names {
-		has[i] = p.language[strings.ToLower(name)]
+		has[i] = p.Language[strings.ToLower(name)]
 		some = some || has[i]
 	}
 	if !some {
@@ -165,9 +166,9 @@ func narrowColumn(p *plan.Pattern, seg corpus.Segment) bitset.Set {
 	return out
 }
 
-// mayPath reports whether the path of a file may match. For a caller who may not see all
+// MayPath reports whether the path of a file may match. For a caller who may not see all
 // files of the segment, it returns true, because it would depend on hidden ones.
-func mayPath(s *corpus.Segment, p *plan.Pattern) bool {
+func MayPath(s *corpus.Segment, p *plan.Pattern) bool {
 	return s.Visible != nil || len(p.Sets) == 0 || slices.ContainsFunc(p.Sets[0], s.Places.MayPath)
 }
 
@@ -196,7 +197,7 @@ var newline = []byte{'\n'}
 
 // possiblePlaces returns the places for which a node can be true (or false, if positive
 // is false) for any values of the atoms. nil means all places.
-func (s *scope) possiblePlaces(n node, positive bool, columns []bitset.Set) bitset.Set {
+func (s *Scope) possiblePlaces(n Node, positive bool, columns []bitset.Set) bitset.Set {
 	switch n := n.(type) {
 	case *andNode:
 		return s.possibleOfAll(n.children, positive, columns)
@@ -210,29 +211,29 @@ func (s *scope) possiblePlaces(n node, positive bool, columns []bitset.Set) bits
 		}
 		return emptyColumn(columns)
 	case *placeNode:
-		if column := columns[n.number]; positive || column == nil {
+		if column := columns[n.Number]; positive || column == nil {
 			return column // nil if not evaluated: any place is possible
 		}
-		return bitset.Complement(columns[n.number])
+		return bitset.Complement(columns[n.Number])
 	}
 	return nil
 }
 
-func (s *scope) possibleOfAll(kids []node, positive bool, columns []bitset.Set) bitset.Set {
+func (s *Scope) possibleOfAll(kids []Node, positive bool, columns []bitset.Set) bitset.Set {
 	if !positive {
 		return s.combinePossible(kids, positive, columns, bitset.Union, emptyColumn(columns))
 	}
 	return s.combinePossible(kids, positive, columns, bitset.Intersection, nil)
 }
 
-func (s *scope) possibleOfAny(kids []node, positive bool, columns []bitset.Set) bitset.Set {
+func (s *Scope) possibleOfAny(kids []Node, positive bool, columns []bitset.Set) bitset.Set {
 	if !positive {
 		return s.combinePossible(kids, positive, columns, bitset.Intersection, nil)
 	}
 	return s.combinePossible(kids, positive, columns, bitset.Union, emptyColumn(columns))
 }
 
-func (s *scope) combinePossible(kids []node, positive bool, columns []bitset.Set, f func(a, b bitset.Set) bitset.Set, start bitset.Set) bitset.Set {
+func (s *Scope) combinePossible(kids []Node, positive bool, columns []bitset.Set, f func(a, b bitset.Set) bitset.Set, start bitset.Set) bitset.Set {
 	out := start
 	for _, k := range kids {
 		out = f(out, s.possiblePlaces(k, positive, columns))

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"slices"
@@ -23,19 +23,19 @@ func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
 	return syntax.SelectDefault
 }
 
-// listsRepositories reports whether the answer lists repositories.
-func (c *compiledQuery) listsRepositories() bool { return c.selectKind == syntax.SelectRepo }
+// ListsRepositories reports whether the answer lists repositories.
+func (c *Query) ListsRepositories() bool { return c.SelectKind == syntax.SelectRepo }
 
-// entriesOnly reports whether the answer shows only files or repositories. The search
+// EntriesOnly reports whether the answer shows only files or repositories. The search
 // then needs to know of each pattern only whether it matches.
-func (c *compiledQuery) entriesOnly() bool {
-	return c.selectKind == syntax.SelectFile || c.selectKind == syntax.SelectRepo
+func (c *Query) EntriesOnly() bool {
+	return c.SelectKind == syntax.SelectFile || c.SelectKind == syntax.SelectRepo
 }
 
 // choosesSymbols reports whether the answer shows only matches on symbols, and some
 // matches may not lie on a symbol.
-func (c *compiledQuery) choosesSymbols() bool {
-	return c.selectKind == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
+func (c *Query) choosesSymbols() bool {
+	return c.SelectKind == syntax.SelectSymbol && slices.ContainsFunc(c.Atoms, func(a *Atom) bool { return !a.Symbols })
 }
 
 // withSymbols adds a pattern for all symbols to a query that shows symbols but has no

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"sort"
@@ -18,8 +18,8 @@ const firstBlocks = 4
 // If the pattern consists of its literals, each occurrence is a match. For any other pattern,
 // the scanner records one place in each document that may match.
 type blockScanner struct {
-	v      *candidateFinder
-	a      *atom
+	v      *Finder
+	a      *Atom
 	found  []occurrence // occurrences in the text between lo and hi, by ascending start
 	at     int          // index of the first occurrence in found that has not been passed
 	lo, hi int
@@ -37,8 +37,8 @@ type occurrence struct{ start, end uint32 } // offsets in the text space
 
 // newBlockScanner returns nil for a query or an atom that does not benefit from a block
 // scan.
-func newBlockScanner(v *candidateFinder) *blockScanner {
-	atoms := v.s.c.atoms
+func newBlockScanner(v *Finder) *blockScanner {
+	atoms := v.s.Query.Atoms
 	if len(atoms) != 1 || atoms[0].re2 != nil || len(atoms[0].pattern.Sets) == 0 {
 		return nil
 	}
@@ -50,22 +50,22 @@ func newBlockScanner(v *candidateFinder) *blockScanner {
 func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 	s.clearFound()
 	s.blocks, s.err, s.wanted, s.nameEnd = firstBlocks, nil, wanted, 0
-	s.active = s.v.matchers[0].literals != nil && !s.v.seg.NoIndex // a run of blocks has text of several documents
+	s.active = s.v.matchers[0].literals != nil && !s.v.Seg.NoIndex // a run of blocks has text of several documents
 	s.paths = s.paths[:0]
-	for _, n := range conjunctsOf(s.v.s.c.root) {
+	for _, n := range conjunctsOf(s.v.s.Query.Root) {
 		not, negated := n.(*notNode)
 		if negated {
 			n = not.child
 		}
-		if p, ok := n.(*placeNode); ok && p.path != nil && s.v.candidates.columns[p.number] == nil {
-			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
+		if p, ok := n.(*placeNode); ok && p.Path != nil && s.v.Candidates.columns[p.Number] == nil {
+			s.paths = append(s.paths, pathCondition{p.Predicate, !negated})
 		}
 	}
 }
 
 // A pathCondition requires that the path of a file match, or not match.
 type pathCondition struct {
-	*predicate
+	*Predicate
 	match bool
 }
 
@@ -75,11 +75,11 @@ func (s *blockScanner) wantsDocument(d int) bool {
 	if s.wanted != nil && !s.wanted(segment.DocID(d)) {
 		return false
 	}
-	places := s.v.seg.Places
+	places := s.v.Seg.Places
 	for _, c := range s.paths {
 		some := false
 		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
-			some = s.v.seg.IsVisible(i) && s.v.paths.matchesPath(c.predicate, places.Path(i)) == c.match
+			some = s.v.Seg.IsVisible(i) && s.v.paths.matchesPath(c.Predicate, places.Path(i)) == c.match
 		}
 		if !some {
 			return false
@@ -141,9 +141,9 @@ func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) err
 // scanBlocks scans the next candidate blocks from an offset on that contain a document
 // which the query allows. It reports whether there were any.
 func (s *blockScanner) scanBlocks(offset int) bool {
-	v, f := s.v, &s.v.candidates.atomCandidates[0]
+	v, f := s.v, &s.v.Candidates.AtomCandidates[0]
 	_, _, end := v.textBounds(s.a, 0)
-	for asked := offset; !v.shouldStop(); {
+	for asked := offset; !v.ShouldStop(); {
 		block := f.next(offset / postings.BlockBytes)
 		from := max(block*postings.BlockBytes, offset)
 		if block < 0 || from >= end {
@@ -178,7 +178,7 @@ func (s *blockScanner) growRun(from int) {
 // nextWanted returns an offset at or before the next document that is wanted and that the
 // query allows, or -1. It does not check the text of documents that begin at or after to.
 func (s *blockScanner) nextWanted(from, to int) int {
-	for d := s.v.nextAllowed(s.documentAt(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
+	for d := s.v.NextAllowed(s.documentAt(from)); d >= 0; d = s.v.NextAllowed(d + 1) {
 		lo, _, _ := s.v.textBounds(s.a, d)
 		if at := max(lo, from); at >= to || s.wantsDocument(d) {
 			return at
@@ -189,10 +189,10 @@ func (s *blockScanner) nextWanted(from, to int) int {
 
 // documentAt returns the document that contains an offset.
 func (s *blockScanner) documentAt(offset int) int {
-	if s.a.symbols {
-		return int(s.v.seg.Reader.DocumentOfSymbol(offset))
+	if s.a.Symbols {
+		return int(s.v.Seg.Reader.DocumentOfSymbol(offset))
 	}
-	return int(s.v.seg.Reader.DocumentAt(offset))
+	return int(s.v.Seg.Reader.DocumentAt(offset))
 }
 
 // collectOccurrences finds the occurrences that start between from and to. None of them
@@ -221,7 +221,7 @@ func (s *blockScanner) collectOccurrences(from, to, end int) error {
 
 // readText returns the text between from and to, with the surrounding text that matching
 // needs. It reads another frame only if an occurrence may extend into it.
-func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, base int, err error) {
+func (s *blockScanner) readText(m *patternMatcher, from, to, end int) (text []byte, base int, err error) {
 	base = from
 	if first, _, _ := s.v.textBounds(s.a, 0); m.pattern.LineStart && from > first {
 		base--
@@ -242,7 +242,7 @@ const lineEndBytes = 2
 // occurrenceCollector finds the occurrences in a section of the text space.
 type occurrenceCollector struct {
 	scanner *blockScanner
-	m       *matcher
+	m       *patternMatcher
 	text    []byte
 	base    int  // offset of text
 	cut     bool // only part of text is searched for the literals

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/plan"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/query/match/internal/scan"
 )
 
 // runBlocks bounds the successive blocks that are searched in one run: 64 KiB.
@@ -22,9 +22,9 @@ const longLine = 2 << 10
 // literal: the Kelvin sign has three bytes for one.
 const maxFoldGrowth = 3
 
-// A matcher finds the matches of one pattern in the text of one segment at a time. It
+// A patternMatcher finds the matches of one pattern in the text of one segment at a time. It
 // belongs to one goroutine.
-type matcher struct {
+type patternMatcher struct {
 	pattern      *plan.Pattern
 	literals     *scan.Literals
 	literalTexts []string       // source of literals
@@ -32,7 +32,7 @@ type matcher struct {
 	prefixes     *scan.Literals // of a pattern that may span lines; nil if it has none
 	regexp       *scan.Regexp
 	re2          *scan.RE2 // nil if regexp searches
-	work         *work
+	work         *Work
 	text         *segment.Text
 	onePerLine   bool // one match per line is enough, because a symbol either matches or not
 	// continues means that the current run begins at the beginning of a line: at the
@@ -45,10 +45,10 @@ type matcher struct {
 	stop func() bool
 }
 
-// newMatcher returns a matcher for an atom. It calls stop between two runs, and ends when
+// newPatternMatcher returns a matcher for an atom. It calls stop between two runs, and ends when
 // stop returns true.
-func newMatcher(a *atom, work *work, stop func() bool) *matcher {
-	m := &matcher{pattern: a.pattern, work: work, onePerLine: a.symbols, stop: stop}
+func newPatternMatcher(a *Atom, work *Work, stop func() bool) *patternMatcher {
+	m := &patternMatcher{pattern: a.pattern, work: work, onePerLine: a.Symbols, stop: stop}
 	if p := a.pattern; p != nil && p.Regexp != nil {
 		m.regexp = scan.NewRegexp(p.Regexp, p.Expression, p.Instructions, stop)
 	}
@@ -63,7 +63,7 @@ func newMatcher(a *atom, work *work, stop func() bool) *matcher {
 
 // prepareSegment prepares the matcher for a segment; f holds the literals that occur in
 // it.
-func (m *matcher) prepareSegment(text *segment.Text, f *atomCandidates) {
+func (m *patternMatcher) prepareSegment(text *segment.Text, f *atomCandidates) {
 	m.text = text
 	if len(f.literals) > 0 && !slices.Equal(f.literals, m.literalTexts) {
 		m.literalTexts = f.literals
@@ -81,7 +81,7 @@ func (m *matcher) prepareSegment(text *segment.Text, f *atomCandidates) {
 // eachInRange calls emit for every match in the text between lo and hi, which are offsets
 // in the text space, in order, until emit returns false. It reads only the blocks of f.
 // Matches do not overlap and are not empty.
-func (m *matcher) eachInRange(lo, hi int, f *atomCandidates, emit func(start, end int) bool) error {
+func (m *patternMatcher) eachInRange(lo, hi int, f *atomCandidates, emit func(start, end int) bool) error {
 	if m.pattern.Multiline && !m.pattern.Exact && !m.onePerLine {
 		return m.eachWhole(lo, hi, emit)
 	}
@@ -110,19 +110,19 @@ func (f *atomCandidates) next(block int) int {
 	if f.all {
 		return block
 	}
-	return f.blocks.Next(block)
+	return f.Blocks.Next(block)
 }
 
 // runPattern finds the matches that start between from and to. It returns the offset at
 // which the next match may start, and whether emit wants more.
-func (m *matcher) runPattern(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+func (m *patternMatcher) runPattern(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	if m.pattern.Exact {
 		return m.runExact(hi, from, to, emit)
 	}
 	return m.runLines(lo, hi, from, to, emit)
 }
 
-func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+func (m *patternMatcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))
 	m.work.ScannedBytes += int64(len(text))
 	if err != nil {
@@ -147,7 +147,7 @@ func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (in
 // hasLineBounds reports whether an occurrence of the literal meets the line bounds of the
 // pattern. The document spans lo to hi. base is the offset of text, which includes the
 // text around the occurrence.
-func (m *matcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool {
+func (m *patternMatcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool {
 	if m.pattern.LineStart && start > lo && text[start-base-1] != '\n' {
 		return false
 	}
@@ -170,7 +170,7 @@ func lineEnd(text []byte, at int) int {
 }
 
 // runLines runs the regular expression on the lines that it may match.
-func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+func (m *patternMatcher) runLines(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, base, err := m.wholeLines(lo, hi, from, to)
 	if err != nil {
 		return 0, false, err
@@ -197,7 +197,7 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 }
 
 // nextHint returns the next offset whose line may match, or -1.
-func (m *matcher) nextHint(text []byte, at int) int {
+func (m *patternMatcher) nextHint(text []byte, at int) int {
 	if m.literals == nil {
 		return postings.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
 	}
@@ -206,7 +206,7 @@ func (m *matcher) nextHint(text []byte, at int) int {
 }
 
 // eachInLine calls emit for the matches of the regular expression in one line.
-func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
+func (m *patternMatcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
 	m.work.RegexpsConsidered++
 	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
@@ -219,17 +219,17 @@ func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bo
 	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
 }
 
-// lineMargin is the initial distance around a run within which a line end is searched.
-const lineMargin = 256
+// LineMargin is the initial distance around a run within which a line end is searched.
+const LineMargin = 256
 
 // wholeLines returns the text from lo ≤ base ≤ from to past to. The text begins and ends
 // at line ends or at the bounds of the document.
-func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
+func (m *patternMatcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
 	base, end := lo, hi
 	if m.continues {
 		base = from
 	}
-	for margin := lineMargin; !m.continues && from-margin > lo; margin *= 8 {
+	for margin := LineMargin; !m.continues && from-margin > lo; margin *= 8 {
 		b, err := m.text.Bytes(from-margin, from)
 		if err != nil {
 			return nil, 0, err
@@ -239,7 +239,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 			break
 		}
 	}
-	for margin := lineMargin; to-1+margin < hi; margin *= 8 {
+	for margin := LineMargin; to-1+margin < hi; margin *= 8 {
 		b, err := m.text.Bytes(to-1, to-1+margin)
 		if err != nil {
 			return nil, 0, err
@@ -257,7 +257,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 // runRegion runs the regular expression on a region of whole lines in one call, because
 // there is no hint to skip to. Every block is a candidate then, so the region begins
 // where the previous one ended.
-func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
+func (m *patternMatcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
 	m.work.RegexpsConsidered++
 	if m.re2 == nil || m.onePerLine || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
@@ -278,7 +278,7 @@ func hasLongLine(text []byte) bool {
 	return false
 }
 
-func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
+func (m *patternMatcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	for at, lines := 0, 1; at < len(text); lines++ {
 		end := lineEnd(text, at)
 		if !m.eachInLine(text[at:end], base+at, emit) || lines%stopLines == 0 && m.stop() {

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// traitOf returns the condition of an is: filter. It needs no text: the index stores the
+// TraitOf returns the condition of an is: filter. It needs no text: the index stores the
 // trait, or the path and language determine it.
-func traitOf(t syntax.Trait) func(seg corpus.Segment, place int) bool {
+func TraitOf(t syntax.Trait) func(seg corpus.Segment, place int) bool {
 	switch t {
 	case syntax.Test:
 		return hasFlag(code.FlagTest)

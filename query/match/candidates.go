@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"slices"
@@ -19,11 +19,11 @@ const (
 	listByteCost = 3
 )
 
-// atomCandidates are the blocks of a segment in which an atom may match according to the
+// AtomCandidates are the blocks of a segment in which an atom may match according to the
 // index.
 type atomCandidates struct {
-	// blocks may contain a match or, for a pattern with literals, the start of one.
-	blocks postings.Set
+	// Blocks may contain a match or, for a pattern with literals, the start of one.
+	Blocks postings.Set
 	all    bool // the index gives no information: every block may match
 	// literals is the set of the pattern that blocks was computed from, without the
 	// literals that the segment lacks.
@@ -39,13 +39,13 @@ type atomCandidates struct {
 // maxRequiredSets bounds the additional sets that are looked up for an expression.
 const maxRequiredSets = 2
 
-func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
+func (f *atomCandidates) isEmpty() bool { return !f.all && f.Blocks.Len() == 0 }
 
 // indexLookup searches the index of one segment.
 type indexLookup struct {
 	r      *segment.Reader
 	cursor *segment.Cursor
-	work   *work
+	work   *Work
 	// of the query, by literal
 	trigrams map[string][]postings.Trigram
 	grams    map[string][]postings.Gram
@@ -53,7 +53,7 @@ type indexLookup struct {
 }
 
 // findAtom returns the blocks where an atom may match.
-func (l *indexLookup) findAtom(a *atom) (atomCandidates, error) {
+func (l *indexLookup) findAtom(a *Atom) (atomCandidates, error) {
 	if !a.mayHaveKind(l.r) {
 		return atomCandidates{}, nil
 	}
@@ -66,11 +66,11 @@ func (l *indexLookup) findAtom(a *atom) (atomCandidates, error) {
 
 // findPattern returns the blocks where the pattern of an atom may match. It uses the set
 // of literals that is rarest in the segment.
-func (l *indexLookup) findPattern(a *atom) (atomCandidates, error) {
+func (l *indexLookup) findPattern(a *Atom) (atomCandidates, error) {
 	if a.re2 != nil {
 		return atomCandidates{all: true}, nil
 	}
-	if a.symbols && a.pattern.Bounded() {
+	if a.Symbols && a.pattern.Bounded() {
 		return l.findSymbol(a)
 	}
 	if a.pattern.Exact && len(a.pattern.Sets) == 1 {
@@ -98,7 +98,7 @@ func (l *indexLookup) findPattern(a *atom) (atomCandidates, error) {
 
 // findSymbol finds the symbols that begin or end with a literal. In the index, each name
 // is enclosed in line feeds.
-func (l *indexLookup) findSymbol(a *atom) (atomCandidates, error) {
+func (l *indexLookup) findSymbol(a *Atom) (atomCandidates, error) {
 	name := a.pattern.Sets[0][0]
 	if a.pattern.LineStart {
 		name = "\n" + name
@@ -114,21 +114,21 @@ func (l *indexLookup) findSymbol(a *atom) (atomCandidates, error) {
 }
 
 // findRuns finds the blocks where the run of a pattern without literals can start.
-func (l *indexLookup) findRuns(a *atom) (atomCandidates, error) {
+func (l *indexLookup) findRuns(a *Atom) (atomCandidates, error) {
 	q, ok := postings.FindRun(&a.pattern.Run.Class, a.pattern.Run.Bytes)
 	if !ok {
 		return atomCandidates{all: true}, nil
 	}
 	blocks, err := l.r.Runs(l.cursor, q)
 	l.work.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
-	return atomCandidates{blocks: blocks}, err
+	return atomCandidates{Blocks: blocks}, err
 }
 
 // addRequiredSets looks up the other sets of a pattern if the first leaves many blocks to
 // scan.
 func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best int) error {
 	for i, set := range sets {
-		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.blocks.Len()*blockCost < listCost*2*len(set) {
+		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.Blocks.Len()*blockCost < listCost*2*len(set) {
 			continue
 		}
 		other, err := l.setBlocks(set)
@@ -136,7 +136,7 @@ func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best i
 			return err
 		}
 		if !other.all {
-			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
+			f.requiredBlocks = append(f.requiredBlocks, other.Blocks)
 		}
 	}
 	return nil
@@ -216,9 +216,9 @@ func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
 		}
 		if f.all = f.all || all; !f.all {
 			if len(f.literals) == 0 {
-				f.blocks = blocks
+				f.Blocks = blocks
 			} else {
-				f.blocks.Union(blocks)
+				f.Blocks.Union(blocks)
 			}
 		}
 		f.literals = append(f.literals, s)

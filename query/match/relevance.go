@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -10,15 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/query/internal/identifier"
 )
 
-// proximity is the distance between all terms of a query.
-type proximity uint8
+// Proximity is the distance between all terms of a query.
+type Proximity uint8
 
+// The proximities, farthest first.
 const (
-	nearNot    proximity = iota
-	nearRegion           // within nearLines lines
-	nearLines3           // within three lines
-	nearLine             // on one line
-	nearPhrase           // in the order of the query, with only punctuation and blanks between them
+	NearNot    Proximity = iota
+	NearRegion           // within nearLines lines
+	NearLines3           // within three lines
+	NearLine             // on one line
+	NearPhrase           // in the order of the query, with only punctuation and blanks between them
 )
 
 const (
@@ -35,32 +36,32 @@ const (
 	ordinaryBytes           = 16 << 10
 )
 
-// setRelevance sets the relevance of a hit from the matches in the current document.
-func (v *documentMatcher) setRelevance(h *documentHit) error {
-	if v.finder.s.ranker != nil {
+// SetRelevance sets the relevance of a hit from the matches in the current document.
+func (v *Matcher) SetRelevance(h *Hit) error {
+	if v.Finder.s.Ranker != nil {
 		v.setRankedPoints(h)
 		return nil
 	}
-	lo, hi := v.finder.seg.Reader.TextRange(h.doc)
+	lo, hi := v.Finder.Seg.Reader.TextRange(h.Doc)
 	sum, all := 0.0, 0.0
-	for i, a := range v.finder.s.c.atoms {
+	for i, a := range v.Finder.s.Query.Atoms {
 		if a.existenceOnly {
 			continue
 		}
 		weight := 1.0
-		if i < len(v.finder.s.rarity) {
-			weight = v.finder.s.rarity[i]
+		if i < len(v.Finder.s.Rarity) {
+			weight = v.Finder.s.Rarity[i]
 		}
 		all += weight
-		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
+		if s := &v.atomStates[i]; s.known && s.doc == h.Doc && s.count > 0 {
 			sum += weight * saturateFrequency(float64(s.count), hi-lo)
-			h.points = max(h.points, a.points)
+			h.Points = max(h.Points, a.points)
 		}
 	}
 	if all > 0 {
-		h.frequency = float32(sum / all)
+		h.Frequency = float32(sum / all)
 	}
-	if len(v.finder.s.c.atoms) > 1 {
+	if len(v.Finder.s.Query.Atoms) > 1 {
 		return v.setNearness(h, lo)
 	}
 	return nil
@@ -73,65 +74,65 @@ func saturateFrequency(matches float64, bytes int) float64 {
 	return matches / (matches + saturation*length)
 }
 
-// termMatch is a match of one of several terms.
-type termMatch struct {
-	match
-	atom int
+// TermMatch is a match of one of several terms.
+type TermMatch struct {
+	Match
+	Atom int
 }
 
 // setNearness finds the shortest piece of text with a match of every term.
-func (v *documentMatcher) setNearness(h *documentHit, lo int) error {
+func (v *Matcher) setNearness(h *Hit, lo int) error {
 	terms := 0
 	v.termMatches = v.termMatches[:0]
-	for i, a := range v.finder.s.c.atoms {
+	for i, a := range v.Finder.s.Query.Atoms {
 		s := &v.atomStates[i]
-		if a.existenceOnly || !s.known || s.doc != h.doc || len(s.matches) == 0 {
+		if a.existenceOnly || !s.known || s.doc != h.Doc || len(s.matches) == 0 {
 			continue
 		}
 		terms++
 		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
-			v.termMatches = append(v.termMatches, termMatch{m, i})
+			v.termMatches = append(v.termMatches, TermMatch{m, i})
 		}
 	}
 	if terms < 2 {
 		return nil
 	}
-	slices.SortFunc(v.termMatches, func(a, b termMatch) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.atom, b.atom))
+	slices.SortFunc(v.termMatches, func(a, b TermMatch) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Atom, b.Atom))
 	})
-	best := shortestRun(v.termMatches, len(v.finder.s.c.atoms), terms)
+	best := shortestRun(v.termMatches, len(v.Finder.s.Query.Atoms), terms)
 	if best == nil {
 		return nil
 	}
 	for _, a := range best {
-		h.end = max(h.end, a.end)
+		h.End = max(h.End, a.End)
 	}
-	if h.start = best[0].start; h.end-h.start > nearBytes {
+	if h.Start = best[0].Start; h.End-h.Start > nearBytes {
 		return nil
 	}
-	text, err := v.finder.text.Bytes(lo+int(h.start), lo+int(h.end))
+	text, err := v.Finder.text.Bytes(lo+int(h.Start), lo+int(h.End))
 	if err != nil {
 		return err
 	}
-	h.near = proximityOf(text, best, h.start, terms)
+	h.Near = proximityOf(text, best, h.Start, terms)
 	return nil
 }
 
 // shortestRun returns the shortest run of matches that includes all terms; of equally
 // short runs, the first.
-func shortestRun(all []termMatch, atoms, terms int) []termMatch {
+func shortestRun(all []TermMatch, atoms, terms int) []TermMatch {
 	seen := make([]int, atoms)
-	var best []termMatch
+	var best []TermMatch
 	have, first, size := 0, 0, uint32(math.MaxUint32)
 	for i, a := range all {
-		if seen[a.atom]++; seen[a.atom] == 1 {
+		if seen[a.Atom]++; seen[a.Atom] == 1 {
 			have++
 		}
 		for have == terms {
-			if s := a.end - all[first].start; s < size {
+			if s := a.End - all[first].Start; s < size {
 				best, size = all[first:i+1], s
 			}
-			if seen[all[first].atom]--; seen[all[first].atom] == 0 {
+			if seen[all[first].Atom]--; seen[all[first].Atom] == 0 {
 				have--
 			}
 			first++
@@ -142,29 +143,29 @@ func shortestRun(all []termMatch, atoms, terms int) []termMatch {
 
 // proximityOf returns the proximity of the terms in a text that begins at start in its
 // document.
-func proximityOf(text []byte, run []termMatch, start uint32, terms int) proximity {
+func proximityOf(text []byte, run []TermMatch, start uint32, terms int) Proximity {
 	if isPhrase(text, run, start, terms) {
-		return nearPhrase
+		return NearPhrase
 	}
 	switch lines := bytes.Count(text, newline); {
 	case lines == 0:
-		return nearLine
+		return NearLine
 	case lines < 3:
-		return nearLines3
+		return NearLines3
 	case lines < nearLines:
-		return nearRegion
+		return NearRegion
 	}
-	return nearNot
+	return NearNot
 }
 
 // isPhrase reports whether the terms follow one another in the order of the query.
-func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
+func isPhrase(text []byte, run []TermMatch, start uint32, terms int) bool {
 	if len(run) != terms {
 		return false
 	}
 	for i := 1; i < len(run); i++ {
-		from, to := run[i-1].end, run[i].start
-		if run[i].atom <= run[i-1].atom || to < from || to-from > phraseGap {
+		from, to := run[i-1].End, run[i].Start
+		if run[i].Atom <= run[i-1].Atom || to < from || to-from > phraseGap {
 			return false
 		}
 		if bytes.ContainsFunc(text[from-start:to-start], isPhraseRune) {
@@ -178,26 +179,29 @@ func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 // not, because terms may be words of one identifier.
 func isPhraseRune(r rune) bool { return r != '_' && identifier.IsWordRune(r) }
 
-// maxRaritySegments bounds the segments that are checked for the rarity of terms.
-const maxRaritySegments = 64
+// MaxOrderedAtoms bounds the atoms of a query whose documents are ordered by the index.
+const MaxOrderedAtoms = 16
 
-// listCosts are the numbers of blocks of one segment that may contain each atom.
-type listCosts struct {
+// MaxRaritySegments bounds the segments that are checked for the rarity of terms.
+const MaxRaritySegments = 64
+
+// ListCosts are the numbers of blocks of one segment that may contain each atom.
+type ListCosts struct {
 	Blocks int   // of the segment
 	Lists  []int // by atom
 }
 
-// countLists returns the costs of the first maxRaritySegments segments. It returns nil for
+// CountLists returns the costs of the first MaxRaritySegments segments. It returns nil for
 // a single atom, and for restricted callers: lists also count hidden text.
-func (s *scope) countLists(segments []corpus.Segment) (costs []listCosts) {
-	if len(s.c.atoms) < 2 || len(s.c.atoms) > maxOrderedAtoms || s.restricted {
+func (s *Scope) CountLists(segments []corpus.Segment) (costs []ListCosts) {
+	if len(s.Query.Atoms) < 2 || len(s.Query.Atoms) > MaxOrderedAtoms || s.Restricted {
 		return nil
 	}
-	l := &indexLookup{work: &work{}}
-	for _, seg := range segments[:min(len(segments), maxRaritySegments)] {
+	l := &indexLookup{work: &Work{}}
+	for _, seg := range segments[:min(len(segments), MaxRaritySegments)] {
 		l.r = seg.Reader
-		cost := listCosts{Blocks: seg.Reader.Blocks(), Lists: make([]int, len(s.c.atoms))}
-		for i, a := range s.c.atoms {
+		cost := ListCosts{Blocks: seg.Reader.Blocks(), Lists: make([]int, len(s.Query.Atoms))}
+		for i, a := range s.Query.Atoms {
 			cost.Lists[i] = l.rarestSetCost(a)
 		}
 		costs = append(costs, cost)
@@ -205,17 +209,17 @@ func (s *scope) countLists(segments []corpus.Segment) (costs []listCosts) {
 	return costs
 }
 
-// rarityWeights returns the weight of each atom, 1 or more, like an inverse document
+// RarityWeights returns the weight of each atom, 1 or more, like an inverse document
 // frequency: the logarithm of the share of blocks in the smallest posting list of its
 // trigrams. It is nil without costs.
-func (s *scope) rarityWeights(costs []listCosts) []float64 {
+func (s *Scope) RarityWeights(costs []ListCosts) []float64 {
 	if costs == nil {
 		return nil
 	}
-	weights := make([]float64, len(s.c.atoms))
+	weights := make([]float64, len(s.Query.Atoms))
 	for i := range weights {
 		list, all := 0, 0
-		for _, c := range costs[:min(len(costs), maxRaritySegments)] {
+		for _, c := range costs[:min(len(costs), MaxRaritySegments)] {
 			list, all = list+c.Lists[i], all+c.Blocks
 		}
 		weights[i] = 1 + math.Log2(float64(all+1)/float64(min(list, all)+1))
@@ -225,7 +229,7 @@ func (s *scope) rarityWeights(costs []listCosts) []float64 {
 
 // rarestSetCost estimates the number of blocks that contain an atom by its rarest set of
 // literals.
-func (l *indexLookup) rarestSetCost(a *atom) int {
+func (l *indexLookup) rarestSetCost(a *Atom) int {
 	least := l.r.Blocks()
 	if a.pattern == nil || a.re2 != nil {
 		return least

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"cmp"
@@ -10,20 +10,22 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/internal/identifier"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/query/internal/ranking"
+	"github.com/quarrysearch/quarry/query/match/internal/scan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// termName is a term read as the name of a symbol or file.
-type termName struct {
-	exact string // as written
-	fold  string // folded
-	// joined means that the words of the name are all terms of the query.
-	joined bool
+// Name is a term read as the name of a symbol or file.
+type Name struct {
+	Exact string // as written
+	Fold  string // folded
+	// Joined means that the words of the name are all terms of the query.
+	Joined bool
 }
 
+// Bounds of names.
 const (
-	// maxNames bounds the names that are looked up. maxNameBytes bounds their length, so
+	// maxNames bounds the names that are looked up. MaxNameBytes bounds their length, so
 	// that a name and its enclosing line feeds lie in one block.
 	maxNames = 8
 	// maxJoinedNames bounds the names that all terms together may form.
@@ -31,28 +33,28 @@ const (
 	// maxNamingTerms is the maximum number of terms of a query whose terms are looked up
 	// as names; more terms are a piece of text.
 	maxNamingTerms = 3
-	maxNameBytes   = postings.OverhangBytes - 4
+	MaxNameBytes   = postings.OverhangBytes - 4
 )
 
-// namesOf returns the names that the terms of a query may be.
-func namesOf(c *compiledQuery) []termName {
-	var names []termName
-	if c.joined != "" {
+// NamesOf returns the names that the terms of a query may be.
+func NamesOf(c *Query) []Name {
+	var names []Name
+	if c.Joined != "" {
 		for _, name := range joinedNames(c) {
 			names = appendName(names, name)
 		}
 		for i := range names {
-			names[i].joined = true
+			names[i].Joined = true
 		}
 	}
-	if len(c.literals) > maxNamingTerms {
+	if len(c.Literals) > maxNamingTerms {
 		return names
 	}
-	for _, a := range c.atoms {
+	for _, a := range c.Atoms {
 		switch {
 		case a.existenceOnly || a.pattern == nil:
-		case a.literal != "":
-			names = appendName(names, a.literal)
+		case a.Literal != "":
+			names = appendName(names, a.Literal)
 		case a.pattern.Exact:
 			for _, literal := range a.pattern.Sets[0] {
 				names = appendName(names, literal)
@@ -64,18 +66,18 @@ func namesOf(c *compiledQuery) []termName {
 
 // joinedNames returns the identifiers that the terms of a query may form: with nothing
 // between the terms, with underscores, and with one underscore, as in TestReader_ReadAt.
-func joinedNames(c *compiledQuery) []string {
-	names := []string{c.joined, strings.Join(c.literals, "_")}
-	for i := 1; i < len(c.literals) && len(c.literals) > 2 && len(names) < maxJoinedNames; i++ {
-		names = append(names, strings.Join(c.literals[:i], "")+"_"+strings.Join(c.literals[i:], ""))
+func joinedNames(c *Query) []string {
+	names := []string{c.Joined, strings.Join(c.Literals, "_")}
+	for i := 1; i < len(c.Literals) && len(c.Literals) > 2 && len(names) < maxJoinedNames; i++ {
+		names = append(names, strings.Join(c.Literals[:i], "")+"_"+strings.Join(c.Literals[i:], ""))
 	}
 	return names
 }
 
-func appendName(names []termName, written string) []termName {
+func appendName(names []Name, written string) []Name {
 	exact := identifier.Trim(written)
-	n := termName{exact: exact, fold: string(postings.AppendFold(nil, []byte(exact)))}
-	if exact == "" || len(n.fold) > maxNameBytes || len(names) == maxNames || slices.Contains(names, n) {
+	n := Name{Exact: exact, Fold: string(postings.AppendFold(nil, []byte(exact)))}
+	if exact == "" || len(n.Fold) > MaxNameBytes || len(names) == maxNames || slices.Contains(names, n) {
 		return names
 	}
 	return append(names, n)
@@ -84,7 +86,7 @@ func appendName(names []termName, written string) []termName {
 // nameSearcher finds the documents of one segment that have the name of a term: they
 // define such a symbol, or their file has this name.
 type nameSearcher struct {
-	v       *candidateFinder
+	v       *Finder
 	joined  bitset.Set           // documents that define a joined name
 	exact   bitset.Set           // documents that define the name in its letter case
 	defines bitset.Set           // documents that define it in any letter case
@@ -93,12 +95,12 @@ type nameSearcher struct {
 	found   []segment.Definition // of the last name, also of hidden documents
 }
 
-// namedDocuments are the documents of a segment that have the name of a term.
-type namedDocuments struct {
-	groups [namedGroups][]segment.DocID
-	// defining are those that define a symbol with the name, and all includes the files with
+// Named are the documents of a segment that have the name of a term.
+type Named struct {
+	Groups [namedGroups][]segment.DocID
+	// Defining are those that define a symbol with the name, and all includes the files with
 	// that name; nil if they are not known.
-	defining, all bitset.Set
+	Defining, All bitset.Set
 }
 
 // Groups of named documents.
@@ -110,15 +112,15 @@ const (
 	namedGroups
 )
 
-// findNamed returns the documents of the current segment that have one of the names. They are
+// FindNamed returns the documents of the current segment that have one of the names. They are
 // not known in a segment of an earlier version, which does not list what its documents define.
 // segments is the number of segments that share the bounds on the documents of namedDefines; 0
 // if the groups do not matter.
-func (v *candidateFinder) findNamed(names []termName, segments int) (found namedDocuments, err error) {
-	if !v.seg.NoIndex && !v.seg.Reader.HasDefinitions() {
+func (v *Finder) FindNamed(names []Name, segments int) (found Named, err error) {
+	if !v.Seg.NoIndex && !v.Seg.Reader.HasDefinitions() {
 		return found, nil
 	}
-	documents := v.seg.Reader.Documents()
+	documents := v.Seg.Reader.Documents()
 	n := &nameSearcher{v: v, joined: bitset.New(documents), exact: bitset.New(documents), defines: bitset.New(documents), files: bitset.New(documents), any: bitset.New(documents)}
 	for i := range names {
 		if err := n.addSymbols(&names[i]); err != nil {
@@ -127,31 +129,31 @@ func (v *candidateFinder) findNamed(names []termName, segments int) (found named
 	}
 	n.addFiles(names)
 	var best []segment.DocID
-	if segments > 0 && !v.s.restricted && len(names) == 1 {
+	if segments > 0 && !v.s.Restricted && len(names) == 1 {
 		best = n.bestDefinitions(segments)
 	}
 	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
-		if v.seg.FirstPlace(segment.DocID(d)) < 0 {
+		if v.Seg.FirstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
 		g := namedOther
 		switch _, isBest := slices.BinarySearch(best, segment.DocID(d)); {
 		case n.joined.Has(d):
 			g = namedJoined
-		case isBest || (v.s.restricted || len(names) > 1) && n.exact.Has(d) && !isAside(&v.seg, segment.DocID(d)):
+		case isBest || (v.s.Restricted || len(names) > 1) && n.exact.Has(d) && !IsAside(&v.Seg, segment.DocID(d)):
 			g = namedDefines
-		case isAside(&v.seg, segment.DocID(d)):
+		case IsAside(&v.Seg, segment.DocID(d)):
 			g = namedAside
 		}
-		found.groups[g] = append(found.groups[g], segment.DocID(d))
+		found.Groups[g] = append(found.Groups[g], segment.DocID(d))
 	}
-	found.defining, found.all = n.exact, n.any
+	found.Defining, found.All = n.exact, n.any
 	return found, nil
 }
 
-// maxDefining bounds the documents of tierDefines, which are all searched. The segments
+// MaxDefining bounds the documents of tierDefines, which are all searched. The segments
 // share it, but each has a minimum.
-const maxDefining, minDefining = 32, 2
+const MaxDefining, minDefining = 32, 2
 
 // bestDefinitions returns the documents of tierDefines, sorted: of those that define the
 // name of the only term in any letter case, the best by the kind of the symbol and what
@@ -159,7 +161,7 @@ const maxDefining, minDefining = 32, 2
 // with its name. It is not for callers who may not see everything, because which documents
 // share a segment depends on hidden ones.
 func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
-	most := max(maxDefining/segments, minDefining)
+	most := max(MaxDefining/segments, minDefining)
 	var best []segment.DocID // by worth, if there are more
 	if n.defines.Count() <= most {
 		for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
@@ -170,19 +172,19 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 		return best
 	}
 	var allowed bitset.Set
-	if len(n.v.s.c.predicates) > 0 {
-		allowed = allowedByColumns(n.v.s, n.v.seg) // documents that are not asked for must not use up the bound
+	if len(n.v.s.Query.Predicates) > 0 {
+		allowed = allowedByColumns(n.v.s, n.v.Seg) // documents that are not asked for must not use up the bound
 	}
-	worth := make([]float64, n.v.seg.Reader.Documents()) // what the definitions add to the score, relative to scoreDefinition
-	kinds := n.v.seg.Reader.Kinds()
+	worth := make([]float64, n.v.Seg.Reader.Documents()) // what the definitions add to the score, relative to ScoreDefinition
+	kinds := n.v.Seg.Reader.Kinds()
 	weights := make([]float64, len(kinds))
 	for i, kind := range kinds {
-		weights[i] = weightOf(code.SymbolKind(kind))
+		weights[i] = ranking.KindWeight(code.SymbolKind(kind))
 	}
 	for _, x := range n.found {
 		w := weights[x.Kind]
 		if !x.Exact {
-			w *= scoreDefinitionFold
+			w *= ranking.ScoreDefinitionFold
 		}
 		worth[x.Doc] = max(worth[x.Doc], w)
 	}
@@ -191,14 +193,14 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 	}
 	for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
 		d := segment.DocID(i)
-		if n.joined.Has(i) || !isAllowed(&n.v.seg, d, allowed) {
+		if n.joined.Has(i) || !isAllowed(&n.v.Seg, d, allowed) {
 			continue
 		}
 		if n.files.Has(i) {
-			worth[d] += scoreFileName / float64(scoreDefinition)
+			worth[d] += ranking.ScoreFileName / float64(ranking.ScoreDefinition)
 		}
-		if isAside(&n.v.seg, d) {
-			worth[d] += scoreTest / float64(scoreDefinition)
+		if IsAside(&n.v.Seg, d) {
+			worth[d] += ranking.ScoreTest / float64(ranking.ScoreDefinition)
 		}
 		if len(best) == most {
 			if compare(d, best[most-1]) > 0 {
@@ -225,19 +227,19 @@ func isAllowed(seg *corpus.Segment, d segment.DocID, allowed bitset.Set) bool {
 
 // addFiles adds the documents of files that have one of the names. It reads the stems of
 // all places once; a bit for each name, selected by its hash, excludes most of them.
-func (n *nameSearcher) addFiles(names []termName) {
-	places := n.v.seg.Places
+func (n *nameSearcher) addFiles(names []Name) {
+	places := n.v.Seg.Places
 	stems, bits := make([]uint32, len(names)), uint64(0)
 	for i := range names {
-		stems[i] = segment.StemHash(names[i].fold)
+		stems[i] = segment.StemHash(names[i].Fold)
 		bits |= 1 << (stems[i] % 64)
 	}
 	for i, h := range places.Stem {
-		if bits>>(h%64)&1 == 0 || !n.v.seg.IsVisible(i) {
+		if bits>>(h%64)&1 == 0 || !n.v.Seg.IsVisible(i) {
 			continue
 		}
 		for j, stem := range stems {
-			if h == stem && identifier.NamesFile(names[j].fold, string(places.Path(i))) {
+			if h == stem && identifier.NamesFile(names[j].Fold, string(places.Path(i))) {
 				n.any.Add(int(places.Doc[i]))
 				n.files.Add(int(places.Doc[i]))
 			}
@@ -248,22 +250,22 @@ func (n *nameSearcher) addFiles(names []termName) {
 // addSymbols adds the documents that define a symbol of that name. For callers who may not
 // see everything, it reads the names of these documents: the index may list a few documents
 // of other names, and an answer must not depend on whether the index was used.
-func (n *nameSearcher) addSymbols(x *termName) (err error) {
-	if n.found = n.found[:0]; n.v.seg.NoIndex {
+func (n *nameSearcher) addSymbols(x *Name) (err error) {
+	if n.found = n.found[:0]; n.v.Seg.NoIndex {
 		return n.scanSymbols(x)
 	}
-	if n.found, err = n.v.seg.Reader.Definitions(&n.v.cursor, x.exact, n.found); err != nil {
+	if n.found, err = n.v.Seg.Reader.Definitions(&n.v.cursor, x.Exact, n.found); err != nil {
 		return err
 	}
-	if !n.v.s.restricted {
+	if !n.v.s.Restricted {
 		for _, d := range n.found {
 			n.addDefinition(x, int(d.Doc), d.Exact)
 		}
 		return nil
 	}
-	finder, looked := scan.NewLiterals([]string{x.fold + "\n"}, true), bitset.New(n.v.seg.Reader.Documents())
+	finder, looked := scan.NewLiterals([]string{x.Fold + "\n"}, true), bitset.New(n.v.Seg.Reader.Documents())
 	for _, d := range n.found {
-		if looked.Has(int(d.Doc)) || n.v.seg.FirstPlace(d.Doc) < 0 {
+		if looked.Has(int(d.Doc)) || n.v.Seg.FirstPlace(d.Doc) < 0 {
 			continue
 		}
 		looked.Add(int(d.Doc))
@@ -276,13 +278,13 @@ func (n *nameSearcher) addSymbols(x *termName) (err error) {
 
 // addDefinition adds a document that defines a symbol with a name, exactly or in another
 // letter case.
-func (n *nameSearcher) addDefinition(x *termName, d int, exact bool) {
+func (n *nameSearcher) addDefinition(x *Name, d int, exact bool) {
 	n.any.Add(d)
 	n.defines.Add(d)
-	if x.joined {
+	if x.Joined {
 		n.joined.Add(d)
 	}
-	if x.joined || exact { // in any naming style
+	if x.Joined || exact { // in any naming style
 		n.exact.Add(d)
 	}
 }

@@ -1,9 +1,9 @@
-package search
+package match
 
 import "bytes"
 
 // eachWhole searches the whole document, so a match may span any number of lines.
-func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
+func (m *patternMatcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	text, err := m.text.Bytes(lo, hi)
 	m.work.ScannedBytes += int64(len(text))
 	if err != nil {
@@ -32,7 +32,7 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 
 // eachMatch runs the regular expression on a document without carriage returns that do not
 // count. It tries only the places where a match may begin, if they are known.
-func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) {
+func (m *patternMatcher) eachMatch(text []byte, base int, emit func(start, end int) bool) {
 	if m.prefixes == nil {
 		m.regexp.Each(text, base, emit)
 		return

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"math/rand/v2"
@@ -25,10 +25,10 @@ func TestMayBeNear(t *testing.T) {
 	}
 	refused := 0
 	for range 20_000 {
-		f := &nameFinder{errors: 1 + random.IntN(2)}
+		f := &NameFinder{Errors: 1 + random.IntN(2)}
 		word := letters(4 + random.IntN(30))
 		name := slices.Clone(word)
-		for range f.errors {
+		for range f.Errors {
 			switch i := random.IntN(len(name) - 1); random.IntN(4) {
 			case 0:
 				name[i], name[i+1] = name[i+1], name[i]
@@ -40,7 +40,7 @@ func TestMayBeNear(t *testing.T) {
 				name = slices.Delete(name, i, i+1)
 			}
 		}
-		grams := nearGrams("\n" + string(word) + "\n")
+		grams := NearGrams("\n" + string(word) + "\n")
 		hasGrams := func(name []byte) (has uint64) {
 			others := postings.AppendTrigrams(nil, slices.Concat([]byte("\n"), name, []byte("\n")))
 			for i, g := range grams {
@@ -50,7 +50,7 @@ func TestMayBeNear(t *testing.T) {
 			}
 			return has
 		}
-		if d := spelling.Distance(string(word), string(name), f.errors); d <= f.errors && !f.mayBeNear(hasGrams(name), len(grams)) {
+		if d := spelling.Distance(string(word), string(name), f.Errors); d <= f.Errors && !f.mayBeNear(hasGrams(name), len(grams)) {
 			t.Fatalf("seed %d: %q has %d errors against %q and is refused", seed, name, d, word)
 		}
 		if !f.mayBeNear(hasGrams(letters(len(word))), len(grams)) {
@@ -66,13 +66,7 @@ func TestMayBeNear(t *testing.T) {
 // blocks than allowed, and names with one error are.
 func TestNearNamesAreBounded(t *testing.T) {
 	m := searchtest.NewModel(t, rand.New(rand.NewPCG(13, 14)))
-	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ticket.Leave()
-	w := ticket.Worker(t.Context().Done())
-	defer w.End()
+	step := func() bool { return true }
 	for _, c := range []struct {
 		word         string
 		errors, most int
@@ -81,12 +75,12 @@ func TestNearNamesAreBounded(t *testing.T) {
 		{"kmalloc", 1, 0, false}, // no error
 		{"kmaloc", 1, 0, true}, {"kmalocx", 2, 1000, true}, {"kmalocx", 2, 0, false},
 	} {
-		f := &nameFinder{word: c.word, letters: letterSet([]byte(c.word)), errors: c.errors, most: c.most, found: map[string]*nearName{}}
-		if err := f.searchSymbols(w, m.Segments(), nearGrams("\n"+c.word+"\n")); err != nil {
+		f := &NameFinder{Word: c.word, Letters: LetterSet([]byte(c.word)), Errors: c.errors, Most: c.most, Found: map[string]*NearName{}}
+		if err := f.SearchSymbols(step, m.Segments(), NearGrams("\n"+c.word+"\n")); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.found["kmalloc"] != nil; got != c.found {
-			t.Errorf("%s with %d errors in at most %d blocks: found kmalloc: %v, want %v (found %v)", c.word, c.errors, c.most, got, c.found, f.found)
+		if got := f.Found["kmalloc"] != nil; got != c.found {
+			t.Errorf("%s with %d errors in at most %d blocks: found kmalloc: %v, want %v (found %v)", c.word, c.errors, c.most, got, c.found, f.Found)
 		}
 	}
 }
@@ -95,13 +89,7 @@ func TestNearNamesAreBounded(t *testing.T) {
 // segment are visible, as where the view names none, and not where none is.
 func TestNearNamesOfVisibleDocuments(t *testing.T) {
 	m := searchtest.NewModel(t, rand.New(rand.NewPCG(13, 14)))
-	ticket, err := newSearcher(Options{}).admission.Enter(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ticket.Leave()
-	w := ticket.Worker(t.Context().Done())
-	defer w.End()
+	step := func() bool { return true }
 	for _, visible := range []bool{true, false} {
 		segments := slices.Clone(m.Segments())
 		for i := range segments {
@@ -111,11 +99,11 @@ func TestNearNamesOfVisibleDocuments(t *testing.T) {
 				bitset.Set(segments[i].Visible).Add(p)
 			}
 		}
-		f := &nameFinder{word: "kmaloc", letters: letterSet([]byte("kmaloc")), errors: 1, found: map[string]*nearName{}}
-		if err := f.searchSymbols(w, segments, nearGrams("\nkmaloc\n")); err != nil {
+		f := &NameFinder{Word: "kmaloc", Letters: LetterSet([]byte("kmaloc")), Errors: 1, Found: map[string]*NearName{}}
+		if err := f.SearchSymbols(step, segments, NearGrams("\nkmaloc\n")); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.found["kmalloc"] != nil; got != visible {
+		if got := f.Found["kmalloc"] != nil; got != visible {
 			t.Errorf("documents visible: %v, found kmalloc: %v", visible, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -7,14 +7,11 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/identifier"
-	"github.com/quarrysearch/quarry/query/search/internal/admission"
-	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
@@ -24,14 +21,14 @@ const (
 	// the distinct near names that are kept.
 	nearRunBlocks = 16
 	maxFoundNames = 1000
-	// maxSymbolBlocks bounds the blocks of symbol names, over all segments, that are
+	// MaxSymbolBlocks bounds the blocks of symbol names, over all segments, that are
 	// searched for names with more than one typing error. If there are more, no such name is
 	// suggested: a word that is short, or made of common trigrams, is not near any block
 	// more than another.
-	maxSymbolBlocks = 1000
-	// maxTextBlocks bounds the blocks of text, over all segments, that are searched for
+	MaxSymbolBlocks = 1000
+	// MaxTextBlocks bounds the blocks of text, over all segments, that are searched for
 	// identifiers that are not symbols. If there are more, no identifiers are suggested.
-	maxTextBlocks = 2000
+	MaxTextBlocks = 2000
 	// lostGrams is the maximum number of trigrams of a name that a typing error can
 	// remove: swapping two letters removes all trigrams that contain either.
 	lostGrams = 4
@@ -41,119 +38,45 @@ const (
 	minTextGrams = 4
 )
 
-// NearErrors returns how many typing errors a name near a word may have.
-func NearErrors(word string) int {
-	if len(word) < 8 {
-		return 1
-	}
-	return 2
+// NearName is a name with its distance from the word and its number of occurrences.
+type NearName struct {
+	Name            string
+	Distance, Count int
 }
 
-// nearName is a name with its distance from the word and its number of occurrences.
-type nearName struct {
-	name            string
-	distance, count int
-}
-
-// nameFinder finds the names near a word.
-type nameFinder struct {
-	word    string // folded
-	exact   string // the word as it is written, if its letter case counts; else empty
-	letters uint64
-	errors  int
-	most    int // blocks of symbol names to search for names with more than one error
-	blocks  int // blocks of names, or of text, that may contain a near name
-	found   map[string]*nearName
+// NameFinder finds the names near a word.
+type NameFinder struct {
+	Word    string // folded
+	Exact   string // the word as it is written, if its letter case counts; else empty
+	Letters uint64
+	Errors  int
+	Most    int // blocks of symbol names to search for names with more than one error
+	Blocks  int // blocks of names, or of text, that may contain a near name
+	Found   map[string]*NearName
 	folded  []byte
 	has     []uint64 // of likelyBlocks; zero between its calls
 }
 
-// NearNames returns the symbols near a word or, if inText is set, other identifiers, those
-// with the fewest typing errors first, and then the most frequent. All of them occur in
-// documents that the view shows and the filters select. If the letter case counts, the word
-// in another letter case is a name without errors. A word longer than a name has none.
-func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardNames) ([]string, error) {
-	if len(c.Word) > maxNameBytes {
-		return nil, nil
-	}
-	var found []ShardNearName
-	if shards, ok := view.(*shardedView); ok {
-		found = shards.nearNames(ctx, c)
-	} else {
-		all, err := s.findNearNames(ctx, view, c)
-		if err != nil {
-			return nil, err
-		}
-		found = all.Names
-	}
-	slices.SortFunc(found, func(a, b ShardNearName) int {
-		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
-	})
-	out := make([]string, 0, len(found))
-	for _, n := range found {
-		out = append(out, n.Name)
-	}
-	return out, nil
-}
-
-// findNearNames returns the names near a word in a view, in any order.
-func (s *Searcher) findNearNames(ctx context.Context, view corpus.View, c *ShardNames) (*ShardNearNames, error) {
-	ticket, err := s.admission.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer ticket.Leave()
-	w := ticket.Worker(ctx.Done())
-	defer w.End()
-	fold := string(postings.AppendFold(nil, []byte(c.Word)))
-	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: c.MaxErrors, most: maxSymbolBlocks, found: map[string]*nearName{}}
-	if c.CaseCounts {
-		f.exact = c.Word
-	}
-	segments := view.Segments()
-	if c.Filters != nil {
-		if segments, err = s.selectSegments(ctx, view, c.Filters, func() bool { return !w.Step() }); err != nil {
-			return nil, err
-		}
-	}
-	if c.InText {
-		err = f.searchIdentifiers(w, segments)
-	} else {
-		err = f.searchSymbols(w, segments, nearGrams("\n"+fold+"\n"))
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := &ShardNearNames{Blocks: f.blocks}
-	for _, n := range f.found {
-		all.Names = append(all.Names, ShardNearName{n.name, n.distance, n.count})
-	}
-	return all, nil
-}
-
-// selectSegments returns the segments in which filters select files, with only these files
-// visible. If they are few, their text costs less to scan than the index of the segment.
-func (s *Searcher) selectSegments(ctx context.Context, view corpus.View, filters *syntax.Parsed, stop func() bool) (selected []corpus.Segment, err error) {
-	p, err := s.planSearch(ctx, view, Request{Query: filters, isPart: true})
-	if err != nil {
-		return nil, err
-	}
-	v := newCandidateFinder(p.scope, stop)
+// SelectVisible returns the segments in which the query of a scope selects files, with only
+// these files visible. If they are few, their text costs less to scan than the index of the
+// segment.
+func SelectVisible(s *Scope, segments []corpus.Segment, stop func() bool) (selected []corpus.Segment, err error) {
+	v := newFinder(s, stop)
 	v.linkParts()
 	defer func() { err = errors.Join(err, v.close()) }()
-	for _, seg := range p.segments {
+	for _, seg := range segments {
 		v.setSegment(seg)
-		if err := v.prepareCandidates(); err != nil {
+		if err := v.PrepareCandidates(); err != nil {
 			return nil, err
 		}
-		if v.candidates.unfinished {
+		if v.Candidates.Unfinished {
 			return nil, context.Canceled
 		}
-		if !v.candidates.possible {
+		if !v.Candidates.Possible {
 			continue
 		}
-		if v.candidates.allowed != nil {
-			seg.Visible = v.candidates.allowed
+		if v.Candidates.allowed != nil {
+			seg.Visible = v.Candidates.allowed
 			seg.NoIndex = seg.NoIndex || seg.VisibleBytes(maxAllowedBlocks*postings.BlockBytes) <= maxAllowedBlocks*postings.BlockBytes
 		}
 		selected = append(selected, seg)
@@ -161,8 +84,8 @@ func (s *Searcher) selectSegments(ctx context.Context, view corpus.View, filters
 	return selected, nil
 }
 
-// nearGrams returns the trigrams of a word, in their order.
-func nearGrams(word string) []postings.Trigram {
+// NearGrams returns the trigrams of a word, in their order.
+func NearGrams(word string) []postings.Trigram {
 	grams := postings.AppendTrigrams(nil, []byte(word))
 	return grams[:min(len(grams), maxNearGrams)]
 }
@@ -170,10 +93,10 @@ func nearGrams(word string) []postings.Trigram {
 // mayBeNear reports whether a piece of text that contains some of the n trigrams of a word
 // may contain a name near it. Bit i of has stands for the trigram at position i of the
 // word. A typing error removes at most lostGrams consecutive ones.
-func (f *nameFinder) mayBeNear(has uint64, n int) bool {
+func (f *NameFinder) mayBeNear(has uint64, n int) bool {
 	missing := ^has & (1<<n - 1)
 	for e := 0; missing != 0; e++ {
-		if e == f.errors {
+		if e == f.Errors {
 			return false
 		}
 		missing &^= (1<<lostGrams - 1) << bits.TrailingZeros64(missing)
@@ -187,7 +110,7 @@ func (f *nameFinder) mayBeNear(has uint64, n int) bool {
 // many as it may miss and one more. The longer lists are only searched for the blocks of
 // those (DivideSkip: Li, Lu and Lu, Efficient Merging and Filtering Algorithms for
 // Approximate String Searches, ICDE 2008).
-func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, first int) (likely []uint32, err error) {
+func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, first int) (likely []uint32, err error) {
 	type gramList struct {
 		segment.ListRef
 		bit uint64
@@ -204,7 +127,7 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 		return nil, nil
 	}
 	slices.SortFunc(lists, func(a, b gramList) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
-	shortest := len(lists) - len(grams) + lostGrams*f.errors + 1
+	shortest := len(lists) - len(grams) + lostGrams*f.Errors + 1
 	n := max(l.r.Blocks()-first, 0)
 	if n > len(f.has) {
 		f.has = make([]uint64, n)
@@ -245,8 +168,8 @@ func (f *nameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 	return slices.DeleteFunc(likely, isUnlikely), nil
 }
 
-// searchSymbols searches the symbol names of all segments.
-func (f *nameFinder) searchSymbols(w *admission.Worker, segments []corpus.Segment, grams []postings.Trigram) (err error) {
+// SearchSymbols searches the symbol names of all segments.
+func (f *NameFinder) SearchSymbols(step func() bool, segments []corpus.Segment, grams []postings.Trigram) (err error) {
 	blocks, sum := make([][]uint32, len(segments)), 0
 	for i := range segments {
 		if blocks[i], err = f.symbolBlocks(&segments[i], grams); err != nil {
@@ -254,11 +177,11 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, segments []corpus.Segmen
 		}
 		sum += len(blocks[i])
 	}
-	if f.blocks = sum; f.errors > 1 && sum > f.most {
+	if f.Blocks = sum; f.Errors > 1 && sum > f.Most {
 		return nil
 	}
 	for i := range segments {
-		if err := f.searchSegmentSymbols(w, &segments[i], blocks[i]); err != nil {
+		if err := f.searchSegmentSymbols(step, &segments[i], blocks[i]); err != nil {
 			return err
 		}
 	}
@@ -268,21 +191,21 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, segments []corpus.Segmen
 // symbolBlocks returns the blocks of symbol names of a segment without those that lack
 // trigrams of the word, between line feeds, which its typing errors cannot have removed.
 // It returns none for a segment whose index must not be read.
-func (f *nameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram) (blocks []uint32, err error) {
+func (f *NameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram) (blocks []uint32, err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end || seg.NoIndex {
 		return nil, nil
 	}
 	first := start / postings.BlockBytes
-	if len(grams) <= lostGrams*f.errors {
+	if len(grams) <= lostGrams*f.Errors {
 		for b := first; b*postings.BlockBytes < end; b++ {
 			blocks = append(blocks, uint32(b))
 		}
 	} else {
 		var cursor segment.Cursor
 		defer func() { err = errors.Join(err, cursor.Close()) }()
-		if blocks, err = f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &work{}}, grams, first); err != nil {
+		if blocks, err = f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &Work{}}, grams, first); err != nil {
 			return nil, err
 		}
 	}
@@ -294,7 +217,7 @@ func (f *nameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram)
 
 // searchSegmentSymbols searches blocks of the symbol names of a segment, or all names that
 // the caller may see if the index of the segment must not be read.
-func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *corpus.Segment, blocks []uint32) (err error) {
+func (f *NameFinder) searchSegmentSymbols(step func() bool, seg *corpus.Segment, blocks []uint32) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
@@ -304,14 +227,14 @@ func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *corpus.Segme
 	defer func() { err = errors.Join(err, cursor.Close()) }()
 	text := segment.NewText(r, &cursor)
 	if seg.NoIndex {
-		return f.scanSymbols(w, seg, text)
+		return f.scanSymbols(step, seg, text)
 	}
 	for len(blocks) > 0 {
 		n := 1
 		for n < min(len(blocks), nearRunBlocks) && blocks[n] == blocks[0]+uint32(n) {
 			n++
 		}
-		if !w.Step() {
+		if !step() {
 			return context.Canceled
 		}
 		lo, hi := int(blocks[0])*postings.BlockBytes, (int(blocks[0])+n)*postings.BlockBytes
@@ -324,7 +247,7 @@ func (f *nameFinder) searchSegmentSymbols(w *admission.Worker, seg *corpus.Segme
 }
 
 // searchSymbolNames checks the symbol names that begin between lo and hi.
-func (f *nameFinder) searchSymbolNames(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
+func (f *NameFinder) searchSymbolNames(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, r.TextEnd())
 	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.SpaceEnd()))
@@ -348,26 +271,26 @@ func (f *nameFinder) searchSymbolNames(seg *corpus.Segment, text *segment.Text, 
 	return nil
 }
 
-// searchIdentifiers searches the text for words that are not symbols.
-func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []corpus.Segment) error {
-	grams := nearGrams(f.word)
-	if len(grams)-lostGrams*f.errors < minTextGrams {
+// SearchIdentifiers searches the text for words that are not symbols.
+func (f *NameFinder) SearchIdentifiers(step func() bool, segments []corpus.Segment) error {
+	grams := NearGrams(f.Word)
+	if len(grams)-lostGrams*f.Errors < minTextGrams {
 		return nil
 	}
-	left := maxTextBlocks
+	left := MaxTextBlocks
 	for i := range segments {
-		if err := f.searchSegmentIdentifiers(w, &segments[i], grams, &left); err != nil {
+		if err := f.searchSegmentIdentifiers(step, &segments[i], grams, &left); err != nil {
 			return err
 		}
-		if f.blocks = maxTextBlocks - left; left < 0 {
-			clear(f.found)
+		if f.Blocks = MaxTextBlocks - left; left < 0 {
+			clear(f.Found)
 			return nil
 		}
 	}
 	return nil
 }
 
-func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.Segment, grams []postings.Trigram, left *int) (err error) {
+func (f *NameFinder) searchSegmentIdentifiers(step func() bool, seg *corpus.Segment, grams []postings.Trigram, left *int) (err error) {
 	r := seg.Reader
 	if r.TextEnd() == 0 {
 		return nil
@@ -376,9 +299,9 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.S
 	defer func() { err = errors.Join(err, cursor.Close()) }()
 	text := segment.NewText(r, &cursor)
 	if seg.NoIndex {
-		return f.scanIdentifiers(w, seg, text, grams, left)
+		return f.scanIdentifiers(step, seg, text, grams, left)
 	}
-	blocks, err := f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &work{}}, grams, 0)
+	blocks, err := f.likelyBlocks(&indexLookup{r: r, cursor: &cursor, work: &Work{}}, grams, 0)
 	if err != nil {
 		return err
 	}
@@ -394,7 +317,7 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.S
 		if *left--; *left < 0 {
 			return nil
 		}
-		if !w.Step() {
+		if !step() {
 			return context.Canceled
 		}
 		if err := f.searchWords(seg, text, lo, hi); err != nil {
@@ -406,7 +329,7 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *corpus.S
 
 // searchWords checks the words of the text that begin between lo and hi. The words of two
 // documents do not touch.
-func (f *nameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
+func (f *NameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	d := r.DocumentAt(lo)
 	first, end := r.TextRange(d)
@@ -444,24 +367,24 @@ func (f *nameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi
 
 // nameDistance returns the number of typing errors of a name. It returns -1 if there are
 // too many, or if the name is the word itself or cannot be written as a term.
-func (f *nameFinder) nameDistance(name []byte) int {
-	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
+func (f *NameFinder) nameDistance(name []byte) int {
+	if difference := len(name) - len(f.Word); difference > f.Errors || -difference > f.Errors {
 		return -1
 	}
-	if bits.OnesCount64(f.letters^letterSet(name)) > 2*f.errors {
+	if bits.OnesCount64(f.Letters^LetterSet(name)) > 2*f.Errors {
 		return -1
 	}
 	f.folded = postings.AppendFold(f.folded[:0], name)
-	d := spelling.Distance(f.word, string(f.folded), f.errors)
-	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || identifier.Trim(string(name)) != string(name) {
+	d := spelling.Distance(f.Word, string(f.folded), f.Errors)
+	if d == 0 && (f.Exact == "" || f.Exact == string(name)) || d > f.Errors || identifier.Trim(string(name)) != string(name) {
 		return -1
 	}
 	return d
 }
 
-// letterSet returns the set of bytes of a name, ignoring letter case. Several bytes may
+// LetterSet returns the set of bytes of a name, ignoring letter case. Several bytes may
 // share a bit.
-func letterSet(name []byte) uint64 {
+func LetterSet(name []byte) uint64 {
 	var set uint64
 	for _, c := range name {
 		set |= 1 << (c & 31)
@@ -469,10 +392,10 @@ func letterSet(name []byte) uint64 {
 	return set
 }
 
-func (f *nameFinder) add(name []byte, distance int) {
-	if n := f.found[string(name)]; n != nil {
-		n.count++
-	} else if len(f.found) < maxFoundNames {
-		f.found[string(name)] = &nearName{string(name), distance, 1}
+func (f *NameFinder) add(name []byte, distance int) {
+	if n := f.Found[string(name)]; n != nil {
+		n.Count++
+	} else if len(f.Found) < maxFoundNames {
+		f.Found[string(name)] = &NearName{string(name), distance, 1}
 	}
 }

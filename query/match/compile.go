@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"cmp"
@@ -13,35 +13,35 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/plan"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/query/match/internal/scan"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A node is a part of a compiled query. The pointer types below implement it.
-type node interface{}
+// A Node is a part of a compiled query. The pointer types below implement it.
+type Node interface{}
 
 type (
-	andNode   struct{ children []node }
-	orNode    struct{ children []node }
-	notNode   struct{ child node }
+	andNode   struct{ children []Node }
+	orNode    struct{ children []Node }
+	notNode   struct{ child Node }
 	constNode struct{ value bool }
 	// atomNode is a pattern in the text or the symbols of a document.
-	atomNode struct{ *atom }
+	atomNode struct{ *Atom }
 	// placeNode is a predicate on a place.
-	placeNode struct{ *predicate }
+	placeNode struct{ *Predicate }
 )
 
-// An atom is a pattern that the index helps to find.
-type atom struct {
+// An Atom is a pattern that the index helps to find.
+type Atom struct {
 	number  int
 	pattern *plan.Pattern
-	symbols bool // searches the symbol text
+	Symbols bool // searches the symbol text
 	label   string
 	leaf    syntax.Query
-	// literal is the literal as written, in its letter case; empty for any other
+	// Literal is the literal as written, in its letter case; empty for any other
 	// expression.
-	literal string
+	Literal string
 	// points are the points of Request.leafPoints.
 	points float32
 	// kinds, lines and parent are conditions on the atom's matches.
@@ -63,68 +63,81 @@ type atom struct {
 // Such a pattern is searched as if it had no literal.
 const minHintBytes = 2
 
-// A predicate is a condition on a column of places.
-type predicate struct {
-	number int
-	leaf   syntax.Query // as written in the query
-	// negated means that the query excludes the documents of the predicate. optional
+// A Predicate is a condition on a column of places.
+type Predicate struct {
+	Number int
+	Leaf   syntax.Query // as written in the query
+	// Negated means that the query excludes the documents of the predicate. optional
 	// means that there may be matches which the predicate does not select, because it is
 	// part of an or or below a negation.
-	negated, optional bool
-	// name is the pattern of repo:.
-	name *regexp.Regexp
-	// languageName is the name of language; empty if the language is unknown.
-	languageName string
+	Negated, Optional bool
+	// Name is the pattern of repo:.
+	Name *regexp.Regexp
+	// LanguageName is the name of language; empty if the language is unknown.
+	LanguageName string
 	// Exactly one of these is set.
-	repo     func(*corpus.Repository) bool
-	language map[string]bool // lower-case names
-	path     *plan.Pattern
-	ref      func(*corpus.Repository, code.Ref) bool
-	place    func(seg corpus.Segment, place int) bool
+	Repo     func(*corpus.Repository) bool
+	Language map[string]bool // lower-case names
+	Path     *plan.Pattern
+	Ref      func(*corpus.Repository, code.Ref) bool
+	Place    func(seg corpus.Segment, place int) bool
 	// owned decides for a path of a repository. It is slow, so it is evaluated for single
 	// places rather than for all places of a segment.
 	owned func(r *corpus.Repository, path []byte) bool
 }
 
-// compiledQuery is a tree over numbered atoms and predicates.
-type compiledQuery struct {
-	root       node
-	atoms      []*atom
-	predicates []*predicate
-	revisions  bool // some predicate applies to refs
+// Query is a tree over numbered atoms and predicates.
+type Query struct {
+	Root       Node
+	Atoms      []*Atom
+	Predicates []*Predicate
+	Revisions  bool // some predicate applies to refs
 	// refs select the refs that the query covers. everyRef means that one of them is
 	// negated, so that it excludes refs from all refs.
 	refs          []func(*corpus.Repository, code.Ref) bool
 	everyRef      bool
 	negations     int // enclosing the node that is being compiled
 	choices       int // ors enclosing it
-	selectKind    syntax.SelectKind
+	SelectKind    syntax.SelectKind
 	contexts      map[string]corpus.Context
 	namedContexts []namedContext // search contexts that the query names
 	public        func(*code.Repository) bool
-	literals      []string // the atoms that find matches, as literals, as written
-	joined        string   // letters and digits of written, if several words may form one identifier
+	Literals      []string // the atoms that find matches, as literals, as written
+	Joined        string   // letters and digits of written, if several words may form one identifier
 	// meansDefinitions means that the query means definitions before text.
 	meansDefinitions bool
 }
 
-// compileQuery compiles a parsed query. contexts are the known search contexts.
-func compileQuery(r *Request, contexts map[string]corpus.Context) (*compiledQuery, error) {
-	p := r.Query
-	c := &compiledQuery{contexts: contexts, revisions: syntax.HasRevision(p.Root), selectKind: selectKindOf(p), public: r.Public}
+// Options are what a query is compiled with.
+type Options struct {
+	Query *syntax.Parsed
+	// Contexts are the known search contexts, and Public the repositories that
+	// visibility:public selects; nil for those that are not private.
+	Contexts map[string]corpus.Context
+	Public   func(*code.Repository) bool
+	// LeafPoints are points by the text of a leaf, for the score of a file that it matches.
+	LeafPoints map[string]float32
+	// MeansDefinitions means that the query means definitions before text.
+	MeansDefinitions bool
+}
+
+// Compile compiles a parsed query.
+func Compile(o Options) (*Query, error) {
+	p := o.Query
+	c := &Query{contexts: o.Contexts, Revisions: syntax.HasRevision(p.Root), SelectKind: selectKindOf(p), public: o.Public}
 	if c.public == nil {
 		c.public = func(r *code.Repository) bool { return !r.Private }
 	}
 	c.nameRefs(p.Root, false)
 	tree := syntax.Simplify(p.Root)
-	if c.selectKind == syntax.SelectSymbol {
+	if c.SelectKind == syntax.SelectSymbol {
 		tree = withSymbols(tree)
 	}
 	root, err := c.compileNode(tree)
-	c.root = root
-	c.joined, c.meansDefinitions = joinWords(c.literals), len(r.Documents) > 0
-	for _, a := range c.atoms {
-		a.points = r.LeafPoints[a.label]
+	c.Root = root
+	c.Joined, c.meansDefinitions = joinWords(c.Literals), o.MeansDefinitions
+	for _, a := range c.Atoms {
+		a.points = o.LeafPoints[a.label]
 	}
 	return c, err
 }
@@ -147,7 +160,7 @@ func joinWords(terms []string) string {
 	return strings.ToLower(strings.ReplaceAll(joined, "_", ""))
 }
 
-func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
+func (c *Query) compileNode(q syntax.Query) (Node, error) {
 	switch q := q.(type) {
 	case *syntax.And:
 		kids, err := c.compileNodes(q.Children)
@@ -176,25 +189,25 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		return c.addConditions(a, q.Kinds, q.Lines, err)
 	case *syntax.File:
 		p, err := plan.Path(q.Pattern, q.Case != syntax.CaseYes)
-		return c.addPredicate(q, &predicate{path: p}), err
+		return c.addPredicate(q, &Predicate{Path: p}), err
 	case *syntax.Language:
 		names, full := languageNames(q.Name)
-		return c.addPredicate(q, &predicate{language: names, languageName: full}), nil
+		return c.addPredicate(q, &Predicate{Language: names, LanguageName: full}), nil
 	case *syntax.Revision:
-		return c.addPredicate(q, &predicate{ref: refMatcher(q)}), nil
+		return c.addPredicate(q, &Predicate{Ref: refMatcher(q)}), nil
 	case *syntax.Owned:
 		if !q.Known {
 			return nil, fmt.Errorf("the rules of %s are not known", q)
 		}
-		return c.addPredicate(q, &predicate{owned: isOwned(q, c.negations%2 == 1)}), nil
+		return c.addPredicate(q, &Predicate{owned: isOwned(q, c.negations%2 == 1)}), nil
 	case *syntax.Is:
-		return c.addPredicate(q, &predicate{place: traitOf(q.Trait)}), nil
+		return c.addPredicate(q, &Predicate{Place: TraitOf(q.Trait)}), nil
 	}
 	return c.compileRepositoryFilter(q)
 }
 
-func (c *compiledQuery) compileNodes(qs []syntax.Query) ([]node, error) {
-	kids := make([]node, 0, len(qs))
+func (c *Query) compileNodes(qs []syntax.Query) ([]Node, error) {
+	kids := make([]Node, 0, len(qs))
 	for _, q := range qs {
 		n, err := c.compileNode(q)
 		if err != nil {
@@ -203,12 +216,12 @@ func (c *compiledQuery) compileNodes(qs []syntax.Query) ([]node, error) {
 		kids = append(kids, n)
 	}
 	// Evaluate kids that need no text first.
-	slices.SortStableFunc(kids, func(a, b node) int { return cmp.Compare(evalCost(a), evalCost(b)) })
+	slices.SortStableFunc(kids, func(a, b Node) int { return cmp.Compare(evalCost(a), evalCost(b)) })
 	return kids, nil
 }
 
 // evalCost returns 1 for a node that reads text and 0 for one that does not.
-func evalCost(n node) int {
+func evalCost(n Node) int {
 	switch n := n.(type) {
 	case *atomNode:
 		return 1
@@ -222,14 +235,14 @@ func evalCost(n node) int {
 	return 0
 }
 
-func maxEvalCost(kids []node) int {
-	if slices.ContainsFunc(kids, func(k node) bool { return evalCost(k) > 0 }) {
+func maxEvalCost(kids []Node) int {
+	if slices.ContainsFunc(kids, func(k Node) bool { return evalCost(k) > 0 }) {
 		return 1
 	}
 	return 0
 }
 
-func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
+func (c *Query) compileText(q *syntax.Text) (Node, error) {
 	fold := q.Case != syntax.CaseYes
 	if !q.Regexp {
 		return c.addConditions(c.addAtom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil, q.Lines, nil)
@@ -238,30 +251,30 @@ func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
 	return c.addConditions(c.addAtom(p, false, q, plan.WrittenLiteral(q.Pattern)), nil, q.Lines, err)
 }
 
-func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, literal: written}
+func (c *Query) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
+	a := &Atom{number: len(c.Atoms), pattern: p, Symbols: symbols, label: q.String(), leaf: q, Literal: written}
 	_, a.isCondition = q.(*syntax.FileHas)
-	a.existenceOnly = a.isCondition || c.negations > 0 || c.entriesOnly()
+	a.existenceOnly = a.isCondition || c.negations > 0 || c.EntriesOnly()
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
 		a.re2 = scan.CompileRE2(p.Expression)
 	}
-	c.atoms = append(c.atoms, a)
+	c.Atoms = append(c.Atoms, a)
 	if written != "" && !a.existenceOnly {
-		c.literals = append(c.literals, written)
+		c.Literals = append(c.Literals, written)
 	}
 	return &atomNode{a}
 }
 
-func (c *compiledQuery) addPredicate(leaf syntax.Query, p *predicate) node {
-	p.number, p.leaf = len(c.predicates), leaf
-	p.negated, p.optional = c.negations%2 == 1, c.negations+c.choices > 0
-	c.predicates = append(c.predicates, p)
+func (c *Query) addPredicate(leaf syntax.Query, p *Predicate) Node {
+	p.Number, p.Leaf = len(c.Predicates), leaf
+	p.Negated, p.Optional = c.negations%2 == 1, c.negations+c.choices > 0
+	c.Predicates = append(c.Predicates, p)
 	return &placeNode{p}
 }
 
 // compileRepositoryFilter compiles the filters that depend only on the repository.
-func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
-	p := &predicate{}
+func (c *Query) compileRepositoryFilter(q syntax.Query) (Node, error) {
+	p := &Predicate{}
 	switch q := q.(type) {
 	case *syntax.Repo:
 		flags := "(?i)"
@@ -272,34 +285,34 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
-		p.repo = func(r *corpus.Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
-		p.name = re
+		p.Repo = func(r *corpus.Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
+		p.Name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
 		for _, n := range q.Names {
 			names[n] = true
 		}
-		p.repo = func(r *corpus.Repository) bool { return names[r.Name] }
+		p.Repo = func(r *corpus.Repository) bool { return names[r.Name] }
 	case *syntax.Archived:
-		p.repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Archived })
+		p.Repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Archived })
 	case *syntax.Fork:
-		p.repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Fork })
+		p.Repo = inclusionFilter(q.Want, func(r *corpus.Repository) bool { return r.Fork })
 	case *syntax.Visibility:
-		p.repo = func(r *corpus.Repository) bool {
+		p.Repo = func(r *corpus.Repository) bool {
 			return q.Want == syntax.Any || c.public(&r.Repository) == (q.Want == syntax.Public)
 		}
 	case *syntax.RepoHas:
 		if !q.Known {
 			return nil, fmt.Errorf("the repositories of %s are not known", q)
 		}
-		p.repo = holdsFor(q, c.negations%2 == 1)
+		p.Repo = holdsFor(q, c.negations%2 == 1)
 	case *syntax.Context:
 		holds, ok := c.contexts[q.Name]
 		if !ok {
 			return nil, &contextError{name: q.Name}
 		}
 		c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
-		p.repo = func(r *corpus.Repository) bool { return holds(r.Name) }
+		p.Repo = func(r *corpus.Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}
@@ -370,8 +383,8 @@ func namesPin(pattern string, pin code.Ref) bool {
 	return code.Ref(pattern) == pin || len(pattern) >= minPinPrefix && strings.HasPrefix(pin.Short(), strings.ToLower(pattern))
 }
 
-// anyRef reports whether places on a ref can affect the query.
-func (c *compiledQuery) anyRef(r *corpus.Repository, ref code.Ref) bool {
+// AnyRef reports whether places on a ref can affect the query.
+func (c *Query) AnyRef(r *corpus.Repository, ref code.Ref) bool {
 	if c.everyRef && !ref.IsPin() {
 		return true
 	}
@@ -380,7 +393,7 @@ func (c *compiledQuery) anyRef(r *corpus.Repository, ref code.Ref) bool {
 
 // nameRefs collects the refs that a query covers. Every filter that names refs counts,
 // even one that does not decide the result.
-func (c *compiledQuery) nameRefs(q syntax.Query, negated bool) {
+func (c *Query) nameRefs(q syntax.Query, negated bool) {
 	syntax.Walk(q, func(q syntax.Query) bool {
 		switch q := q.(type) {
 		case *syntax.Revision:

@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -8,18 +8,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// termPlaces are places in the text of a segment: blocks or, if the index must not be
+// TermPlaces are places in the text of a segment: blocks or, if the index must not be
 // read, whole documents.
-type termPlaces struct {
+type TermPlaces struct {
 	blocks    postings.Set
 	documents bitset.Set
 }
 
-func (p *termPlaces) isEmpty() bool { return p.blocks.Len() == 0 && p.documents.Next(0) < 0 }
+// IsEmpty reports whether there is no such place.
+func (p *TermPlaces) IsEmpty() bool { return p.blocks.Len() == 0 && p.documents.Next(0) < 0 }
 
-// hasDocument reports whether a document, whose text is between lo and hi, contains such
+// HasDocument reports whether a document, whose text is between lo and hi, contains such
 // a place.
-func (p *termPlaces) hasDocument(d segment.DocID, lo, hi int) bool {
+func (p *TermPlaces) HasDocument(d segment.DocID, lo, hi int) bool {
 	if p.documents != nil {
 		return p.documents.Has(int(d))
 	}
@@ -27,17 +28,17 @@ func (p *termPlaces) hasDocument(d segment.DocID, lo, hi int) bool {
 	return b >= 0 && b*postings.BlockBytes < hi
 }
 
-// placeTerms returns the places of the current segment that may contain a match of each of
+// PlaceTerms returns the places of the current segment that may contain a match of each of
 // the required atoms, and those that may contain them as a phrase, if it is not empty.
-func (v *candidateFinder) placeTerms(required []int, phrase string) (together, inOrder termPlaces, err error) {
-	if v.seg.NoIndex {
+func (v *Finder) PlaceTerms(required []int, phrase string) (together, inOrder TermPlaces, err error) {
+	if v.Seg.NoIndex {
 		return v.scanTerms(required, phrase)
 	}
 	for i, n := range required {
-		if f := &v.candidates.atomCandidates[n]; i == 0 {
-			together.blocks = f.blocks
+		if f := &v.Candidates.AtomCandidates[n]; i == 0 {
+			together.blocks = f.Blocks
 		} else {
-			together.blocks = postings.Intersection(together.blocks, f.blocks)
+			together.blocks = postings.Intersection(together.blocks, f.Blocks)
 		}
 	}
 	if phrase == "" || together.blocks.Len() == 0 {
@@ -52,10 +53,10 @@ const largeBytes = 512 << 10
 
 const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 
-// isAside reports whether a document should be visited late: test code, vendored,
+// IsAside reports whether a document should be visited late: test code, vendored,
 // generated, or so large that it is data or concatenated files. A document with several
 // places is judged by the first place that the caller may see.
-func isAside(seg *corpus.Segment, d segment.DocID) bool {
+func IsAside(seg *corpus.Segment, d segment.DocID) bool {
 	lo, hi := seg.Reader.TextRange(d)
 	flags := seg.Reader.Flags(d)
 	if first := seg.FirstPlace(d); first >= 0 {

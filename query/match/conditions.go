@@ -1,4 +1,4 @@
-package search
+package match
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type lineCondition struct {
 
 // addConditions adds conditions on its matches to an atom. err is the error from
 // compiling its pattern.
-func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (node, error) {
+func (c *Query) addConditions(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -47,22 +47,22 @@ func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines [
 }
 
 // isConditional reports whether the atom may reject a match of its pattern.
-func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 || a.parent != "" }
+func (a *Atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 || a.parent != "" }
 
-func (c *compiledQuery) hasConditions() bool {
-	return slices.ContainsFunc(c.atoms, (*atom).isConditional)
+func (c *Query) hasConditions() bool {
+	return slices.ContainsFunc(c.Atoms, (*Atom).isConditional)
 }
 
 // mayHaveKind reports whether a segment contains a symbol of a kind that the atom
 // selects.
-func (a *atom) mayHaveKind(r *segment.Reader) bool {
+func (a *Atom) mayHaveKind(r *segment.Reader) bool {
 	if len(a.kinds) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(r.Kinds(), func(kind string) bool { return a.hasKind(code.SymbolKind(kind)) })
 }
 
-func (a *atom) hasKind(kind code.SymbolKind) bool {
+func (a *Atom) hasKind(kind code.SymbolKind) bool {
 	for i := range a.kinds {
 		if !a.kinds[i].Has(kind) {
 			return false
@@ -73,10 +73,10 @@ func (a *atom) hasKind(kind code.SymbolKind) bool {
 
 // findLines narrows the candidates of an atom to documents that contain the literals of
 // its line conditions and, for a symbol, the name of its parent.
-func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, error) {
+func (l *indexLookup) findLines(a *Atom, f atomCandidates) (atomCandidates, error) {
 	required := &f.requiredBlocks
 	var sets [][]string
-	if a.symbols {
+	if a.Symbols {
 		required = &f.textBlocks
 	}
 	if a.parent != "" {
@@ -99,7 +99,7 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 			return atomCandidates{}, nil
 		}
 		if !other.all {
-			*required = append(*required, other.blocks)
+			*required = append(*required, other.Blocks)
 		}
 	}
 	return f, nil
@@ -107,24 +107,24 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 
 // applyConditions keeps the matches of an atom in a document that meet its conditions. s
 // holds all matches, because an atom with conditions has no match limit.
-func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
-	if !a.isConditional() || len(s.matches) == 0 || v.finder.exceeded {
+func (v *Matcher) applyConditions(a *Atom, s *atomState) error {
+	if !a.isConditional() || len(s.matches) == 0 || v.Finder.Exceeded {
 		return nil
 	}
-	if a.symbols { // numberSymbols has read the outline
-		s.matches = slices.DeleteFunc(s.matches, func(m match) bool {
-			i := int(m.symbol)
+	if a.Symbols { // numberSymbols has read the outline
+		s.matches = slices.DeleteFunc(s.matches, func(m Match) bool {
+			i := int(m.Symbol)
 			return i >= v.outline.Len() || !a.hasKind(v.outline.Kind(i)) || a.parent != "" && string(v.outline.Parent(i)) != a.parent
 		})
 	}
 	if len(a.lines) > 0 {
-		lo, hi := v.finder.seg.Reader.TextRange(s.doc)
-		text, err := v.finder.text.Bytes(lo, hi)
+		lo, hi := v.Finder.Seg.Reader.TextRange(s.doc)
+		text, err := v.Finder.text.Bytes(lo, hi)
 		if err != nil {
 			return err
 		}
 		j := lineConditionChecker{text: text, conditions: a.lines}
-		s.matches = slices.DeleteFunc(s.matches, func(m match) bool { return !j.meetsConditions(int(m.start), int(m.end)) })
+		s.matches = slices.DeleteFunc(s.matches, func(m Match) bool { return !j.meetsConditions(int(m.Start), int(m.End)) })
 	}
 	s.count = len(s.matches)
 	return nil
