@@ -200,7 +200,7 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *corpus.PushSeries, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {
-		if err := engine.AwaitWord(ctx, server, h.Words[first+n], pollEvery); err != nil {
+		if err := engine.AwaitWord(ctx, server, h.Words[first+n], true, pollEvery); err != nil {
 			return err
 		}
 		run.Found = append(run.Found, time.Since(at))

@@ -229,7 +229,7 @@ func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine
 		if err := server.Push(ctx, s.dir, "refs/heads/"+corpus.Branch, s.commits[push-1], s.commits[push]); err != nil {
 			return err
 		}
-		if err := engine.AwaitWord(ctx, server, s.pushWord(push), onePoll); err != nil {
+		if err := engine.AwaitWord(ctx, server, s.pushWord(push), true, onePoll); err != nil {
 			return err
 		}
 		found := time.Now()

@@ -206,7 +206,7 @@ func (p *agedProgram) Import(ctx context.Context, sets []importSet) (figures []i
 		if err := p.server.Push(ctx, pushed, "refs/heads/"+corpus.Branch, p.series.Parent(n), commit); err != nil {
 			return figures, err
 		}
-		if err := engine.AwaitWord(ctx, p.server, p.series.Words[n], pushPoll); err != nil {
+		if err := engine.AwaitWord(ctx, p.server, p.series.Words[n], true, pushPoll); err != nil {
 			return figures, err
 		}
 		times = append(times, time.Since(start))

@@ -219,7 +219,7 @@ func (c *comparison) pushAll(ctx context.Context) error {
 			start := time.Now()
 			err := o.program.Push(ctx, pushed, p)
 			if err == nil {
-				err = engine.AwaitWord(ctx, o.program.Searchers()[0], p.Word, pushPoll)
+				err = engine.AwaitWord(ctx, o.program.Searchers()[0], p.Word, o.brief, pushPoll)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: push %s: %w", o.name, p.Branch, err)
