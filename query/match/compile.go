@@ -12,8 +12,8 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/identifier"
-	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
+	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
+	"github.com/quarrysearch/quarry/query/plan"
 )
 
 // runBlocks bounds the successive blocks that are searched in one run: 64 KiB.

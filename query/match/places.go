@@ -7,8 +7,8 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
-	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
+	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
