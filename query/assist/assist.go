@@ -16,7 +16,7 @@ type Searcher struct {
 	metrics *readingMetrics
 }
 
-// New returns an Assistant. It registers its metrics with reg, unless that is nil.
+// New returns a Searcher. It registers its metrics with reg, unless that is nil.
 func New(engine *search.Searcher, reg prometheus.Registerer) *Searcher {
 	return &Searcher{engine, newReadingMetrics(reg)}
 }
