@@ -141,7 +141,7 @@ func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) err
 // scanBlocks scans the next candidate blocks from an offset on that contain a document
 // which the query allows. It reports whether there were any.
 func (s *blockScanner) scanBlocks(offset int) bool {
-	v, f := s.v, &s.v.Candidates.AtomCandidates[0]
+	v, f := s.v, &s.v.Candidates.byAtom[0]
 	_, _, end := v.textBounds(s.a, 0)
 	for asked := offset; !v.ShouldStop(); {
 		block := f.next(offset / postings.BlockBytes)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/internal/bitset"
 )
 
 // maxLists bounds the posting lists read for one literal in one segment.
@@ -19,11 +20,27 @@ const (
 	listByteCost = 3
 )
 
-// AtomCandidates are the blocks of a segment in which an atom may match according to the
+// Candidates is the information about a segment from its index and places, before
+// its text is read.
+type Candidates struct {
+	Possible      bool             // the segment can have a hit
+	Unfinished    bool             // the lookup stopped before it was complete
+	byAtom        []atomCandidates // the first atomsLookedUp are known
+	atomsLookedUp int
+	columns       []bitset.Set // by predicate, nil where it was not evaluated; the last one is empty
+	allowed       bitset.Set   // places for which the predicates allow the query to be true
+	fewAllowed    bool         // so few that the index was not searched
+}
+
+func newCandidates(c *Query) *Candidates {
+	return &Candidates{byAtom: make([]atomCandidates, len(c.Atoms)), columns: make([]bitset.Set, len(c.Predicates)+1)}
+}
+
+// atomCandidates are the blocks of a segment in which an atom may match according to the
 // index.
 type atomCandidates struct {
-	// Blocks may contain a match or, for a pattern with literals, the start of one.
-	Blocks postings.Set
+	// blocks may contain a match or, for a pattern with literals, the start of one.
+	blocks postings.Set
 	all    bool // the index gives no information: every block may match
 	// literals is the set of the pattern that blocks was computed from, without the
 	// literals that the segment lacks.
@@ -39,7 +56,7 @@ type atomCandidates struct {
 // maxRequiredSets bounds the additional sets that are looked up for an expression.
 const maxRequiredSets = 2
 
-func (f *atomCandidates) isEmpty() bool { return !f.all && f.Blocks.Len() == 0 }
+func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
 
 // indexLookup searches the index of one segment.
 type indexLookup struct {
@@ -121,14 +138,14 @@ func (l *indexLookup) findRuns(a *Atom) (atomCandidates, error) {
 	}
 	blocks, err := l.r.Runs(l.cursor, q)
 	l.work.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
-	return atomCandidates{Blocks: blocks}, err
+	return atomCandidates{blocks: blocks}, err
 }
 
 // addRequiredSets looks up the other sets of a pattern if the first leaves many blocks to
 // scan.
 func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best int) error {
 	for i, set := range sets {
-		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.Blocks.Len()*blockCost < listCost*2*len(set) {
+		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.blocks.Len()*blockCost < listCost*2*len(set) {
 			continue
 		}
 		other, err := l.setBlocks(set)
@@ -136,7 +153,7 @@ func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best i
 			return err
 		}
 		if !other.all {
-			f.requiredBlocks = append(f.requiredBlocks, other.Blocks)
+			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
 		}
 	}
 	return nil
@@ -216,9 +233,9 @@ func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
 		}
 		if f.all = f.all || all; !f.all {
 			if len(f.literals) == 0 {
-				f.Blocks = blocks
+				f.blocks = blocks
 			} else {
-				f.Blocks.Union(blocks)
+				f.blocks.Union(blocks)
 			}
 		}
 		f.literals = append(f.literals, s)

@@ -42,7 +42,7 @@ type Atom struct {
 	// Literal is the literal as written, in its letter case; empty for any other
 	// expression.
 	Literal string
-	// points are the points of Request.leafPoints.
+	// points are those of its leaf in Options.LeafPoints.
 	points float32
 	// kinds, lines and parent are conditions on the atom's matches.
 	kinds  []syntax.Kinds
@@ -67,7 +67,7 @@ const minHintBytes = 2
 type Predicate struct {
 	Number int
 	Leaf   syntax.Query // as written in the query
-	// Negated means that the query excludes the documents of the predicate. optional
+	// Negated means that the query excludes the documents of the predicate. Optional
 	// means that there may be matches which the predicate does not select, because it is
 	// part of an or or below a negation.
 	Negated, Optional bool
@@ -103,7 +103,7 @@ type Query struct {
 	namedContexts []namedContext // search contexts that the query names
 	public        func(*code.Repository) bool
 	Literals      []string // the atoms that find matches, as literals, as written
-	Joined        string   // letters and digits of written, if several words may form one identifier
+	Joined        string   // letters and digits of Literals, if several words may form one identifier
 	// meansDefinitions means that the query means definitions before text.
 	meansDefinitions bool
 }

@@ -99,7 +99,7 @@ func (l *indexLookup) findLines(a *Atom, f atomCandidates) (atomCandidates, erro
 			return atomCandidates{}, nil
 		}
 		if !other.all {
-			*required = append(*required, other.Blocks)
+			*required = append(*required, other.blocks)
 		}
 	}
 	return f, nil

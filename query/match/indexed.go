@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
-	"github.com/quarrysearch/quarry/query/internal/bitset"
 )
 
 // IsIndexed reports whether the index shows for which documents a node can be true.
@@ -38,9 +37,10 @@ func indexedSet(sets [][]string) []string {
 
 // FullScanCandidates returns the Candidates of a segment without index results.
 func FullScanCandidates(c *Query) *Candidates {
-	p := &Candidates{Possible: true, AtomCandidates: make([]atomCandidates, len(c.Atoms)), columns: make([]bitset.Set, len(c.Predicates)+1)}
+	p := newCandidates(c)
+	p.Possible = true
 	for i, a := range c.Atoms {
-		p.AtomCandidates[i] = everyBlock(a)
+		p.byAtom[i] = everyBlock(a)
 	}
 	p.atomsLookedUp = len(c.Atoms)
 	return p
@@ -72,7 +72,7 @@ func (v *Finder) countCandidates(n Node) int {
 		}
 		return sum
 	case *atomNode:
-		if f := &v.Candidates.AtomCandidates[n.number]; !f.all {
+		if f := &v.Candidates.byAtom[n.number]; !f.all {
 			return v.candidateBlocks(n.Atom, f)
 		}
 	}
@@ -121,10 +121,10 @@ func PhraseOf(c *Query) string {
 // CountBlocks returns the number of blocks in which each atom that was looked up may match, -1
 // for all.
 func (p *Candidates) CountBlocks() (counts []int) {
-	for i := range p.AtomCandidates[:p.atomsLookedUp] {
+	for i := range p.byAtom[:p.atomsLookedUp] {
 		blocks := -1
-		if f := &p.AtomCandidates[i]; !f.all {
-			blocks = f.Blocks.Len()
+		if f := &p.byAtom[i]; !f.all {
+			blocks = f.blocks.Len()
 		}
 		counts = append(counts, blocks)
 	}
@@ -139,10 +139,10 @@ const MaxCountedBlocks = 1 << 14
 // counts only blocks with visible text, and stops once the count no longer matters.
 func (v *Finder) candidateBlocks(a *Atom, f *atomCandidates) int {
 	if !v.s.Restricted {
-		return f.Blocks.Len()
+		return f.blocks.Len()
 	}
 	n := 0
-	for b := f.Blocks.Next(0); b >= 0 && n <= MaxCountedBlocks; b = f.Blocks.Next(b + 1) {
+	for b := f.blocks.Next(0); b >= 0 && n <= MaxCountedBlocks; b = f.blocks.Next(b + 1) {
 		if v.showsBlock(a.Symbols, b) {
 			n++
 		}

@@ -38,9 +38,9 @@ const (
 	// maxIndent the part that is read before the match.
 	maxLineBytes = 16 << 10
 	maxIndent    = 64
-	// maxOutlines bounds the documents of a task whose symbols are read.
+	// maxOutlines bounds the documents whose symbols are read after each OpenSegment.
 	maxOutlines = 64
-	// MaxBestLines bounds FileMatch.BestLines.
+	// MaxBestLines bounds the lines that an answer names as the best of a file.
 	MaxBestLines = 10
 )
 
@@ -133,7 +133,7 @@ func (v *Matcher) newLineScorer(h *Hit) (*lineScorer, error) {
 
 // mayHaveDefinition reports whether the document of a hit may define a symbol that the
 // query names. If the names were not looked up, it returns true for the first documents
-// of a task.
+// of a segment.
 func (v *Matcher) mayHaveDefinition(h *Hit) bool {
 	if v.Finder.Named.All != nil {
 		return v.Finder.Named.All.Has(int(h.Doc))

@@ -1,294 +1,344 @@
 package match
 
 import (
-	"bytes"
+	"cmp"
 	"slices"
-	"unicode/utf8"
+	"sync"
+	"time"
 
-	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/match/internal/scan"
-	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/internal/memory"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// runBlocks bounds the successive blocks that are searched in one run: 64 KiB.
-const runBlocks = 16
-
-// longLine is the minimum length in bytes of a line that is searched separately, so that
-// the search can be stopped inside it.
-const longLine = 2 << 10
-
-// maxFoldGrowth bounds the ratio of the length of an occurrence to that of its folded
-// literal: the Kelvin sign has three bytes for one.
-const maxFoldGrowth = 3
-
-// A patternMatcher finds the matches of one pattern in the text of one segment at a time. It
-// belongs to one goroutine.
-type patternMatcher struct {
-	pattern      *plan.Pattern
-	literals     *scan.Literals
-	literalTexts []string       // source of literals
-	reach        int            // length of the longest occurrence of a literal
-	prefixes     *scan.Literals // of a pattern that may span lines; nil if it has none
-	regexp       *scan.Regexp
-	re2          *scan.RE2 // nil if regexp searches
-	work         *Work
-	text         *segment.Text
-	onePerLine   bool // one match per line is enough, because a symbol either matches or not
-	// continues means that the current run begins at the beginning of a line: at the
-	// start of the document, or where the previous run ended.
-	continues bool
-	// withoutCR and returns hold a document without its carriage returns, for eachWhole.
-	withoutCR       []byte
-	carriageReturns carriageReturns
-	// stop is called between two runs and reports whether the search should stop.
-	stop func() bool
+// A Match is a range of a document's text, or a symbol by its number.
+type Match struct {
+	Start, End uint32 // offsets in the document
+	Symbol     int32  // number of the symbol in the document, or -1
 }
 
-// newPatternMatcher returns a matcher for an atom. It calls stop between two runs, and ends when
-// stop returns true.
-func newPatternMatcher(a *Atom, work *Work, stop func() bool) *patternMatcher {
-	m := &patternMatcher{pattern: a.pattern, work: work, onePerLine: a.Symbols, stop: stop}
-	if p := a.pattern; p != nil && p.Regexp != nil {
-		m.regexp = scan.NewRegexp(p.Regexp, p.Expression, p.Instructions, stop)
-	}
-	if p := a.pattern; p != nil && p.Prefixes != nil {
-		m.prefixes = scan.NewLiterals(p.Prefixes, p.Fold)
-	}
-	if a.re2 != nil {
-		m.re2 = scan.NewRE2(a.re2, stop)
-	}
-	return m
+// A Hit is a place with its matches, and the part of its score that depends on them.
+type Hit struct {
+	Place       int
+	Doc         segment.DocID
+	Count       int // matches; at least 1
+	Matches     []Match
+	OtherPlaces []int // places of the same document, repository and path on other refs
+	// Frequency is the BM25 of the terms, from 0 to 1.
+	Frequency float32
+	// Near is the best proximity of several terms; start and end are its range in the
+	// document.
+	Near       Proximity
+	Start, End uint32
+	// Points is the maximum of the points of the leaves of the query that match.
+	Points float32
 }
 
-// prepareSegment prepares the matcher for a segment; f holds the literals that occur in
-// it.
-func (m *patternMatcher) prepareSegment(text *segment.Text, f *atomCandidates) {
-	m.text = text
-	if len(f.literals) > 0 && !slices.Equal(f.literals, m.literalTexts) {
-		m.literalTexts = f.literals
-		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
-		m.reach = 0
-		for _, s := range f.literals {
-			m.reach = max(m.reach, len(s))
-		}
-		if m.pattern.Fold {
-			m.reach *= maxFoldGrowth
-		}
+// Matcher decides which documents match and where, one document at a time.
+type Matcher struct {
+	Finder Finder
+
+	// These fields are set when the matcher is made.
+	limit       int            // matches of a pattern after which the rest of a document is skipped
+	mergesAtoms bool           // matches of several atoms are merged or filtered, so all matches of a document are kept
+	maxHeld     int            // maxHeld, which tests lower
+	memory      *memory.Budget // of the search, nil for none
+
+	unreservedBytes int64 // bytes of memory that are not reserved yet
+	outlines        int   // documents of the current segment whose symbols were read because its names are unknown
+
+	// The methods for a document write these. The buffers keep their memory.
+	room        int // matches of a pattern whose details are kept
+	atomStates  []atomState
+	heldMatches int              // matches in atomStates, if several are merged
+	outline     *segment.Outline // symbols, if they decide which matches count
+	termMatches []TermMatch
+	matchLines  []matchLine
+}
+
+// NewMatcher returns a Matcher. It calls stop between two pieces of work, and ends when stop returns
+// true. It reserves the memory of its matches in a budget; nil for none.
+func NewMatcher(s *Scope, limit int, stop func() bool, budget *memory.Budget) *Matcher {
+	v := &Matcher{
+		Finder: newFinder(s, stop), limit: limit, maxHeld: maxHeld, memory: budget,
+		outline: Outlines.Get().(*segment.Outline), atomStates: make([]atomState, len(s.Query.Atoms)),
+		mergesAtoms: len(s.Query.Atoms) > 1 || s.Query.choosesSymbols() || s.Query.hasConditions(),
+	}
+	v.Finder.linkParts()
+	return v
+}
+
+// maxHeld bounds the matches of one document that are held for merging: 48 MiB.
+const maxHeld = 4 << 20
+
+// Sizes in bytes by which the memory of a search is estimated.
+const (
+	HitBytes   = 128
+	MatchBytes = 12
+	// reserveStep is how much memory a Matcher uses before it makes a
+	// reservation.
+	reserveStep = 64 << 10
+)
+
+// maxIdle bounds the matches for which an atom keeps memory between documents.
+const maxIdle = 64 << 10
+
+// atomState is the state of an atom in the current document.
+type atomState struct {
+	doc     segment.DocID
+	known   bool
+	matches []Match
+	count   int
+}
+
+// Outlines holds the memory of outlines between searches.
+var Outlines = sync.Pool{New: func() any { return new(segment.Outline) }}
+
+// ReleaseOutline returns an outline to the pool.
+func ReleaseOutline(o *segment.Outline) {
+	o.Reset()
+	Outlines.Put(o)
+}
+
+// Close releases the resources of the matcher, which must not be used afterwards.
+func (v *Matcher) Close() error {
+	ReleaseOutline(v.outline)
+	v.outline = nil
+	return v.Finder.close()
+}
+
+// OpenSegment makes a segment the current one.
+func (v *Matcher) OpenSegment(seg corpus.Segment) {
+	v.Finder.setSegment(seg)
+	v.outlines = 0
+}
+
+// StartMatching prepares to read the text of the current segment, and returns a function
+// to call when done.
+func (v *Matcher) StartMatching() (end func()) {
+	for i := range v.Finder.s.Query.Atoms {
+		v.atomStates[i] = atomState{matches: v.atomStates[i].matches[:0]}
+		v.Finder.matchers[i].prepareSegment(v.Finder.text, &v.Finder.Candidates.byAtom[i])
+	}
+	loaded, started := v.Finder.text.LoadedBytes(), time.Now()
+	return func() {
+		v.Finder.Work.ContentBytes += v.Finder.text.LoadedBytes() - loaded
+		v.Finder.Work.Verifying += time.Since(started)
 	}
 }
 
-// eachInRange calls emit for every match in the text between lo and hi, which are offsets
-// in the text space, in order, until emit returns false. It reads only the blocks of f.
-// Matches do not overlap and are not empty.
-func (m *patternMatcher) eachInRange(lo, hi int, f *atomCandidates, emit func(start, end int) bool) error {
-	if m.pattern.Multiline && !m.pattern.Exact && !m.onePerLine {
-		return m.eachWhole(lo, hi, emit)
+// ReleaseHeld releases the matches of the previous document.
+func (v *Matcher) ReleaseHeld() {
+	v.ReserveMemory(-int64(v.heldMatches) * MatchBytes)
+	v.heldMatches = 0
+}
+
+// EvalQuery evaluates the query for a document and a place. It keeps the details of as many
+// matches of a pattern as there is room for.
+func (v *Matcher) EvalQuery(d segment.DocID, place, room int) (bool, error) {
+	v.room = room
+	return v.evalNode(v.Finder.s.Query.Root, d, place)
+}
+
+// CollectMatches adds the matches that the query shows to a hit.
+func (v *Matcher) CollectMatches(h *Hit) error {
+	if err := v.gatherMatches(v.Finder.s.Query.Root, h); err != nil {
+		return err
 	}
-	next := lo
-	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi && !m.stop(); {
-		last := block
-		for (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
-			last++
+	if v.mergesAtoms {
+		h.mergeMatches()
+	}
+	if !v.Finder.s.Query.choosesSymbols() {
+		return nil
+	}
+	if err := v.Finder.Seg.Reader.Outline(&v.Finder.cursor, h.Doc, v.outline); err != nil {
+		return err
+	}
+	h.Matches = slices.DeleteFunc(slices.Clone(h.Matches), func(m Match) bool {
+		return m.Symbol < 0 && v.outline.At(m.Start, m.End) < 0
+	})
+	h.Count = len(h.Matches)
+	return nil
+}
+
+// evalNode evaluates a node for a document and a place.
+func (v *Matcher) evalNode(n Node, d segment.DocID, place int) (bool, error) {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || !ok {
+				return false, err
+			}
 		}
-		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
-		if from < to {
-			m.continues = from == next
-			end, more, err := m.runPattern(lo, hi, from, to, emit)
-			if err != nil || !more {
+		return true, nil
+	case *orNode:
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || ok {
+				return ok, err
+			}
+		}
+		return false, nil
+	case *notNode:
+		ok, err := v.evalNode(n.child, d, place)
+		return !ok, err
+	case *constNode:
+		return n.value, nil
+	case *placeNode:
+		if column := v.Finder.Candidates.columns[n.Number]; column != nil {
+			return column.Has(place), nil
+		}
+		if n.Path == nil {
+			return v.Finder.s.evalPredicate(n.Predicate, v.Finder.Seg, place), nil
+		}
+		return v.Finder.paths.matchesPath(n.Predicate, v.Finder.Seg.Places.Path(place)), nil
+	}
+	s, err := v.searchAtom(n.(*atomNode).Atom, d)
+	return err == nil && s.count > 0, err
+}
+
+// gatherMatches adds the matches of the atoms that make a node true.
+func (v *Matcher) gatherMatches(n Node, h *Hit) error {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.children {
+			if err := v.gatherMatches(k, h); err != nil {
 				return err
 			}
-			next = max(next, end)
 		}
-		block = f.next(last + 1)
+	case *orNode:
+		for _, k := range n.children {
+			ok, err := v.evalNode(k, h.Doc, h.Place)
+			if err == nil && ok {
+				err = v.gatherMatches(k, h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case *atomNode:
+		if n.existenceOnly {
+			return nil
+		}
+		s, err := v.searchAtom(n.Atom, h.Doc)
+		if err != nil {
+			return err
+		}
+		h.Count += s.count
+		if !v.mergesAtoms {
+			h.Matches = slices.Clip(s.matches) // the caller copies the slice
+			return nil
+		}
+		h.Matches = append(h.Matches, s.matches...)
 	}
 	return nil
 }
 
-// next returns the first candidate block at or after block, or -1.
-func (f *atomCandidates) next(block int) int {
-	if f.all {
-		return block
+// mergeMatches sorts the matches of several patterns and removes those that overlap an
+// earlier one. Of two that start at the same place, it keeps a symbol, or otherwise the
+// longer match. The result does not depend on the order in which the matches were found.
+func (h *Hit) mergeMatches() {
+	slices.SortFunc(h.Matches, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Symbol, a.Symbol), cmp.Compare(b.End, a.End))
+	})
+	kept := h.Matches[:0]
+	for _, m := range h.Matches {
+		if n := len(kept); n == 0 || m.Start >= kept[n-1].End {
+			kept = append(kept, m)
+		}
 	}
-	return f.Blocks.Next(block)
+	h.Matches = kept
+	h.Count = len(kept)
 }
 
-// runPattern finds the matches that start between from and to. It returns the offset at
-// which the next match may start, and whether emit wants more.
-func (m *patternMatcher) runPattern(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
-	if m.pattern.Exact {
-		return m.runExact(hi, from, to, emit)
+// searchAtom returns the matches of an atom in a document. It reuses the result of the
+// last search if that was for the same document.
+func (v *Matcher) searchAtom(a *Atom, d segment.DocID) (_ *atomState, err error) {
+	s := &v.atomStates[a.number]
+	if s.known && s.doc == d {
+		return s, nil
 	}
-	return m.runLines(lo, hi, from, to, emit)
-}
-
-func (m *patternMatcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
-	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))
-	m.work.ScannedBytes += int64(len(text))
+	if cap(s.matches) > maxIdle {
+		s.matches = nil
+	}
+	*s = atomState{doc: d, known: true, matches: s.matches[:0]}
+	if v.Finder.nextOfAtom(a, int(d)) != int(d) {
+		return s, nil
+	}
+	lo, hi, _ := v.Finder.textBounds(a, int(d))
+	f := &v.Finder.Candidates.byAtom[a.number]
+	textLo, textHi := v.Finder.Seg.Reader.TextRange(d)
+	if !overlapsAll(f.requiredBlocks, lo, hi) || !overlapsAll(f.textBlocks, textLo, textHi) ||
+		a.pattern.Foreign && !a.Symbols && v.Finder.Seg.Reader.Flags(d)&code.FlagASCII != 0 {
+		return s, nil
+	}
+	v.Finder.Work.FilesLoaded++
+	emit := func(start, end int) bool {
+		s.count++
+		if v.mergesAtoms || len(s.matches) < v.room {
+			s.matches = append(s.matches, Match{uint32(start - lo), uint32(end - lo), -1})
+		}
+		if v.mergesAtoms {
+			v.heldMatches++
+			v.ReserveMemory(MatchBytes)
+			v.Finder.Exceeded = v.Finder.Exceeded || v.heldMatches > v.maxHeld
+		}
+		return (v.mergesAtoms || s.count <= v.limit) && (!a.existenceOnly || a.isConditional()) && !v.Finder.Exceeded
+	}
+	if v.Finder.scanner.isActive() && v.Finder.scanner.findsMatches() {
+		err = v.Finder.scanner.eachMatch(lo, hi, emit)
+	} else {
+		err = v.Finder.matchers[a.number].eachInRange(lo, hi, f, emit)
+	}
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
-	m.literals.Reset(text)
-	at := 0
-	for {
-		start, end := m.literals.Next(at)
-		if start < 0 || from+start >= to {
-			return from + at, true, nil
-		}
-		if !emit(from+start, from+end) {
-			return from + end, false, nil
-		}
-		if at = end; m.onePerLine {
-			at = lineEnd(text, end)
+	if a.Symbols && len(s.matches) > 0 {
+		if err := v.numberSymbols(s, lo, hi); err != nil {
+			return nil, err
 		}
 	}
+	return s, v.applyConditions(a, s)
 }
 
-// hasLineBounds reports whether an occurrence of the literal meets the line bounds of the
-// pattern. The document spans lo to hi. base is the offset of text, which includes the
-// text around the occurrence.
-func (m *patternMatcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool {
-	if m.pattern.LineStart && start > lo && text[start-base-1] != '\n' {
-		return false
-	}
-	if !m.pattern.LineEnd || end == hi {
-		return true
-	}
-	rest := text[end-base : min(hi-base, len(text))]
-	if rest[0] == '\r' { // not part of the line, because the literal does not contain it
-		return len(rest) == 1 || rest[1] == '\n'
-	}
-	return rest[0] == '\n'
-}
-
-// lineEnd returns the offset of the first line feed at or after at.
-func lineEnd(text []byte, at int) int {
-	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
-		return at + n
-	}
-	return len(text)
-}
-
-// runLines runs the regular expression on the lines that it may match.
-func (m *patternMatcher) runLines(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
-	text, base, err := m.wholeLines(lo, hi, from, to)
+// numberSymbols converts offsets in the symbol text into symbol numbers and, if the
+// matches will be merged with others, into offsets in the document text.
+func (v *Matcher) numberSymbols(s *atomState, lo, hi int) error {
+	names, err := v.Finder.text.Bytes(lo, hi)
 	if err != nil {
-		return 0, false, err
+		return err
 	}
-	if m.re2 != nil || m.literals == nil && m.pattern.Run.Bytes == 0 {
-		return m.runRegion(text, base, emit)
-	}
-	if m.literals != nil {
-		m.literals.Reset(text)
-	}
-	for at := from - base; at < len(text); {
-		hit := m.nextHint(text, at)
-		if hit < 0 {
-			break
+	symbol, at := int32(0), 0
+	for i := range s.matches {
+		for m := &s.matches[i]; at < int(m.Start); at++ {
+			if names[at] == '\n' {
+				symbol++
+			}
 		}
-		start := bytes.LastIndexByte(text[:hit], '\n') + 1
-		end := lineEnd(text, hit)
-		if !m.eachInLine(text[start:end], base+start, emit) {
-			return base + end, false, nil
-		}
-		at = end + 1
+		s.matches[i].Symbol = symbol
 	}
-	return base + len(text), true, nil
+	if !v.mergesAtoms {
+		return nil
+	}
+	if err := v.Finder.Seg.Reader.Outline(&v.Finder.cursor, s.doc, v.outline); err != nil {
+		return err
+	}
+	for i := range s.matches {
+		if m := &s.matches[i]; int(m.Symbol) < v.outline.Len() {
+			m.Start, m.End = v.outline.Range(int(m.Symbol))
+		}
+	}
+	return nil
 }
 
-// nextHint returns the next offset whose line may match, or -1.
-func (m *patternMatcher) nextHint(text []byte, at int) int {
-	if m.literals == nil {
-		return postings.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
+// ReserveMemory reserves memory that the matcher holds for its search, and ends the visit
+// when the search exceeds its bound.
+func (v *Matcher) ReserveMemory(n int64) {
+	if v.memory == nil {
+		return
 	}
-	start, _ := m.literals.Next(at)
-	return start
+	if v.unreservedBytes += n; v.unreservedBytes >= reserveStep || v.unreservedBytes <= -reserveStep {
+		v.Finder.Exceeded = !v.memory.Reserve(v.unreservedBytes) && v.unreservedBytes > 0 || v.Finder.Exceeded
+		v.unreservedBytes = 0
+	}
 }
-
-// eachInLine calls emit for the matches of the regular expression in one line.
-func (m *patternMatcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
-	m.work.RegexpsConsidered++
-	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	if !m.onePerLine {
-		return m.regexp.Each(line, base, emit)
-	}
-	// Even an empty match means that the line matches.
-	loc := m.pattern.Regexp.FindIndex(line)
-	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
-}
-
-// LineMargin is the initial distance around a run within which a line end is searched.
-const LineMargin = 256
-
-// wholeLines returns the text from lo ≤ base ≤ from to past to. The text begins and ends
-// at line ends or at the bounds of the document.
-func (m *patternMatcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
-	base, end := lo, hi
-	if m.continues {
-		base = from
-	}
-	for margin := LineMargin; !m.continues && from-margin > lo; margin *= 8 {
-		b, err := m.text.Bytes(from-margin, from)
-		if err != nil {
-			return nil, 0, err
-		}
-		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-			base = from - margin + i + 1
-			break
-		}
-	}
-	for margin := LineMargin; to-1+margin < hi; margin *= 8 {
-		b, err := m.text.Bytes(to-1, to-1+margin)
-		if err != nil {
-			return nil, 0, err
-		}
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			end = to + i
-			break
-		}
-	}
-	text, err = m.text.Bytes(base, end)
-	m.work.ScannedBytes += int64(len(text))
-	return text, base, err
-}
-
-// runRegion runs the regular expression on a region of whole lines in one call, because
-// there is no hint to skip to. Every block is a candidate then, so the region begins
-// where the previous one ended.
-func (m *patternMatcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
-	end := base + len(text)
-	m.work.RegexpsConsidered++
-	if m.re2 == nil || m.onePerLine || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
-		return m.eachLine(text, base, emit)
-	}
-	return end, m.re2.Each(text, base, emit), nil
-}
-
-// hasLongLine reports whether a text has a line of at least longLine bytes.
-func hasLongLine(text []byte) bool {
-	for at := 0; len(text)-at >= longLine; {
-		last := bytes.LastIndexByte(text[at:at+longLine], '\n')
-		if last < 0 {
-			return true
-		}
-		at += last + 1
-	}
-	return false
-}
-
-func (m *patternMatcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
-	for at, lines := 0, 1; at < len(text); lines++ {
-		end := lineEnd(text, at)
-		if !m.eachInLine(text[at:end], base+at, emit) || lines%stopLines == 0 && m.stop() {
-			return base + end, false, nil
-		}
-		at = end + 1
-	}
-	return base + len(text), true, nil
-}
-
-// stopLines is the number of lines between two calls of stop: package regexp may take
-// some 100 µs for a line.
-const stopLines = 8

@@ -98,7 +98,7 @@ type nameSearcher struct {
 // Named are the documents of a segment that have the name of a term.
 type Named struct {
 	Groups [namedGroups][]segment.DocID
-	// Defining are those that define a symbol with the name, and all includes the files with
+	// Defining are those that define a symbol with the name, and All includes the files with
 	// that name; nil if they are not known.
 	Defining, All bitset.Set
 }
@@ -151,11 +151,11 @@ func (v *Finder) FindNamed(names []Name, segments int) (found Named, err error) 
 	return found, nil
 }
 
-// MaxDefining bounds the documents of tierDefines, which are all searched. The segments
+// MaxDefining bounds the documents of namedDefines, which are all searched. The segments
 // share it, but each has a minimum.
 const MaxDefining, minDefining = 32, 2
 
-// bestDefinitions returns the documents of tierDefines, sorted: of those that define the
+// bestDefinitions returns the documents of namedDefines, sorted: of those that define the
 // name of the only term in any letter case, the best by the kind of the symbol and what
 // else is known about the file, so that a type comes before hundreds of fields and packages
 // with its name. It is not for callers who may not see everything, because which documents

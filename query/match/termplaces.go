@@ -35,10 +35,10 @@ func (v *Finder) PlaceTerms(required []int, phrase string) (together, inOrder Te
 		return v.scanTerms(required, phrase)
 	}
 	for i, n := range required {
-		if f := &v.Candidates.AtomCandidates[n]; i == 0 {
-			together.blocks = f.Blocks
+		if f := &v.Candidates.byAtom[n]; i == 0 {
+			together.blocks = f.blocks
 		} else {
-			together.blocks = postings.Intersection(together.blocks, f.Blocks)
+			together.blocks = postings.Intersection(together.blocks, f.blocks)
 		}
 	}
 	if phrase == "" || together.blocks.Len() == 0 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
@@ -117,26 +116,5 @@ func TestScannedTextIsBounded(t *testing.T) {
 	r, err = newSearcher(Options{}).Search(t.Context(), m, all)
 	if err != nil || r.Stopped != StopNone || r.Stats.Matches != 100*4000 {
 		t.Fatalf("without a bound: %d matches, %q, %v", r.Stats.Matches, r.Stopped, err)
-	}
-}
-
-// TestHeldMatchesAreBounded checks that the matches of several patterns held for one
-// document are bounded.
-func TestHeldMatchesAreBounded(t *testing.T) {
-	m := searchtest.NewModel(t, rand.New(rand.NewPCG(1, 1)))
-	c, err := match.Compile(match.Options{Query: searchtest.Parse(t, "i e")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := newSegmentSearcher(match.NewScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false }, nil)
-	defer v.close()
-	v.document.MaxHeld = 3
-	for i, s := range m.Segments() {
-		if err := v.startTask(i, s).visitSegment(nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !v.finder.Exceeded || v.document.HeldMatches > v.document.MaxHeld+1 {
-		t.Fatalf("%d held", v.document.HeldMatches)
 	}
 }

@@ -40,8 +40,8 @@ func (n *searchRun) countTermBlocks() match.ListCosts {
 	cost := match.ListCosts{Blocks: indexBlocks(n.plan.segments), Lists: make([]int, len(n.plan.ranked))}
 	for i := range n.plan.segments {
 		if c := n.plan.schedule.segmentStates[i].candidates; c != nil {
-			for k := range c.AtomCandidates {
-				cost.Lists[k] += c.AtomCandidates[k].Blocks.Len()
+			for k, blocks := range c.CountBlocks() {
+				cost.Lists[k] += max(blocks, 0)
 			}
 		}
 	}

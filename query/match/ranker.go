@@ -113,8 +113,8 @@ func (r *Ranker) PathWorth(path []byte) float64 {
 func (v *Matcher) MarkTerms(words []string) ([]TermSet, error) {
 	terms := make([]TermSet, v.Finder.Seg.Reader.Blocks())
 	for i := range v.Finder.s.Query.Atoms {
-		f := &v.Finder.Candidates.AtomCandidates[i]
-		for b := f.Blocks.Next(0); b >= 0; b = f.Blocks.Next(b + 1) {
+		f := &v.Finder.Candidates.byAtom[i]
+		for b := f.blocks.Next(0); b >= 0; b = f.blocks.Next(b + 1) {
 			terms[b] |= 1 << i
 		}
 	}

@@ -34,25 +34,10 @@ type Finder struct {
 	Named      Named // without groups; empty if not known
 }
 
-// Candidates is the information about a segment from its index and places, before
-// its text is read.
-type Candidates struct {
-	Possible       bool             // the segment can have a hit
-	Unfinished     bool             // the lookup stopped before it was complete
-	AtomCandidates []atomCandidates // by atom, up to found
-	atomsLookedUp  int
-	columns        []bitset.Set // by predicate, nil where it was not evaluated; the last one is empty
-	allowed        bitset.Set   // places for which the predicates allow the query to be true
-	fewAllowed     bool         // so few that the index was not searched
-}
-
-func newCandidates(c *Query) *Candidates {
-	return &Candidates{AtomCandidates: make([]atomCandidates, len(c.Atoms)), columns: make([]bitset.Set, len(c.Predicates)+1)}
-}
-
 func newFinder(s *Scope, stop func() bool) Finder {
 	return Finder{
-		s: s, stop: stop, matchers: make([]*patternMatcher, len(s.Query.Atoms)), paths: newPathMatcher(len(s.Query.Predicates)), Candidates: newCandidates(s.Query),
+		s: s, stop: stop, matchers: make([]*patternMatcher, len(s.Query.Atoms)), paths: newPathMatcher(len(s.Query.Predicates)),
+		Candidates: newCandidates(s.Query),
 	}
 }
 
@@ -164,7 +149,8 @@ const maxAllowedBlocks, allowedShare = 32, 8
 func (v *Finder) takeAllowed() {
 	r := v.Seg.Reader
 	most := min(maxAllowedBlocks, r.Blocks()/allowedShare)
-	if v.Candidates.fewAllowed = false; v.Candidates.allowed == nil || v.Seg.NoIndex || len(v.s.Query.Atoms) == 0 || v.Candidates.allowed.Count() > most {
+	v.Candidates.fewAllowed = false
+	if v.Candidates.allowed == nil || v.Seg.NoIndex || len(v.s.Query.Atoms) == 0 || v.Candidates.allowed.Count() > most {
 		return
 	}
 	var text, symbols []uint32
@@ -182,11 +168,11 @@ func (v *Finder) takeAllowed() {
 		switch {
 		case a.re2 != nil: // every block may match
 		case a.Symbols:
-			f.all, f.Blocks = false, postings.SetOfBlocks(symbols, r.Blocks())
+			f.all, f.blocks = false, postings.SetOfBlocks(symbols, r.Blocks())
 		default:
-			f.all, f.Blocks = false, postings.SetOfBlocks(text, r.Blocks())
+			f.all, f.blocks = false, postings.SetOfBlocks(text, r.Blocks())
 		}
-		v.Candidates.AtomCandidates[i] = f
+		v.Candidates.byAtom[i] = f
 	}
 	v.Candidates.atomsLookedUp, v.Candidates.fewAllowed = len(v.s.Query.Atoms), true
 }
@@ -239,7 +225,7 @@ func (v *Finder) findAtoms() error {
 			}
 		}
 		v.Work.Indexing += time.Since(started)
-		v.Candidates.AtomCandidates[i], v.Candidates.atomsLookedUp = f, i+1
+		v.Candidates.byAtom[i], v.Candidates.atomsLookedUp = f, i+1
 	}
 	return nil
 }
@@ -249,7 +235,7 @@ func (v *Finder) findAtoms() error {
 func (v *Finder) fewCandidates() bool {
 	for _, n := range conjunctsOf(v.s.Query.Root) {
 		if a, ok := n.(*atomNode); ok {
-			if f := &v.Candidates.AtomCandidates[a.number]; !f.all && f.Blocks.Len() < v.Seg.Places.Len()/8 {
+			if f := &v.Candidates.byAtom[a.number]; !f.all && f.blocks.Len() < v.Seg.Places.Len()/8 {
 				return true
 			}
 		}
@@ -333,7 +319,7 @@ func (v *Finder) nextOfAny(kids []Node, d int) int {
 }
 
 func (v *Finder) nextOfAtom(a *Atom, d int) int {
-	f := &v.Candidates.AtomCandidates[a.number]
+	f := &v.Candidates.byAtom[a.number]
 	r := v.Seg.Reader
 	if f.all && !a.Symbols && !v.scanner.isActive() {
 		return d
@@ -415,7 +401,7 @@ const weighedBlocks = 16
 // how many of its blocks may match, for its size.
 func (v *Finder) ExpectFrequency(d segment.DocID) (frequency float64) {
 	for i, a := range v.s.Query.Atoms {
-		f := &v.Candidates.AtomCandidates[i]
+		f := &v.Candidates.byAtom[i]
 		lo, hi, _ := v.textBounds(a, int(d))
 		blocks := 1
 		if !f.all {

@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
 )
 
-// MayBeNamed is MayBeNamed for a view of this process. For a caller who may not see
-// everything, it depends only on the names that this caller sees, not on those which share a
-// filter with them.
+// MayBeNamed reports whether the name of a file in a view of this process may contain all
+// words, which are in lower case. For a caller who may not see everything, it depends only on
+// the names that this caller sees, not on those which share a filter with them.
 func MayBeNamed(view corpus.View, words []string) bool {
 	restricted := corpus.Restricted(view)
 	for _, seg := range view.Segments() {

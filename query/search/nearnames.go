@@ -49,7 +49,9 @@ func (s *Searcher) findNearNames(ctx context.Context, view corpus.View, c *Shard
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
 	fold := string(postings.AppendFold(nil, []byte(c.Word)))
-	f := &match.NameFinder{Word: fold, Letters: match.LetterSet([]byte(fold)), Errors: c.MaxErrors, Most: match.MaxSymbolBlocks, Found: map[string]*match.NearName{}}
+	f := &match.NameFinder{
+		Word: fold, Letters: match.LetterSet([]byte(fold)), Errors: c.MaxErrors, Most: match.MaxSymbolBlocks, Found: map[string]*match.NearName{},
+	}
 	if c.CaseCounts {
 		f.Exact = c.Word
 	}
