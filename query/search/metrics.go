@@ -20,7 +20,8 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, c *admission.Controller, pool *memory.Pool) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_search_duration_seconds", Help: "Time of a search, from its arrival to its answer.",
+			Name:    "quarry_search_duration_seconds",
+			Help:    "Time of a search, from its arrival to its answer. A request may take several: for readings of its query, and for advice.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}),
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
