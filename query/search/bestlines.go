@@ -31,7 +31,8 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 				}
 				if j-first < match.MaxLineMatches {
 					m := match.Match{Start: uint32(at.Start.ByteOffset), End: uint32(at.End.ByteOffset)}
-					found = append(found, match.TermMatch{Match: m, Atom: r.run.plan.scope.Query.AtomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
+					text := c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset]
+					found = append(found, match.TermMatch{Match: m, Atom: r.run.plan.scope.Query.AtomOf(text)})
 				}
 				looked++
 			}

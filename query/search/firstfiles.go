@@ -222,7 +222,8 @@ func (n *searchRun) sortHits(hits []hit) {
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		sa, sb := &n.plan.segments[a.segment], &n.plan.segments[b.segment]
-		if c := comparePositions(positionOf(n.plan.scope, sa, a.Place), positionOf(n.plan.scope, sb, b.Place)); c != 0 || n.plan.scope.Refs == nil {
+		c := comparePositions(positionOf(n.plan.scope, sa, a.Place), positionOf(n.plan.scope, sb, b.Place))
+		if c != 0 || n.plan.scope.Refs == nil {
 			return c
 		}
 		return cmp.Compare(n.plan.scope.RefOf(*sa, a.Place), n.plan.scope.RefOf(*sb, b.Place))

@@ -84,7 +84,8 @@ func (in *noticeFinder) inspectQuery(ctx context.Context, begin func() *admissio
 	if shards, ok := in.view.(*shardedView); ok && shards.lostPartitions() != nil {
 		return in.notices // what the filters select may be lost
 	}
-	if in.empty && (len(c.Predicates) > 0 || c.SoleSymbol() != nil) || slices.ContainsFunc(c.Predicates, func(p *match.Predicate) bool { return p.Optional && p.Path == nil && p.Place == nil }) {
+	isOptional := func(p *match.Predicate) bool { return p.Optional && p.Path == nil && p.Place == nil }
+	if in.empty && (len(c.Predicates) > 0 || c.SoleSymbol() != nil) || slices.ContainsFunc(c.Predicates, isOptional) {
 		in.worker, in.began = begin(), time.Now()
 		defer in.worker.End()
 		in.inspectFilters(ctx)
@@ -108,7 +109,8 @@ func (in *noticeFinder) inspectFilters(ctx context.Context) {
 	if in.count == 0 && len(in.notices) > before {
 		return
 	}
-	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.Query.Predicates, func(p *match.Predicate) bool { return p.Optional && p.Language != nil })) {
+	isOptional := func(p *match.Predicate) bool { return p.Optional && p.Language != nil }
+	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.Query.Predicates, isOptional)) {
 		in.inspectPlaces(ctx)
 	}
 }
@@ -121,7 +123,8 @@ func (in *noticeFinder) addNotice(n syntax.Notice) {
 
 // selectRepositories finds the selected repositories; all that exist if there would be none.
 func (in *noticeFinder) selectRepositories() {
-	conditions := slices.DeleteFunc(slices.Clone(in.scope.Query.RootConjuncts()), func(n match.Node) bool { return !match.IsAboutRepositories(n) })
+	conditions := slices.DeleteFunc(slices.Clone(in.scope.Query.RootConjuncts()),
+		func(n match.Node) bool { return !match.IsAboutRepositories(n) })
 	in.selected = make([]bool, len(in.scope.Repos))
 	for i, r := range in.scope.Repos {
 		if r == nil {

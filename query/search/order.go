@@ -20,7 +20,7 @@ type tier int
 const (
 	// tierAll is the only tier of a search with few candidates.
 	tierAll tier = iota
-	// tierFirst contains the documents of Request.documents.
+	// tierFirst contains the documents of Request.Documents.
 	tierFirst
 	// tierPhrase contains documents with a block that may contain all terms in order with
 	// a blank in between, as in a pasted line. tierPhraseAside contains the test code,
@@ -50,7 +50,7 @@ const (
 )
 
 const (
-	// MaxOrderedAtoms and maxOrderedMatches bound the searches that use an order, because
+	// maxOrderedMatches and match.MaxOrderedAtoms bound the searches that use an order, because
 	// the search holds the index results of each segment while it decides.
 	maxOrderedMatches = match.MaxCountedBlocks * orderShare
 	// Ordering pays off from one candidate block per orderShare requested matches, but
@@ -213,7 +213,9 @@ func (o *segmentState) hasCandidates() bool {
 // to matter, the remaining segments are searched only when they are visited.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	before, started := v.finder.Work, time.Now()
-	p, candidates, err := v.surveyCandidates(n.plan.segments[i])
+	v.openSegment(n.plan.segments[i])
+	p, err := v.finder.LookUp()
+	candidates := v.finder.CountSegmentCandidates()
 	if err == nil && !p.Unfinished {
 		n.plan.schedule.segmentStates[i].candidates = p
 		if n.plan.ranked != nil && p.Possible {

@@ -90,10 +90,17 @@ var flagScores = []struct {
 	flag   code.Flags
 	points float64
 	reason string
-}{{code.FlagTest, ranking.ScoreTest, "test"}, {code.FlagVendored, ranking.ScoreVendored, "vendored"}, {code.FlagGenerated, ranking.ScoreGenerated, "generated"}}
+}{
+	{code.FlagTest, ranking.ScoreTest, "test"},
+	{code.FlagVendored, ranking.ScoreVendored, "vendored"},
+	{code.FlagGenerated, ranking.ScoreGenerated, "generated"},
+}
 
 // nearScores holds the points for the proximity of terms.
-var nearScores = [...]float64{match.NearNot: 0, match.NearRegion: ranking.ScoreRegion, match.NearLines3: ranking.ScoreLines3, match.NearLine: ranking.ScoreLine, match.NearPhrase: ranking.ScorePhrase}
+var nearScores = [...]float64{
+	match.NearNot: 0, match.NearRegion: ranking.ScoreRegion, match.NearLines3: ranking.ScoreLines3, match.NearLine: ranking.ScoreLine,
+	match.NearPhrase: ranking.ScorePhrase,
+}
 
 // matchQuota is the number of matches that a hit may show.
 type matchQuota struct {

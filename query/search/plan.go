@@ -37,7 +37,9 @@ type searchPlan struct {
 // planSearch compiles the query of a request and opens the places of the view that it
 // covers.
 func (s *Searcher) planSearch(ctx context.Context, view corpus.View, r Request) (*searchPlan, error) {
-	c, err := match.Compile(match.Options{Query: r.Query, Contexts: s.options.Contexts, Public: r.Public, LeafPoints: r.LeafPoints, MeansDefinitions: len(r.Documents) > 0})
+	c, err := match.Compile(match.Options{
+		Query: r.Query, Contexts: s.options.Contexts, Public: r.Public, LeafPoints: r.LeafPoints, MeansDefinitions: len(r.Documents) > 0,
+	})
 	if err != nil {
 		return nil, (&match.Scope{Query: c, Repos: view.Repositories()}).SuggestContexts(err)
 	}

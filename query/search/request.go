@@ -38,7 +38,8 @@ type Request struct {
 	Public func(*code.Repository) bool
 
 	// Related requests Result.Related: files that the user may have meant besides the
-	// matching ones.
+	// matching ones. Related and Brief have no effect on this package; package assist reads
+	// them.
 	Related bool
 	// WithoutAdvice omits Result.Notices and Related. It is set for searches that
 	// determine the advice for another search.
@@ -140,7 +141,8 @@ type Result struct {
 	// Request.Facets.
 	Facets []Facet
 	// Notices name filters that select nothing, and filters that select by names which
-	// differ from those of the established server. At most syntax.MaxNotices.
+	// differ from those of the established server. Package assist adds those on readings and
+	// on terms without a match. At most syntax.MaxNotices.
 	Notices []syntax.Notice
 	// Related are files that the query may mean besides those that match. No other field
 	// of the result counts them. Package assist sets them.
@@ -309,7 +311,8 @@ func (s *Stats) Add(o *Stats) {
 // addWork adds work in segments.
 func (s *Stats) addWork(w *match.Work) {
 	s.Add(&Stats{
-		Indexing: w.Indexing, Verifying: w.Verifying, ContentBytes: w.ContentBytes, ScannedBytes: w.ScannedBytes, IndexBytes: w.IndexBytes, Lists: w.Lists,
+		Indexing: w.Indexing, Verifying: w.Verifying, ContentBytes: w.ContentBytes, ScannedBytes: w.ScannedBytes,
+		IndexBytes: w.IndexBytes, Lists: w.Lists,
 		FilesConsidered: w.FilesConsidered, FilesLoaded: w.FilesLoaded, SegmentsFiltered: w.SegmentsFiltered,
 		TrigramLookups: w.TrigramLookups, TrigramMatches: w.TrigramMatches, RegexpsConsidered: w.RegexpsConsidered,
 	})

@@ -26,7 +26,7 @@ import (
 // many heavy searches are waiting.
 var ErrBusy = admission.ErrBusy
 
-// ErrUnavailable means that the index cannot be searched now.
+// ErrUnavailable is failure.ErrUnavailable: the index cannot be searched now.
 var ErrUnavailable = failure.ErrUnavailable
 
 // Options configure a Searcher. The zero value works.
@@ -106,7 +106,7 @@ func New(o Options) *Searcher {
 // The query is searched for as it is: package assist tries the readings of pasted text,
 // resolves predicates and gives advice.
 func (s *Searcher) Search(ctx context.Context, view corpus.View, r Request) (*Result, error) {
-	return s.admitSearch(ctx, view, r, nil)
+	return s.Stream(ctx, view, r, nil)
 }
 
 // Stream is like Search, but passes the files to emit in parts as they are found, in the
@@ -116,25 +116,16 @@ func (s *Searcher) Search(ctx context.Context, view corpus.View, r Request) (*Re
 //
 // The order in which files are found depends on everything in the index. So for a caller
 // who may not see everything, and if shards search, the parts are sent at the end, in the
-// order of Search.
+// order of Search. If a shard moves to another replica, the search begins again with the time
+// that is left.
 func (s *Searcher) Stream(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
-	return s.admitSearch(ctx, view, r, emit)
-}
-
-// MaxDuration returns Options.MaxDuration.
-func (s *Searcher) MaxDuration() time.Duration { return s.options.MaxDuration }
-
-// admitSearch runs a request once there is a slot for it. It passes files to emit,
-// unless emit is nil. If a shard moves to another replica, the search begins again with the time
-// that is left, and has emitted nothing before.
-func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
 	start, limit := time.Now(), r.maxDuration(s.options.MaxDuration)
 	shards, _ := view.(*shardedView)
 	for {
 		if shards != nil {
 			shards.allowChange(r.NewView)
 		}
-		result, err := s.admitOnce(ctx, view, r, emit)
+		result, err := s.admitSearch(ctx, view, r, emit)
 		if !errors.Is(err, errShardMoved) {
 			return result, err
 		}
@@ -142,8 +133,11 @@ func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request,
 	}
 }
 
-// admitOnce is admitSearch with the replicas that a view has now.
-func (s *Searcher) admitOnce(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
+// MaxDuration returns Options.MaxDuration.
+func (s *Searcher) MaxDuration() time.Duration { return s.options.MaxDuration }
+
+// admitSearch runs a request on the replicas that a view has now, once there is a slot for it.
+func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
@@ -187,8 +181,9 @@ func (r *Result) DropUnknownNotices(view corpus.View) {
 //
 //	plan        planSearch compiles the query and opens the places that it covers
 //	order       orderTasks sets the order in which segments and tiers are visited
-//	candidates  runTasks visits them: PrepareCandidates searches the index of a segment
-//	verify      for documents that can match, and searchDocument searches their text
+//	visit       runPhases starts visitTask for each tier of each segment
+//	candidates  a match.Finder searches the index of the segment for documents that may match
+//	verify      searchDocument searches their text
 //	rank, cut   build takes the hits in order, chooses those to show,
 //	render      renders their files and sorts them
 //	notices     findNotices names filters that select nothing
@@ -231,7 +226,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 		if run.plan.remote != nil {
 			err = run.runShards(ctx)
 		} else {
-			err = run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
+			err = run.runPool(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers, (*workerPool).runPhases)
 		}
 		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
 			notices = s.findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
@@ -327,7 +322,10 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 		n.halted.Store(true)
 		n.cancelWork()
 	}
-	d := taskResult{hits: visit.hits, count: visit.count, ok: true, looked: visit.looked, ended: visit.ended, considered: v.finder.Work.FilesConsidered - before.FilesConsidered}
+	d := taskResult{
+		hits: visit.hits, count: visit.count, ok: true, looked: visit.looked, ended: visit.ended,
+		considered: v.finder.Work.FilesConsidered - before.FilesConsidered,
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(segment, err)

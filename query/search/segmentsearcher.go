@@ -44,7 +44,7 @@ func newSegmentSearcher(s *match.Scope, keep, limit int, stop func() bool, budge
 	return &segmentSearcher{scope: s, finder: &d.Finder, document: d, limit: limit, maxKept: keep}
 }
 
-// OpenSegment makes a segment the current one.
+// openSegment makes a segment the current one.
 func (v *segmentSearcher) openSegment(seg corpus.Segment) {
 	v.document.OpenSegment(seg)
 	v.together, v.phrase = match.TermPlaces{}, match.TermPlaces{}
@@ -54,14 +54,6 @@ func (v *segmentSearcher) openSegment(seg corpus.Segment) {
 func (v *segmentSearcher) startTask(number int, seg corpus.Segment) *taskVisit {
 	v.openSegment(seg)
 	return &taskVisit{v: v, segment: number, floor: -math.MaxFloat32}
-}
-
-// surveyCandidates searches the index of a segment. It returns the result to keep and the
-// number of candidates.
-func (v *segmentSearcher) surveyCandidates(seg corpus.Segment) (*match.Candidates, int, error) {
-	v.openSegment(seg)
-	p, err := v.finder.LookUp()
-	return p, v.finder.CountSegmentCandidates(), err
 }
 
 // findNamedOnce finds the named documents of the current segment on the first call, and

@@ -79,7 +79,7 @@ func (n *searchRun) distinctHits(hits []hit, seen map[uint32]bool) []hit {
 	})
 }
 
-// repoOf returns the number of the repository of a hit in scope.repos.
+// repoOf returns the number of the repository of a hit in Scope.Repos.
 func (n *searchRun) repoOf(h *hit) uint32 {
 	if n.plan.remote != nil {
 		return n.plan.remote.hits[h.Place].repo

@@ -118,7 +118,8 @@ func (n *searchRun) runShards(ctx context.Context) error {
 	}
 	n.setTasks()
 	found := make([]*ShardHits, len(n.plan.remote.view.shards))
-	err := n.plan.remote.callEach(ctx, func(int) *ShardCall { return &ShardCall{Visit: visit} }, func(i int, r *ShardReply) { found[i] = r.Visit })
+	call := func(int) *ShardCall { return &ShardCall{Visit: visit} }
+	err := n.plan.remote.callEach(ctx, call, func(i int, r *ShardReply) { found[i] = r.Visit })
 	if err != nil {
 		return err
 	}
@@ -212,8 +213,9 @@ func (n *searchRun) takeShardHitsLocked(shard int, found *ShardHits) {
 				n.exceeded.Store(true)
 				continue
 			}
-			h := hit{segment: number, Hit: match.Hit{Place: len(m.hits), Count: x.Count, Matches: make([]match.Match, x.Matches)}, estimatedScore: x.Estimate}
-			h.Near = match.Proximity(x.Near)
+			h := hit{segment: number, estimatedScore: x.Estimate, Hit: match.Hit{
+				Place: len(m.hits), Count: x.Count, Matches: make([]match.Match, x.Matches), Near: match.Proximity(x.Near),
+			}}
 			m.hits, d.hits = append(m.hits, r), append(d.hits, h)
 		}
 	}

@@ -209,7 +209,7 @@ func (v *shardedView) nearNames(ctx context.Context, c *ShardNames) []ShardNearN
 	return slices.Collect(maps.Values(all))
 }
 
-// MayBeNamed reports whether the name of a file may contain all words.
+// mayBeNamed reports whether the name of a file may contain all words.
 func (v *shardedView) mayBeNamed(ctx context.Context, words []string) (may bool) {
 	err := v.callEach(ctx, func(int) *ShardCall { return &ShardCall{Named: words} }, func(_ int, r *ShardReply) { may = may || r.Named })
 	return may && err == nil

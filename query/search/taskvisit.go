@@ -165,7 +165,7 @@ func (t *taskVisit) visitList(docs []segment.DocID) error {
 	return nil
 }
 
-// StartMatching prepares to read the text of the current segment, and returns a function
+// startMatching prepares to read the text of the current segment, and returns a function
 // to call when done.
 func (t *taskVisit) startMatching() (end func()) {
 	t.looked, t.counted = true, 0

@@ -17,13 +17,8 @@ const singleWorkerTime = 300 * time.Microsecond
 // errFinished cancels the context of a search that has found enough.
 var errFinished = errors.New("the search has what it needs")
 
-// runTasks runs all tasks until it reaches the limit, ctx ends or time is up. Its workers
-// use the ticket of the search, and as many helpers as are free.
-func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}) error {
-	return n.runPool(ctx, limit, ticket, helpers, (*workerPool).runPhases)
-}
-
-// runPool runs phases on a pool of workers, within the bounds of runTasks.
+// runPool runs phases on a pool of workers until they end, ctx ends or the time limit is over.
+// The workers use the ticket of the search, and as many helpers as are free.
 func (n *searchRun) runPool(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}, phases func(*workerPool)) error {
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
