@@ -26,9 +26,9 @@ const (
 	// leaseDuration is how long a backup lasts without a renewal. Its client may have
 	// died.
 	leaseDuration = time.Minute
-	// maxDuration bounds a backup, however often it is renewed, because no object of the
+	// maxLeaseDuration bounds a backup, however often it is renewed, because no object of the
 	// segment store is deleted until it ends.
-	maxDuration = 24 * time.Hour
+	maxLeaseDuration = 24 * time.Hour
 	// expiryInterval is the interval at which Run looks for an expired backup.
 	expiryInterval = 5 * time.Second
 	// checkpointPrefix is the prefix of checkpoint names in the directory of the log.
@@ -92,7 +92,7 @@ func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 	now := b.now()
 	a := &activeBackup{
 		Backup:   wire.Backup{ID: hex.EncodeToString(random[:]), Log: LogKafka, ExpiresAt: wire.At(now.Add(leaseDuration))},
-		deadline: now.Add(maxDuration), release: b.segments.Hold(),
+		deadline: now.Add(maxLeaseDuration), release: b.segments.Hold(),
 	}
 	if err := b.makeCheckpoint(ctx, a); err != nil {
 		return wire.Backup{}, errors.Join(err, b.removeLocked(a))

@@ -51,7 +51,7 @@ func TestBackupExpires(t *testing.T) {
 		now = now.Add(leaseDuration / 2)
 		_, _ = b.Renew(t.Context(), second.ID)
 	}
-	if want := int(2 * maxDuration / leaseDuration); renewals != want {
+	if want := int(2 * maxLeaseDuration / leaseDuration); renewals != want {
 		t.Errorf("a backup ended after %d renewals, want %d", renewals, want)
 	}
 	if entries, err := filepath.Glob(filepath.Join(b.logDir, checkpointPrefix+"*")); err != nil || len(entries) > 0 {

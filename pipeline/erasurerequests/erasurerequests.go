@@ -62,9 +62,11 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	mirrors := x.o.Mirrors()
 	switch asOf := x.o.Versions.AsOf(); {
 	case asOf != "":
-		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile; return to the present first: quarry replay --rollback", failure.ErrConflict, asOf)
+		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile; return to the present first: quarry replay --rollback",
+			failure.ErrConflict, asOf)
 	case !x.o.Rewrites():
-		return fmt.Errorf("%w: segments are not rewritten, because pipeline.mergeInterval is 0; set it, restart the server, and erase again", failure.ErrConflict)
+		return fmt.Errorf("%w: segments are not rewritten, because pipeline.mergeInterval is 0; set it, restart the server, and erase again",
+			failure.ErrConflict)
 	case r.IsRepository() || mirrors == nil:
 		return nil
 	}
@@ -72,7 +74,8 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	if r.Path != "" {
 		commit, err := m.ReachesPath(ctx, r.Path)
 		if err == nil && commit != "" {
-			err = fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host (git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", failure.ErrConflict, commit)
+			err = fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host "+
+				"(git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", failure.ErrConflict, commit)
 		}
 		return x.o.PresentError(err)
 	}
@@ -82,7 +85,8 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	}
 	reach, err := m.Reach(ctx, r.Commit)
 	if err == nil && reach != mirror.ReachNone {
-		err = fmt.Errorf("%w: a branch or tag leads to commit %s; rewrite or delete it at the code host, wait until the push is indexed or refresh the repository, and erase the commit again", failure.ErrConflict, r.Commit)
+		err = fmt.Errorf("%w: a branch or tag leads to commit %s; rewrite or delete it at the code host, "+
+			"wait until the push is indexed or refresh the repository, and erase the commit again", failure.ErrConflict, r.Commit)
 	}
 	return err
 }

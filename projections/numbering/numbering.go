@@ -58,7 +58,8 @@ type Assigner struct {
 // New returns an Assigner that numbers the repositories of v in the rows of a.
 func New(a *accountrows.Rows, v *versions.Versions, now func() time.Time, logger *slog.Logger) *Assigner {
 	return &Assigner{
-		numbers: a.Numbers, accounts: a.AccountsRunner(), events: accountrows.NewEvents(a.Log, now), now: now, versions: v, caughtUp: v.CaughtUp, logger: logger,
+		numbers: a.Numbers, accounts: a.AccountsRunner(), events: accountrows.NewEvents(a.Log, now), now: now,
+		versions: v, caughtUp: v.CaughtUp, logger: logger,
 		started: make(chan struct{}), wake: make(chan struct{}, 1), refused: map[code.RepositoryID]bool{},
 	}
 }

@@ -29,7 +29,8 @@ type Deliveries struct {
 // NewDeliveries returns the ledger of the live version. appendEvents appends redeliveries
 // to the log. All arguments are required.
 func NewDeliveries(
-	v *versions.Versions, f *deadletters.Follower, appendEvents func(context.Context, ...event.Event) ([]event.Position, error), now func() time.Time,
+	v *versions.Versions, f *deadletters.Follower, appendEvents func(context.Context, ...event.Event) ([]event.Position, error),
+	now func() time.Time,
 ) *Deliveries {
 	return &Deliveries{versions: v, deadLetters: f, append: appendEvents, now: now}
 }

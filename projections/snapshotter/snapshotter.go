@@ -127,7 +127,8 @@ func (s *Snapshotter) Create(context.Context) error {
 // beginCreation notes that a snapshot is being created, unless none can be.
 func (s *Snapshotter) beginCreation() error {
 	if at := s.o.Versions.AsOf(); at != "" {
-		return fmt.Errorf("%w: the index shows a moment of the past, %s; quarry replay --rollback returns to the present", failure.ErrConflict, at)
+		return fmt.Errorf("%w: the index shows a moment of the past, %s; quarry replay --rollback returns to the present",
+			failure.ErrConflict, at)
 	}
 	if !s.o.Versions.CaughtUp() {
 		return fmt.Errorf("%w: the index is catching up with the log; try again later", failure.ErrConflict)
@@ -219,7 +220,8 @@ func (s *Snapshotter) List(ctx context.Context) (wire.Snapshots, error) {
 			shown.CreatedAt, shown.Creator, shown.Rows = wire.At(m.CreatedAt), m.Creator, m.Rows()
 			shown.SizeBytes, shown.Segments, shown.Seconds = m.Bytes(), m.Segments, m.Seconds
 			for _, p := range m.Positions {
-				shown.Positions = append(shown.Positions, wire.PositionOf(event.Position{Topic: event.TopicEvents, Partition: p.Partition, Offset: p.Next}))
+				at := event.Position{Topic: event.TopicEvents, Partition: p.Partition, Offset: p.Next}
+				shown.Positions = append(shown.Positions, wire.PositionOf(at))
 			}
 		}
 		out.Snapshots[i] = shown

@@ -24,7 +24,8 @@ func (s *Server) renameRepository(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if known.Connection != "" {
-		return nil, fmt.Errorf("%w: name and clone URL of %s come from the connection %q; rename it at its code host, and the next push or sync takes them over", failure.ErrConflict, known.Name, known.Connection)
+		return nil, fmt.Errorf("%w: name and clone URL of %s come from the connection %q; rename it at its code host, "+
+			"and the next push or sync takes them over", failure.ErrConflict, known.Name, known.Connection)
 	}
 	renamed, kind, err := describeRename(known, &in)
 	if err != nil {
@@ -41,7 +42,8 @@ func (s *Server) renameRepository(r *http.Request) (*reply, error) {
 		}
 	}
 	if kind != known.Kind { // projections do not apply an event that changes it
-		return nil, fmt.Errorf("%w: %s is a repository of the kind %s, and the new clone URL is of the kind %s; remove the repository and register it again", failure.ErrConflict, known.Name, known.Kind, kind)
+		return nil, fmt.Errorf("%w: %s is a repository of the kind %s, and the new clone URL is of the kind %s; "+
+			"remove the repository and register it again", failure.ErrConflict, known.Name, known.Kind, kind)
 	}
 	if renamed.CloneURL != known.CloneURL {
 		front.ExchangeIn(r.Context()).AddMetadata("cloneUrl", renamed.CloneURL)

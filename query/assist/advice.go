@@ -125,7 +125,8 @@ func (a *adviceFinder) adviseFiles(ctx context.Context, leaf syntax.Query) {
 		n.Queries = append(n.Queries, fileQuery(q, leaf, result.Files[i].Path))
 	}
 	if len(n.Suggestions) > 0 {
-		n.Message = syntax.ShowFilter(text.Pattern) + " has no match in the contents of files, but in file names: " + syntax.ShowNames(n.Suggestions, ", ") + "."
+		n.Message = syntax.ShowFilter(text.Pattern) + " has no match in the contents of files, but in file names: " +
+			syntax.ShowNames(n.Suggestions, ", ") + "."
 		a.notices = append(a.notices, n)
 	}
 }

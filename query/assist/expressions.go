@@ -31,7 +31,9 @@ func (a *adviceFinder) adviseReading(ctx context.Context, q *syntax.Parsed, how 
 	if q.Type == syntax.TypeRepo || q.Select == syntax.SelectRepo {
 		count.Select, one, many = q.Select, "repository matches", "repositories match"
 	}
-	result, err := a.answerer.probe(ctx, search.Request{Query: count, Matches: maxExpressionFiles, Display: 1, Public: a.request.Public, WithoutAdvice: true}, nil)
+	result, err := a.answerer.probe(ctx, search.Request{
+		Query: count, Matches: maxExpressionFiles, Display: 1, Public: a.request.Public, WithoutAdvice: true,
+	}, nil)
 	if err != nil {
 		return false // advice is not worth an error
 	}
@@ -80,7 +82,8 @@ func (a *answerer) trySlashed(ctx context.Context, r search.Request, q *syntax.P
 	}
 	insertNotice(result, syntax.Notice{
 		Code: syntax.AmbiguousQuery, At: spanOfTerms(r.Query), Suggestions: []string{r.Query.PrintLiteral(r.Query.Options)},
-		Message: fmt.Sprintf("Read as a regular expression, %s, because nothing contains the text with its slashes. To search only for that text, put it in quotes.", syntax.ShowFilter(q.Text)),
+		Message: fmt.Sprintf("Read as a regular expression, %s, because nothing contains the text with its slashes. "+
+			"To search only for that text, put it in quotes.", syntax.ShowFilter(q.Text)),
 	})
 	return result, nil
 }

@@ -126,7 +126,7 @@ func (p *predicateResolver) findRepositoriesWith(ctx context.Context, has *synta
 }
 
 // coveredRefs returns a filter for the refs that a query covers, or nil for default
-// branches: see nameRefs of package search.
+// branches: see nameRefs of package match.
 func coveredRefs(root syntax.Query) syntax.Query {
 	covered := &syntax.Or{}
 	var collect func(q syntax.Query, negated bool)

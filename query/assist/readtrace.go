@@ -48,9 +48,11 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *search
 				files = narrowed
 			}
 		}
-		a := &readingAttempt{root: anyFile(files), line: f.Line, description: fmt.Sprintf("line %d of the file in the stack frame %s", f.Line, syntax.ShowFilter(f.Text))}
+		description := fmt.Sprintf("line %d of the file in the stack frame %s", f.Line, syntax.ShowFilter(f.Text))
+		a := &readingAttempt{root: anyFile(files), line: f.Line, description: description}
 		if f.Line == 0 {
-			a = &readingAttempt{root: &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, description: "the function in the stack frame " + syntax.ShowFilter(f.Text)}
+			root := &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}
+			a = &readingAttempt{root: root, description: "the function in the stack frame " + syntax.ShowFilter(f.Text)}
 		}
 		if f.Revision != "" {
 			at := *a

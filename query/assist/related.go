@@ -67,7 +67,8 @@ type relatedFinder struct {
 // nothing, advised holds the queries that may be meant.
 func (a *answerer) addRelated(ctx context.Context, r search.Request, result *search.Result, advised []suggestedQuery) {
 	q := r.Query
-	if !result.Evidence.Complete || result.Evidence.Looked > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
+	if !result.Evidence.Complete || result.Evidence.Looked > maxMatchesToRelate ||
+		q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.engine.MaxDuration()/relatedShare)
@@ -193,7 +194,8 @@ func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason 
 	}
 	l.addSuggested(ctx, all)
 	if len(l.result.Notices) < syntax.MaxNotices {
-		notice.Message = syntax.ShowFilter(term.Pattern) + " is also written " + syntax.ShowNames(notice.Suggestions, " and ") + "; those matches are listed separately and not counted."
+		notice.Message = syntax.ShowFilter(term.Pattern) + " is also written " + syntax.ShowNames(notice.Suggestions, " and ") +
+			"; those matches are listed separately and not counted."
 		l.result.Notices = append(l.result.Notices, notice)
 	}
 }
@@ -202,7 +204,9 @@ func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason 
 // the filters select, those in the best files first.
 func (a *answerer) writtenForms(ctx context.Context, r search.Request, term *syntax.Text, expression string) (names []string) {
 	root := syntax.Replace(r.Query.Root, term, &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseNo})
-	found, err := a.probe(ctx, search.Request{Query: &syntax.Parsed{Root: root}, Matches: search.MinLooked, Display: maxFormMatches, Public: r.Public, WithoutAdvice: true}, nil)
+	found, err := a.probe(ctx, search.Request{
+		Query: &syntax.Parsed{Root: root}, Matches: search.MinLooked, Display: maxFormMatches, Public: r.Public, WithoutAdvice: true,
+	}, nil)
 	if err != nil {
 		return nil
 	}

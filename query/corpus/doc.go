@@ -2,7 +2,8 @@
 //
 // It answers the question "which documents exist for the caller, and where?". A View has
 // Segments, whose documents are at places of Repositories. A Screen hides the repositories
-// that a caller may not read. Package search reads views, and package assist asks it to.
+// that a caller may not read. Packages match and search read views; package assist only
+// passes them on.
 //
 // # Invariants
 //

@@ -33,7 +33,7 @@ type Segment struct {
 	// view are sorted by it.
 	Partition int32
 	// NoIndex means that the segment may contain text that the caller may not see. The
-	// index covers that text, so searches do not use it: see noindex.go.
+	// index covers that text, so searches do not use it: see package match (noindex.go).
 	NoIndex bool
 }
 
@@ -72,8 +72,8 @@ type View interface {
 }
 
 // Restricted reports whether a view may hide part of the index. Then the answer, the
-// order of its files (firstfiles.go) and the work of the search (noindex.go) do not depend
-// on hidden text. They do depend on where visible documents are: if a query of several
+// order of its files (firstfiles.go of package search) and the work of the search (noindex.go
+// of package match) do not depend on hidden text. They do depend on where visible documents are: if a query of several
 // terms has more matches than the search examines, files with all terms in one block of
 // the index (postings.BlockBytes) come first, and it may be unknown for some segments
 // which blocks those are. A search that stops because of time depends on times.

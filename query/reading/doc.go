@@ -3,7 +3,7 @@
 //
 // It answers the question: is the text of a query a line of code, an error message or a
 // stack trace, and which parts of it are worth a search? It reads only the text, never an
-// index. Package search tries the readings (reread.go there), and names in a notice the
+// index. Package assist tries the readings (reread.go there), and names in a notice the
 // one that the results are for.
 //
 // The stages of a query are syntax → reading → plan → search. Recognize takes the Parsed

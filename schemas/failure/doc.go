@@ -11,6 +11,11 @@
 // Code with its meaning and its remedy. Callers without the owner role see these texts,
 // so they contain no data of a repository, a host or this machine.
 //
+// # Requests
+//
+// The errors in request.go are for callers whose request a part refuses or cannot carry out
+// now; query/api maps each to a status.
+//
 // # Text
 //
 // Repositories and hosts control what git prints: contents of files, URLs with passwords,

@@ -12,8 +12,8 @@ import (
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/front"
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // openAudit opens the recorder and the sealer of the audit log.
@@ -55,7 +55,7 @@ func (a auditor) Record(ctx context.Context, rec audit.Record) error {
 
 func asUnavailable(err error) error {
 	if errors.Is(err, recorder.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", search.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", failure.ErrUnavailable, err)
 	}
 	return err
 }

@@ -2,7 +2,7 @@
 // view and to the compactor.
 //
 // It answers the question "what does a query see?". The packages on both sides do not
-// know each other: this package turns a places.View into a search.View and a
+// know each other: this package turns a places.View into a corpus.View and a
 // source.Snapshot.
 //
 //	Views      views for searches; repositories without a number are hidden
