@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -65,38 +66,63 @@ func (m *Mirror) looseRefs() bool {
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("refstorage"))
 }
 
+// maxPackedRefs bounds the file of packed refs that is read. In a larger one git searches.
+const maxPackedRefs = 1 << 20
+
 // readIndexed reads the indexed state from the files of the refs, ordered by name. It
-// returns false if git must read it: refs are stored in another format, or a file is not
-// what this package writes.
-func (m *Mirror) readIndexed() (revisions []code.Revision, ok bool) {
-	if !m.looseRefs() {
-		return nil, false
-	}
+// fails with errDamaged, or with errLeftToGit if git must read it: refs are stored in another
+// format, a file is not what this package writes, or the mirror was removed in the meantime.
+func (m *Mirror) readIndexed() (revisions []code.Revision, err error) {
 	commits := map[string]code.CommitID{}
 	// Loose refs first: git packs a ref before it removes the file.
 	if !m.readIndexedBelow(strings.TrimSuffix(indexedPrefix, "/"), maxIndexedDepth, commits) {
-		return nil, false
+		return nil, errLeftToGit
 	}
-	packed, err := os.ReadFile(filepath.Join(m.gitDir(), "packed-refs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, false
+	err = m.readPackedIndexed(commits)
+	// Last, because the refs of a mirror that is being removed are gone before all of it is.
+	if !m.hasRepository() || !m.looseRefs() {
+		return nil, errLeftToGit
 	}
-	for line := range bytes.Lines(packed) {
-		id, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if !strings.HasPrefix(name, indexedPrefix) || commits[name] != "" {
-			continue
-		}
-		if validateCommit(code.CommitID(id)) != nil {
-			return nil, false
-		}
-		commits[name] = code.CommitID(id)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(commits)) {
 		if ref, isIndexed := strings.CutSuffix(strings.TrimPrefix(name, indexedPrefix), indexedSuffix); isIndexed {
 			revisions = append(revisions, code.Revision{Ref: code.Ref(ref), Commit: commits[name]})
 		}
 	}
-	return revisions, true
+	return revisions, nil
+}
+
+// errLeftToGit means that git must read the indexed state.
+var errLeftToGit = errors.New("left to git")
+
+// readPackedIndexed adds the commits of the packed refs without a loose one to commits. A
+// damaged file is an error, also where git returns the refs that it finds: those that it lacks
+// would count as never indexed, and so would not be removed when they are deleted.
+func (m *Mirror) readPackedIndexed(commits map[string]code.CommitID) error {
+	packed, err := readAtMost(filepath.Join(m.gitDir(), "packed-refs"), maxPackedRefs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return errLeftToGit
+	}
+	if len(packed) > 0 && packed[len(packed)-1] != '\n' {
+		return fmt.Errorf("packed refs: the end is missing: %w", errDamaged)
+	}
+	for line := range bytes.Lines(packed) {
+		if line[0] == '#' || line[0] == '^' {
+			continue // the header, and the object of a tag
+		}
+		id, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if validateCommit(code.CommitID(id)) != nil || name == "" {
+			return fmt.Errorf("packed refs: unexpected line %.200q: %w", line, errDamaged)
+		}
+		if strings.HasPrefix(name, indexedPrefix) && commits[name] == "" {
+			commits[name] = code.CommitID(id)
+		}
+	}
+	return nil
 }
 
 // maxIndexedDepth bounds the directories of a ref. Deeper ones are left to git.

@@ -39,13 +39,16 @@ func (ms *Mirrors) SetNote(name string, content []byte) error {
 }
 
 // readSmall reads a file that this package wrote, of at most maxSmallOutput bytes.
-func readSmall(path string) ([]byte, error) {
+func readSmall(path string) ([]byte, error) { return readAtMost(path, maxSmallOutput) }
+
+// readAtMost reads a file of at most limit bytes.
+func readAtMost(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxSmallOutput {
-		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSmallOutput)
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, limit)
 	}
 	return os.ReadFile(path)
 }

@@ -89,15 +89,17 @@ func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) 
 	if !m.hasRepository() {
 		return nil, nil
 	}
-	if revisions, ok := m.readIndexed(); ok {
+	revisions, err := m.readIndexed()
+	if err == nil {
 		return revisions, nil
+	} else if errors.Is(err, errDamaged) {
+		return nil, m.wrapError("list", err)
 	}
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true,
 		args: []string{"for-each-ref", "--format=%(objectname) %(refname)", indexedPrefix}})
 	if err != nil {
 		return nil, m.wrapError("list", err)
 	}
-	var revisions []code.Revision
 	for line := range bytes.Lines(out) {
 		name, ref, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
 		ref, isIndexed := strings.CutSuffix(strings.TrimPrefix(ref, indexedPrefix), indexedSuffix)
