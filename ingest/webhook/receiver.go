@@ -163,7 +163,8 @@ type answer struct {
 	// Accepted is the number of events that the delivery appended to the log.
 	Accepted  int              `json:"accepted"`
 	Positions []event.Position `json:"positions"`
-	// MinPosition names the positions as the minPosition of a search takes them.
+	// MinPosition names the positions as the minPosition of a search takes them, which
+	// takes all of a delivery.
 	MinPosition string `json:"minPosition,omitempty"`
 	DeliveryID  string `json:"deliveryId"`
 	// Duplicate means that the positions are those of an earlier delivery.
@@ -176,6 +177,8 @@ type answer struct {
 	repository code.Repository
 	outcome    string
 }
+
+const _ = uint(event.MaxAwaited - ingest.MaxPushes - 1) // a registration may precede the pushes
 
 // serveDelivery answers one delivery and counts it once.
 func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {

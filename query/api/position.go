@@ -16,13 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Bounds of waits for positions.
-const (
-	// DefaultPositionWait bounds the wait for a minPosition.
-	DefaultPositionWait = 10 * time.Second
-	// maxMinPositions bounds the events that minPosition names.
-	maxMinPositions = 100
-)
+// DefaultPositionWait bounds the wait for a minPosition.
+const DefaultPositionWait = 10 * time.Second
 
 // Positions waits for positions of the event log.
 type Positions interface {
@@ -106,8 +101,8 @@ func (s *Server) parsePosition(ctx context.Context, text string) (p event.LogPos
 			continue
 		}
 		at, err := event.ParsePosition(item)
-		if err != nil || at.Topic != event.TopicEvents || len(p.Events) == maxMinPositions {
-			return p, fmt.Errorf("%w: %.80q: want at most %d positions of events, such as %s/0/57", failure.ErrPosition, item, maxMinPositions, event.TopicEvents)
+		if err != nil || at.Topic != event.TopicEvents || len(p.Events) == event.MaxAwaited {
+			return p, fmt.Errorf("%w: %.80q: want at most %d positions of events, such as %s/0/57", failure.ErrPosition, item, event.MaxAwaited, event.TopicEvents)
 		}
 		p.Events = append(p.Events, at)
 	}

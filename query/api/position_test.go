@@ -159,7 +159,9 @@ func TestMinPosition(t *testing.T) {
 		{"owner", "1:13,0:58", 400, "INVALID_POSITION", event.LogPosition{}},
 		{"owner", "0:-1", 400, "INVALID_POSITION", event.LogPosition{}},
 		{"owner", "quarry.accounts/0/5", 400, "INVALID_POSITION", event.LogPosition{}},
-		{"owner", strings.Repeat("quarry.events/0/1,", 100) + "quarry.events/0/1", 400, "at most 100", event.LogPosition{}},
+		{"owner", strings.Repeat(",quarry.events/0/1", event.MaxAwaited)[1:], 200, "", event.LogPosition{
+			Events: slices.Repeat([]event.Position{{Topic: event.TopicEvents, Offset: 1}}, event.MaxAwaited)}},
+		{"owner", strings.Repeat("quarry.events/0/1,", event.MaxAwaited) + "quarry.events/0/1", 400, "at most 1024", event.LogPosition{}},
 		{"owner", "nonsense", 400, "INVALID_POSITION", event.LogPosition{}},
 		{"owner", encrypted[:50] + string(other) + encrypted[51:], 400, "INVALID_POSITION", event.LogPosition{}},
 	} {

@@ -48,9 +48,14 @@ func (p Position) String() string {
 // Events.
 type LogPosition struct {
 	// Next is the next offset of each partition; nil for none.
-	Next   []Offset
+	Next []Offset
+	// Events are at most MaxAwaited.
 	Events []Position
 }
+
+// MaxAwaited bounds the events of a LogPosition. It is more than one delivery of a webhook
+// has.
+const MaxAwaited = 1024
 
 // ParsePosition parses the output of String.
 func ParsePosition(s string) (Position, error) {

@@ -2431,7 +2431,7 @@ type SearchRequest struct {
 	// searches after the answer is known; without them, it arrives at once.
 	Advice *bool `json:"advice,omitempty"`
 
-	// MinPosition Addition. What the search must see: the position of an earlier answer, or up to 100 positions of events as
+	// MinPosition Addition. What the search must see: the position of an earlier answer, or up to 1024 positions of events as
 	// topic/partition/offset, separated by commas, such as quarry.events/0/57. The search waits for up to
 	// query.positionWait until their effects are searchable, and fails with POSITION_NOT_REACHED otherwise.
 	MinPosition string `json:"minPosition,omitempty,omitzero"`
