@@ -295,7 +295,7 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 		if len(a.filters) > 0 {
 			c.Filters = &syntax.Parsed{Root: &syntax.And{Children: a.filters}}
 		}
-		names, _ := a.answerer.engine.NearNames(ctx, a.answerer.view, c)
+		names, _ := a.answerer.engine.NearNames(ctx, a.answerer.view, c, a.request.Public)
 		try(names, true)
 	}
 	for errors := 1; errors <= search.NearErrors(word) && (errors == 1 || len(names) == 0); errors++ {

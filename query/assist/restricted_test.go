@@ -164,6 +164,30 @@ func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	}
 }
 
+// TestNearNamesOfPublicRepositories checks that names near a term come from the repositories
+// that Request.Public selects.
+func TestNearNamesOfPublicRepositories(t *testing.T) {
+	m := &searchtest.Model{Refs: []code.Ref{"refs/heads/main"}}
+	for i, name := range []string{"brewinghuse", "brewinghousse"} {
+		m.Repos = append(m.Repos, &corpus.Repository{Repository: code.Repository{
+			ID: code.RepositoryID(i + 1), Name: fmt.Sprint("host/", i), DefaultBranch: "main", Private: i == 0,
+		}})
+		d := &searchtest.ModelDocument{Text: []byte(name + "\n"), Lang: "C", Symbols: []code.Symbol{{Name: name, Kind: "function"}}}
+		m.Documents = append(m.Documents, d)
+		m.Places = append(m.Places, searchtest.ModelPlace{Repo: i, Path: "file.c", Ref: "refs/heads/main", Doc: d})
+	}
+	m.BuildIndex(t, 1)
+	public := func(r *code.Repository) bool { return r.ID == 1 } // contradicts Private
+	for which, want := range map[string]string{"public": "[brewinghuse]", "private": "[brewinghousse]"} {
+		query := "brewinghouse visibility:" + which
+		r, err := newSearcher(search.Options{}).Search(t.Context(), m,
+			search.Request{Query: searchtest.Parse(t, query), Matches: 10, Public: public})
+		if err != nil || len(r.Notices) != 1 || fmt.Sprint(r.Notices[0].Suggestions) != want {
+			t.Errorf("%s: %+v, %v, want the suggestions %s", query, r.Notices, err, want)
+		}
+	}
+}
+
 // TestHiddenRepositoriesDoNotOrder compares answers with fewer files than there are. The
 // choice of files, and their order in a stream, must not depend on hidden documents,
 // however documents are distributed over segments.

@@ -9,13 +9,15 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/match"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // NearNames returns the symbols near a word or, if inText is set, other identifiers, those
 // with the fewest typing errors first, and then the most frequent. All of them occur in
 // documents that the view shows and the filters select. If the letter case counts, the word
-// in another letter case is a name without errors. A word longer than a name has none.
-func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardNames) ([]string, error) {
+// in another letter case is a name without errors. A word longer than a name has none. public
+// is Request.Public.
+func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardNames, public func(*code.Repository) bool) ([]string, error) {
 	if len(c.Word) > match.MaxNameBytes {
 		return nil, nil
 	}
@@ -23,7 +25,7 @@ func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardName
 	if shards, ok := view.(*shardedView); ok {
 		found = shards.nearNames(ctx, c)
 	} else {
-		all, err := s.findNearNames(ctx, view, c)
+		all, err := s.findNearNames(ctx, view, c, public)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +42,9 @@ func (s *Searcher) NearNames(ctx context.Context, view corpus.View, c *ShardName
 }
 
 // findNearNames returns the names near a word in a view, in any order.
-func (s *Searcher) findNearNames(ctx context.Context, view corpus.View, c *ShardNames) (*ShardNearNames, error) {
+func (s *Searcher) findNearNames(
+	ctx context.Context, view corpus.View, c *ShardNames, public func(*code.Repository) bool,
+) (*ShardNearNames, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +61,7 @@ func (s *Searcher) findNearNames(ctx context.Context, view corpus.View, c *Shard
 	}
 	segments := view.Segments()
 	if c.Filters != nil {
-		p, err := s.planSearch(ctx, view, Request{Query: c.Filters, isPart: true})
+		p, err := s.planSearch(ctx, view, Request{Query: c.Filters, Public: public, isPart: true})
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 	case c.Refs:
 		reply.Refs, err = h.listRefs(ctx)
 	case c.Names != nil:
-		reply.Names, err = h.s.findNearNames(ctx, h.view, c.Names)
+		reply.Names, err = h.s.findNearNames(ctx, h.view, c.Names, h.public)
 	case c.Named != nil:
 		reply.Named = match.MayBeNamed(h.view, c.Named)
 	case c.Frames != nil:
