@@ -27,23 +27,17 @@ type Definition struct {
 	Exact bool   // in the letter case of the name that was looked up
 }
 
-// A NameHash stands for a name in a letter case: equal names have equal ones, and few other
+// A nameHash stands for a name in a letter case: equal names have equal ones, and few other
 // names have the same.
-type NameHash struct {
+type nameHash struct {
 	name     uint32 // of the folded name, nameHashBits
 	spelling uint8
 }
 
-// HashName returns the hash of a name. It uses buf for the folded name, and returns it.
-func HashName(name, buf []byte) (h NameHash, folded []byte) {
+// hashName returns the hash of a name. It uses buf for the folded name, and returns it.
+func hashName(name, buf []byte) (h nameHash, folded []byte) {
 	folded = postings.AppendFold(buf[:0], name)
-	return NameHash{uint32(xxh3.Hash(folded) >> (64 - nameHashBits)), spellingOf(name)}, folded
-}
-
-// Same reports whether two hashes are of one name, in any letter case or, if exact, in the
-// same.
-func (h NameHash) Same(other NameHash) (same, exact bool) {
-	return h.name == other.name, h == other
+	return nameHash{uint32(xxh3.Hash(folded) >> (64 - nameHashBits)), spellingOf(name)}, folded
 }
 
 // spellingOf returns a byte that differs for nearly all names that differ only in the case
@@ -80,9 +74,9 @@ type definition struct {
 
 // add adds the symbols of a document.
 func (w *definitionWriter) add(d DocID, symbols []code.Symbol, kinds *nameTable) {
-	var h NameHash
+	var h nameHash
 	for i := range symbols {
-		h, w.folded = HashName([]byte(symbols[i].Name), w.folded)
+		h, w.folded = hashName([]byte(symbols[i].Name), w.folded)
 		w.order = append(w.order, uint64(h.name)<<40|uint64(h.spelling)<<32|uint64(len(w.definitions)))
 		w.definitions = append(w.definitions, definition{d, uint16(kinds.numberOf(string(symbols[i].Kind)))})
 	}
@@ -102,7 +96,7 @@ func (w *definitionWriter) packPages() (pages [][]byte, first []uint32) {
 		slices.SortFunc(same, func(a, b definition) int {
 			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.doc, b.doc))
 		})
-		h := NameHash{uint32(key >> 8), uint8(key)}
+		h := nameHash{uint32(key >> 8), uint8(key)}
 		if len(page) >= definitionPageBytes && h.name != last {
 			pages, page = append(pages, page), nil
 		}
@@ -132,7 +126,7 @@ const (
 
 // appendEntry encodes the documents that define a name in one spelling and kind, after an
 // entry of the hash last.
-func appendEntry(b []byte, h NameHash, same []definition, last uint32) []byte {
+func appendEntry(b []byte, h nameHash, same []definition, last uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(h.name-last))
 	head := uint64(same[0].kind) << entryKind
 	if h.spelling != 0 {
@@ -168,7 +162,7 @@ func (r *Reader) HasDefinitions() bool {
 // distinguished by hashes of 24 bits and letter cases by eight bits (spellingOf), so a few
 // of the definitions may be of another name or in another letter case.
 func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Definition, error) {
-	hash, _ := HashName([]byte(name), nil)
+	hash, _ := hashName([]byte(name), nil)
 	page := lastAtMost(r.head.definitions, hash.name)
 	if page < 0 {
 		return dst, nil

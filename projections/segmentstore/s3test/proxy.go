@@ -23,9 +23,8 @@ type Proxy struct {
 
 	mu struct {
 		sync.Mutex
-		fault  Fault
-		body   func([]byte) []byte
-		passed int
+		fault Fault
+		body  func([]byte) []byte
 	}
 }
 
@@ -49,7 +48,6 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		fault := p.mu.fault
-		p.mu.passed++
 		p.mu.Unlock()
 		if fault != nil && fault(w, r) {
 			return
@@ -59,13 +57,6 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	t.Cleanup(server.Close)
 	p.Endpoint = server.URL
 	return p
-}
-
-// Requests returns the number of requests so far.
-func (p *Proxy) Requests() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mu.passed
 }
 
 // Inject injects a fault from now on; nil ends it.

@@ -244,22 +244,9 @@ func (m *Member) Said() string {
 }
 
 // SaysSince reports whether the process has printed words since its last start.
-func (m *Member) SaysSince(words string) bool { return m.SaysAfter(m.from, words) }
-
-// SaysAfter reports whether words were printed after the first bytes of the output of all
-// processes of the member.
-func (m *Member) SaysAfter(first int64, words string) bool {
+func (m *Member) SaysSince(words string) bool {
 	b, err := os.ReadFile(m.logPath())
-	return err == nil && bytes.Contains(b[min(first, int64(len(b))):], []byte(words))
-}
-
-// OutputBytes returns the size of the output of all processes of the member.
-func (m *Member) OutputBytes() (int64, error) {
-	info, err := os.Stat(m.logPath())
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
+	return err == nil && bytes.Contains(b[min(m.from, int64(len(b))):], []byte(words))
 }
 
 // IsReady reports whether the process is ready.
