@@ -177,6 +177,21 @@ func (m *Model) BuildIndex(t testing.TB, n int) {
 	}
 }
 
+// openSegment writes the segment of a builder and opens it until the test ends.
+func openSegment(t testing.TB, b *segment.Builder, cache *segment.Cache) *segment.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "segment")
+	if _, err := b.Finish(path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := segment.OpenFile(path, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
 // AddSegment adds a segment with some of the documents.
 func (m *Model) AddSegment(t testing.TB, documents []*ModelDocument) {
 	b := segment.NewBuilder(segment.Options{Seed: []byte{byte(len(m.OnDefault))}, Grams: len(m.OnDefault)%2 == 0})
@@ -190,15 +205,7 @@ func (m *Model) AddSegment(t testing.TB, documents []*ModelDocument) {
 			t.Fatal(err)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "segment")
-	if _, err := b.Finish(path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := segment.OpenFile(path, segment.NewCache(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
+	f := openSegment(t, b, segment.NewCache(1<<20))
 	main, every := segment.NewPlacesBuilder(f.Documents()), segment.NewPlacesBuilder(f.Documents())
 	of := map[*ModelDocument][]ModelPlace{}
 	for _, p := range m.Places {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,16 +32,7 @@ func (m *Model) AddScript(t *testing.T, input string) {
 		}
 		places.Add(segment.DocID(i), m.repository(fields[0]), segment.NoRef, 0, fields[1])
 	}
-	path := filepath.Join(t.TempDir(), "segment")
-	if _, err := b.Finish(path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := segment.OpenFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	m.OnDefault = append(m.OnDefault, corpus.Segment{Reader: f.Reader, Places: places.Build()})
+	m.OnDefault = append(m.OnDefault, corpus.Segment{Reader: openSegment(t, b, nil).Reader, Places: places.Build()})
 }
 
 // repository returns the index of the repository with that name, and creates it if there
@@ -146,14 +136,5 @@ func (m *Model) AddSources(t *testing.T, input string) {
 		}
 		places.Add(segment.DocID(i), m.repository(f[0]), segment.NoRef, 0, f[1])
 	}
-	path := filepath.Join(t.TempDir(), "segment")
-	if _, err := b.Finish(path); err != nil {
-		t.Fatal(err)
-	}
-	f, err := segment.OpenFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	m.OnDefault = append(m.OnDefault, corpus.Segment{Reader: f.Reader, Places: places.Build()})
+	m.OnDefault = append(m.OnDefault, corpus.Segment{Reader: openSegment(t, b, nil).Reader, Places: places.Build()})
 }
