@@ -32,8 +32,8 @@ const (
 	// lostGrams is the maximum number of trigrams of a name that a typing error can
 	// remove: swapping two letters removes all trigrams that contain either.
 	lostGrams = 4
-	// maxNearGrams bounds the trigrams of a word that are looked up.
-	maxNearGrams = 63
+	// maxnearGrams bounds the trigrams of a word that are looked up.
+	maxnearGrams = 63
 	// minTextGrams is the number of a word's trigrams that a block of text must contain.
 	minTextGrams = 4
 )
@@ -46,15 +46,29 @@ type NearName struct {
 
 // NameFinder finds the names near a word.
 type NameFinder struct {
-	Word    string // folded
-	Exact   string // the word as it is written, if its letter case counts; else empty
-	Letters uint64
-	Errors  int
-	Most    int // blocks of symbol names to search for names with more than one error
-	Blocks  int // blocks of names, or of text, that may contain a near name
-	Found   map[string]*NearName
+	Blocks int // blocks of names, or of text, that may contain a near name
+	Found  map[string]*NearName
+
+	word    string // folded
+	exact   string // the word as it is written, if its letter case counts; else empty
+	letters uint64
+	errors  int
+	most    int // blocks of symbol names to search for names with more than one error
 	folded  []byte
 	has     []uint64 // of likelyBlocks; zero between its calls
+}
+
+// NewNameFinder returns a finder of names with at most the given number of typing errors. If
+// the letter case counts, the word in another letter case is a name without errors.
+func NewNameFinder(word string, caseCounts bool, errors int) *NameFinder {
+	f := &NameFinder{
+		Found: map[string]*NearName{},
+		word:  string(postings.AppendFold(nil, []byte(word))), errors: errors, most: MaxSymbolBlocks,
+	}
+	if f.letters = letterSet([]byte(f.word)); caseCounts {
+		f.exact = word
+	}
+	return f
 }
 
 // SelectVisible returns the segments in which the query of a scope selects files, with only
@@ -84,10 +98,10 @@ func SelectVisible(s *Scope, segments []corpus.Segment, stop func() bool) (selec
 	return selected, nil
 }
 
-// NearGrams returns the trigrams of a word, in their order.
-func NearGrams(word string) []postings.Trigram {
+// nearGrams returns the trigrams of a word, in their order.
+func nearGrams(word string) []postings.Trigram {
 	grams := postings.AppendTrigrams(nil, []byte(word))
-	return grams[:min(len(grams), maxNearGrams)]
+	return grams[:min(len(grams), maxnearGrams)]
 }
 
 // mayBeNear reports whether a piece of text that contains some of the n trigrams of a word
@@ -96,7 +110,7 @@ func NearGrams(word string) []postings.Trigram {
 func (f *NameFinder) mayBeNear(has uint64, n int) bool {
 	missing := ^has & (1<<n - 1)
 	for e := 0; missing != 0; e++ {
-		if e == f.Errors {
+		if e == f.errors {
 			return false
 		}
 		missing &^= (1<<lostGrams - 1) << bits.TrailingZeros64(missing)
@@ -127,7 +141,7 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 		return nil, nil
 	}
 	slices.SortFunc(lists, func(a, b gramList) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
-	shortest := len(lists) - len(grams) + lostGrams*f.Errors + 1
+	shortest := len(lists) - len(grams) + lostGrams*f.errors + 1
 	n := max(l.r.Blocks()-first, 0)
 	if n > len(f.has) {
 		f.has = make([]uint64, n)
@@ -169,7 +183,8 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 }
 
 // SearchSymbols searches the symbol names of all segments.
-func (f *NameFinder) SearchSymbols(step func() bool, segments []corpus.Segment, grams []postings.Trigram) (err error) {
+func (f *NameFinder) SearchSymbols(step func() bool, segments []corpus.Segment) (err error) {
+	grams := nearGrams("\n" + f.word + "\n")
 	blocks, sum := make([][]uint32, len(segments)), 0
 	for i := range segments {
 		if blocks[i], err = f.symbolBlocks(&segments[i], grams); err != nil {
@@ -177,7 +192,7 @@ func (f *NameFinder) SearchSymbols(step func() bool, segments []corpus.Segment, 
 		}
 		sum += len(blocks[i])
 	}
-	if f.Blocks = sum; f.Errors > 1 && sum > f.Most {
+	if f.Blocks = sum; f.errors > 1 && sum > f.most {
 		return nil
 	}
 	for i := range segments {
@@ -198,7 +213,7 @@ func (f *NameFinder) symbolBlocks(seg *corpus.Segment, grams []postings.Trigram)
 		return nil, nil
 	}
 	first := start / postings.BlockBytes
-	if len(grams) <= lostGrams*f.Errors {
+	if len(grams) <= lostGrams*f.errors {
 		for b := first; b*postings.BlockBytes < end; b++ {
 			blocks = append(blocks, uint32(b))
 		}
@@ -273,8 +288,8 @@ func (f *NameFinder) searchSymbolNames(seg *corpus.Segment, text *segment.Text, 
 
 // SearchIdentifiers searches the text for words that are not symbols.
 func (f *NameFinder) SearchIdentifiers(step func() bool, segments []corpus.Segment) error {
-	grams := NearGrams(f.Word)
-	if len(grams)-lostGrams*f.Errors < minTextGrams {
+	grams := nearGrams(f.word)
+	if len(grams)-lostGrams*f.errors < minTextGrams {
 		return nil
 	}
 	left := MaxTextBlocks
@@ -368,23 +383,23 @@ func (f *NameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi
 // nameDistance returns the number of typing errors of a name. It returns -1 if there are
 // too many, or if the name is the word itself or cannot be written as a term.
 func (f *NameFinder) nameDistance(name []byte) int {
-	if difference := len(name) - len(f.Word); difference > f.Errors || -difference > f.Errors {
+	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
 		return -1
 	}
-	if bits.OnesCount64(f.Letters^LetterSet(name)) > 2*f.Errors {
+	if bits.OnesCount64(f.letters^letterSet(name)) > 2*f.errors {
 		return -1
 	}
 	f.folded = postings.AppendFold(f.folded[:0], name)
-	d := spelling.Distance(f.Word, string(f.folded), f.Errors)
-	if d == 0 && (f.Exact == "" || f.Exact == string(name)) || d > f.Errors || identifier.Trim(string(name)) != string(name) {
+	d := spelling.Distance(f.word, string(f.folded), f.errors)
+	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || identifier.Trim(string(name)) != string(name) {
 		return -1
 	}
 	return d
 }
 
-// LetterSet returns the set of bytes of a name, ignoring letter case. Several bytes may
+// letterSet returns the set of bytes of a name, ignoring letter case. Several bytes may
 // share a bit.
-func LetterSet(name []byte) uint64 {
+func letterSet(name []byte) uint64 {
 	var set uint64
 	for _, c := range name {
 		set |= 1 << (c & 31)

@@ -25,10 +25,10 @@ func TestMayBeNear(t *testing.T) {
 	}
 	refused := 0
 	for range 20_000 {
-		f := &NameFinder{Errors: 1 + random.IntN(2)}
+		f := &NameFinder{errors: 1 + random.IntN(2)}
 		word := letters(4 + random.IntN(30))
 		name := slices.Clone(word)
-		for range f.Errors {
+		for range f.errors {
 			switch i := random.IntN(len(name) - 1); random.IntN(4) {
 			case 0:
 				name[i], name[i+1] = name[i+1], name[i]
@@ -40,7 +40,7 @@ func TestMayBeNear(t *testing.T) {
 				name = slices.Delete(name, i, i+1)
 			}
 		}
-		grams := NearGrams("\n" + string(word) + "\n")
+		grams := nearGrams("\n" + string(word) + "\n")
 		hasGrams := func(name []byte) (has uint64) {
 			others := postings.AppendTrigrams(nil, slices.Concat([]byte("\n"), name, []byte("\n")))
 			for i, g := range grams {
@@ -50,7 +50,7 @@ func TestMayBeNear(t *testing.T) {
 			}
 			return has
 		}
-		if d := spelling.Distance(string(word), string(name), f.Errors); d <= f.Errors && !f.mayBeNear(hasGrams(name), len(grams)) {
+		if d := spelling.Distance(string(word), string(name), f.errors); d <= f.errors && !f.mayBeNear(hasGrams(name), len(grams)) {
 			t.Fatalf("seed %d: %q has %d errors against %q and is refused", seed, name, d, word)
 		}
 		if !f.mayBeNear(hasGrams(letters(len(word))), len(grams)) {
@@ -75,8 +75,9 @@ func TestNearNamesAreBounded(t *testing.T) {
 		{"kmalloc", 1, 0, false}, // no error
 		{"kmaloc", 1, 0, true}, {"kmalocx", 2, 1000, true}, {"kmalocx", 2, 0, false},
 	} {
-		f := &NameFinder{Word: c.word, Letters: LetterSet([]byte(c.word)), Errors: c.errors, Most: c.most, Found: map[string]*NearName{}}
-		if err := f.SearchSymbols(step, m.Segments(), NearGrams("\n"+c.word+"\n")); err != nil {
+		f := NewNameFinder(c.word, false, c.errors)
+		f.most = c.most
+		if err := f.SearchSymbols(step, m.Segments()); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.Found["kmalloc"] != nil; got != c.found {
@@ -99,8 +100,8 @@ func TestNearNamesOfVisibleDocuments(t *testing.T) {
 				bitset.Set(segments[i].Visible).Add(p)
 			}
 		}
-		f := &NameFinder{Word: "kmaloc", Letters: LetterSet([]byte("kmaloc")), Errors: 1, Found: map[string]*NearName{}}
-		if err := f.SearchSymbols(step, segments, NearGrams("\nkmaloc\n")); err != nil {
+		f := NewNameFinder("kmaloc", false, 1)
+		if err := f.SearchSymbols(step, segments); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.Found["kmalloc"] != nil; got != visible {

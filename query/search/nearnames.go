@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/match"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -52,13 +51,7 @@ func (s *Searcher) findNearNames(
 	defer ticket.Leave()
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
-	fold := string(postings.AppendFold(nil, []byte(c.Word)))
-	f := &match.NameFinder{
-		Word: fold, Letters: match.LetterSet([]byte(fold)), Errors: c.MaxErrors, Most: match.MaxSymbolBlocks, Found: map[string]*match.NearName{},
-	}
-	if c.CaseCounts {
-		f.Exact = c.Word
-	}
+	f := match.NewNameFinder(c.Word, c.CaseCounts, c.MaxErrors)
 	segments := view.Segments()
 	if c.Filters != nil {
 		p, err := s.planSearch(ctx, view, Request{Query: c.Filters, Public: public, isPart: true})
@@ -72,7 +65,7 @@ func (s *Searcher) findNearNames(
 	if c.InText {
 		err = f.SearchIdentifiers(w.Step, segments)
 	} else {
-		err = f.SearchSymbols(w.Step, segments, match.NearGrams("\n"+fold+"\n"))
+		err = f.SearchSymbols(w.Step, segments)
 	}
 	if err != nil {
 		return nil, err
