@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -42,6 +43,9 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	out.Public, out.NewView = s.isPublic, true
 	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
 	out.took = time.Since(started)
+	if err == nil && s.o.Accounts != nil {
+		s.o.Accounts.FillContexts(auth.From(r.Context()), out.Query)
+	}
 	return out, err
 }
 

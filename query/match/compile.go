@@ -272,8 +272,16 @@ func (c *Query) addPredicate(leaf syntax.Query, p *Predicate) Node {
 	return &placeNode{p}
 }
 
-// compileRepositoryFilter compiles the filters that depend only on the repository.
+// compileRepositoryFilter compiles a filter that depends only on the repository.
 func (c *Query) compileRepositoryFilter(q syntax.Query) (Node, error) {
+	p, err := c.newRepositoryFilter(q)
+	if err != nil {
+		return nil, err
+	}
+	return c.addPredicate(q, p), nil
+}
+
+func (c *Query) newRepositoryFilter(q syntax.Query) (*Predicate, error) {
 	p := &Predicate{}
 	switch q := q.(type) {
 	case *syntax.Repo:
@@ -308,15 +316,58 @@ func (c *Query) compileRepositoryFilter(q syntax.Query) (Node, error) {
 		p.Repo = holdsFor(q, c.negations%2 == 1)
 	case *syntax.Context:
 		holds, ok := c.contexts[q.Name]
-		if !ok {
+		switch {
+		case ok:
+			c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
+			p.Repo = func(r *corpus.Repository) bool { return holds(r.Name) }
+		case q.Means != nil:
+			var err error
+			p.Repo, err = c.compileMeaning(q.Means)
+			return p, err
+		default:
 			return nil, &contextError{name: q.Name}
 		}
-		c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
-		p.Repo = func(r *corpus.Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}
-	return c.addPredicate(q, p), nil
+	return p, nil
+}
+
+// compileMeaning returns whether a repository satisfies the filters that a saved search context
+// stands for. They are one predicate, as the name is one filter of the query.
+func (c *Query) compileMeaning(q syntax.Query) (func(*corpus.Repository) bool, error) {
+	var operands []syntax.Query
+	isAnd := true
+	switch q := q.(type) {
+	case *syntax.And:
+		operands = q.Children
+	case *syntax.Or:
+		operands, isAnd = q.Children, false
+	case *syntax.Not:
+		holds, err := c.compileMeaning(q.Child)
+		return func(r *corpus.Repository) bool { return !holds(r) }, err
+	default:
+		p, err := c.newRepositoryFilter(q)
+		if err != nil {
+			return nil, err
+		}
+		return p.Repo, nil
+	}
+	all := make([]func(*corpus.Repository) bool, len(operands))
+	for i, operand := range operands {
+		var err error
+		if all[i], err = c.compileMeaning(operand); err != nil {
+			return nil, err
+		}
+	}
+	return func(r *corpus.Repository) bool {
+		for _, holds := range all {
+			if holds(r) != isAnd {
+				return !isAnd
+			}
+		}
+		return isAnd
+	}, nil
 }
 
 // matchesDisplayName reports whether a repo:^name$ pattern matches the display name of a

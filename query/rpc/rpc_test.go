@@ -129,6 +129,12 @@ func TestSessions(t *testing.T) {
 	if err != nil || len(r.Notices) != 1 || r.Notices[0].Code != syntax.FilterSelectsNothing {
 		t.Fatalf("%+v, %v, want a notice about repo:bob", r, err)
 	}
+	q := parse(t, "context:mine type:repo")
+	syntax.Contexts(q.Root)[0].Means = parse(t, "repo:ann-2 or repo:bob").Root
+	r, err = front.Search(t.Context(), view, search.Request{Query: q, Matches: 10})
+	if err != nil || len(r.Repositories) != 1 || r.Repositories[0].Name != "host/ann-2" {
+		t.Fatalf("%+v, %v, want ann-2, which the context stands for", r, err)
+	}
 	view.Release()
 	for _, h := range []*shardHost{a, b} {
 		clocktest.WaitUntil(t, "the view is released", func() bool { return h.released.Load() == 1 })

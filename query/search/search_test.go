@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -79,6 +81,35 @@ func TestContextIsASetOfRepositories(t *testing.T) {
 	}
 	if with, n := of("-scope:first a"); with != 0 || n != all-in {
 		t.Errorf("%d of %d files are in the context, want 0 of %d", with, n, all-in)
+	}
+}
+
+// TestContextOfFilters searches in contexts that stand for filters: the files are those of the
+// filters written out, and a context of the configuration goes before one of the same name.
+func TestContextOfFilters(t *testing.T) {
+	m := searchtest.NewModel(t, rand.New(rand.NewPCG(3, 1)))
+	s := newSearcher(Options{Contexts: map[string]corpus.Context{"first": func(name string) bool { return name == "host/repo0" }}})
+	filesOf := func(query, means string) (out []string) {
+		q := searchtest.Parse(t, query)
+		for _, c := range syntax.Contexts(q.Root) {
+			c.Means = searchtest.Parse(t, means).Root
+		}
+		r, err := s.Search(t.Context(), m, Request{Query: q, Matches: 1 << 20})
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		for _, f := range r.Files {
+			out = append(out, f.Repo.Name+" "+f.Path)
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, means := range []string{"repo:repo0", "repo:repo0 or repo:repo1", "-repo:repo0 (fork:yes or repo:repo)", "-(repo:repo0 or archived:only)", "repo:nosuch", "context:first"} {
+		for query, plain := range map[string]string{"context:mine a": "(" + means + ") a", "-context:mine a": "-(" + means + ") a", "context:first a": "repo:^host/repo0$ a"} {
+			if got, want := filesOf(query, means), filesOf(plain, means); !slices.Equal(got, want) {
+				t.Errorf("%s with %s: files %v, want %v", query, means, got, want)
+			}
+		}
 	}
 }
 

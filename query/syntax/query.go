@@ -206,7 +206,10 @@ type Visibility struct {
 // Context is the name of a search context, a named set of repositories.
 type Context struct {
 	Name string
-	At   Span
+	// Means are the filters of the saved search that the name stands for unless a context of
+	// the configuration has it; nil without one. They satisfy SelectsRepositories.
+	Means Query
+	At    Span
 }
 
 // RepoSet is a set of full repository names, matched exactly. Names contain no comma.

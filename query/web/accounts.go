@@ -6,6 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/corpus"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -37,6 +38,8 @@ type Accounts interface {
 	SavedSearch(p *auth.Principal, id account.SavedSearchID) (*account.SavedSearch, error)
 	SaveSearch(ctx context.Context, p *auth.Principal, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
 	ChangeSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
+	SavedContexts(p *auth.Principal) []auth.SavedContext
+	FillContexts(p *auth.Principal, q *syntax.Parsed)
 	DeleteSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID) error
 
 	Cookie(in *auth.SignedIn) *http.Cookie

@@ -117,10 +117,8 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		}
 		d.Repositories = append(d.Repositories, row)
 	}
-	for name := range corpus.ExistingContexts(s.o.Contexts, repositoryNames(repositories), "") {
-		if d.Contexts = append(d.Contexts, contextLink(name)); len(d.Contexts) == homeLinks {
-			break
-		}
+	for _, name := range s.listContexts(v.principal, repositories, "", homeLinks) {
+		d.Contexts = append(d.Contexts, contextLink(name))
 	}
 	d.State = s.texts.mustFormat("homeState", "n", d.Total)
 	if d.Total > 0 {

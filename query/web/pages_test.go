@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -157,6 +158,32 @@ func TestSavedSearches(t *testing.T) {
 	bob.get("/settings/saved").expectPage(http.StatusOK, "There are no saved searches.")
 	bob.get(shared).expectPage(http.StatusNotFound)
 	ada.get("/settings/saved").submitForm("/settings/saved/delete", "").leadsTo("/settings/saved?done=search-deleted").expectPage(http.StatusOK, "The saved search is deleted.", "own")
+}
+
+// TestSavedContext saves filters on repositories as a search context, finds it on the pages that
+// list contexts, and searches in it.
+func TestSavedContext(t *testing.T) {
+	f := &fakeSearches{canceled: make(chan struct{}, 1)}
+	w := newSearchWorld(t, f, nil)
+	ada := w.setUp()
+	r, err := http.NewRequest(http.MethodGet, w.server.URL+"/search/contexts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	ada.doRequest(r)
+	ada.expectPage(http.StatusOK, "New search context")
+	ada.get("/settings/saved/new?q=repo%3A").submitForm("/settings/saved/new", "", "name=my team", "query=repo:kettle or repo:pot").leadsTo("/settings/saved?done=search-saved").
+		expectPage(http.StatusOK, `context:"my team"`)
+	ada.doRequest(r)
+	ada.expectPage(http.StatusOK, `context:"my team"`, "repo:kettle or repo:pot", "Edit")
+	ada.get("/").expectPage(http.StatusOK, `context:"my team"`)
+	ada.get("/search/contexts?name=TEAM").expectPage(http.StatusOK, `["my team"]`)
+	ada.get("/search?q=context%3A%22my+team%22+boil").expectPage(http.StatusOK, "No match")
+	if named := syntax.Contexts(f.request.Query.Root); len(named) != 1 || named[0].Means == nil || named[0].Means.String() != "repo:kettle or repo:pot" {
+		t.Errorf("the search is %v, want the filters of the saved search", f.request.Query.Root)
+	}
+	w.joinMember("bob").get("/search?q=context%3A%22my+team%22+boil").expectPage(http.StatusBadRequest, "There is no search context")
 }
 
 // formTokenOf returns the form token on the last page.

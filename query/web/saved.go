@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -15,7 +16,8 @@ const savedPath = "/settings/saved"
 // savedRow is a row of the list of saved searches.
 type savedRow struct {
 	*account.SavedSearch
-	Own bool
+	Own     bool
+	Context facetLink // empty for one that is no search context
 }
 
 // savedPage lists the searches that the visitor saved and those that other users share.
@@ -26,7 +28,13 @@ func (s *Server) savedPage(w http.ResponseWriter, v *pageRequest) error {
 	}
 	rows := make([]savedRow, len(found))
 	for i, q := range found {
-		rows[i] = savedRow{q, q.User == v.user.ID}
+		rows[i] = savedRow{SavedSearch: q, Own: q.User == v.user.ID}
+	}
+	for _, saved := range s.o.Accounts.SavedContexts(v.principal) {
+		i := slices.IndexFunc(found, func(q *account.SavedSearch) bool { return q.ID == saved.ID })
+		if i >= 0 { // unless it was deleted or saved just now
+			rows[i].Context = contextLink(saved.Name)
+		}
 	}
 	return s.renderPage(w, v, view{template: "saved", title: s.texts.mustFormat("savedTitle"), section: "saved", data: rows})
 }

@@ -94,7 +94,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 func (s *Server) admitQuery(w http.ResponseWriter, v *pageRequest, p *searchParams) (*syntax.Parsed, error) {
 	q, err := syntax.Parse(p.Query, p.syntaxOptions())
 	if err == nil {
-		err = s.checkContexts(v.r.Context(), q)
+		err = s.checkContexts(v, q)
 	}
 	status := http.StatusOK
 	if _, isRefused := errors.AsType[*syntax.Error](err); isRefused {

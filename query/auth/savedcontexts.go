@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// SavedContext is a saved search that consists of filters on repositories. The filter context:
+// accepts its name like that of a context of the configuration, which goes before it.
+type SavedContext struct {
+	*account.SavedSearch
+	Filters syntax.Query // satisfy syntax.SelectsRepositories
+}
+
+// SavedContexts returns the search contexts that p's saved searches define, in the order of
+// SavedSearches. Of those with the same name it returns the user's own or else the oldest, so that
+// another user cannot replace a shared one.
+func (s *Service) SavedContexts(p *Principal) []SavedContext {
+	return s.listSavedContexts(p, func(string) bool { return true })
+}
+
+// FillContexts gives each search context that a query names the filters of p's saved search with
+// that name, if there is one. Filters do not name saved searches in turn.
+func (s *Service) FillContexts(p *Principal, q *syntax.Parsed) {
+	named := syntax.Contexts(q.Root)
+	if len(named) == 0 {
+		return
+	}
+	isNamed := func(name string) bool {
+		return slices.ContainsFunc(named, func(c *syntax.Context) bool { return c.Name == name })
+	}
+	for _, saved := range s.listSavedContexts(p, isNamed) {
+		for _, c := range named {
+			if c.Name == saved.Name {
+				c.Means = saved.Filters
+			}
+		}
+	}
+}
+
+func (s *Service) listSavedContexts(p *Principal, wants func(name string) bool) (contexts []SavedContext) {
+	searches, err := s.SavedSearches(p)
+	if err != nil {
+		return nil // who may not read saved searches has none
+	}
+	for _, search := range searches {
+		if !wants(search.Name) {
+			continue
+		}
+		parsed, err := syntax.Parse(search.Query, syntax.Options{Regexp: search.Regexp, CaseSensitive: search.CaseSensitive})
+		if err != nil || !syntax.SelectsRepositories(parsed.Root) {
+			continue
+		}
+		found := SavedContext{search, parsed.Root}
+		i := slices.IndexFunc(contexts, func(c SavedContext) bool { return c.Name == search.Name })
+		switch {
+		case i < 0:
+			contexts = append(contexts, found)
+		case contexts[i].User != p.Actor.User && cmp.Or(search.CreatedAt.Compare(contexts[i].CreatedAt), cmp.Compare(search.ID, contexts[i].ID)) < 0:
+			contexts[i] = found
+		}
+	}
+	return contexts
+}

@@ -1,0 +1,77 @@
+package auth_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestSavedContexts saves searches of two users and checks which of them are search contexts for
+// each caller, and for what they stand.
+func TestSavedContexts(t *testing.T) {
+	w := newWorld(t)
+	ada := w.authenticateAs(w.signInOwner().Value)
+	bob := w.authenticateAs(w.signInMember(ada, "bob@example.org").Value)
+	eve := w.authenticateAs(w.signInMember(ada, "eve@example.org").Value)
+	save := func(p *auth.Principal, name, query string, isShared bool) {
+		t.Helper()
+		w.clock.advanceBy(time.Second)
+		if _, err := w.SaveSearch(t.Context(), p, auth.SavedSearchEdit{Name: &name, Query: &query, Shared: &isShared}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(ada, "my team", "repo:team -(repo:old or archived:yes)", true)
+	save(ada, "words", "repo:team boil", true)
+	save(ada, "mine", "repo:mine type:repo", false)
+	save(ada, "nested", `context:"my team"`, false)
+	save(bob, "my team", "repo:evil", true)
+	save(eve, "words", "repo:other", true)
+
+	meaning := func(p *auth.Principal, name string) string {
+		q, err := syntax.Parse(fmt.Sprintf("context:%q or lang:go boil", name), syntax.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.FillContexts(p, q)
+		named := syntax.Contexts(q.Root)
+		if named[0].Means == nil {
+			return ""
+		}
+		return named[0].Means.String()
+	}
+	restricted := w.authenticateAs(w.createKey(ada, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{1}}))
+	key := w.authenticateAs(w.createKey(ada, auth.NewKey{Name: "all"}))
+	for _, c := range []struct {
+		who        string
+		p          *auth.Principal
+		name, want string
+	}{
+		{"ada", ada, "my team", "repo:team -(repo:old or archived:yes)"},
+		{"ada's key", key, "my team", "repo:team -(repo:old or archived:yes)"},
+		{"a restricted key of ada", restricted, "my team", ""},
+		{"nobody", &auth.Principal{}, "my team", ""},
+		{"bob has his own", bob, "my team", "repo:evil"},
+		{"eve gets the older one", eve, "my team", "repo:team -(repo:old or archived:yes)"},
+		{"ada", ada, "mine", "repo:mine"},
+		{"not shared", bob, "mine", ""},
+		{"words are no context", ada, "words", "repo:other"},
+		{"no saved search in another", ada, "nested", `context:"my team"`},
+		{"unknown", ada, "MINE", ""},
+	} {
+		if got := meaning(c.p, c.name); got != c.want {
+			t.Errorf("%s: context:%q stands for %q, want %q", c.who, c.name, got, c.want)
+		}
+	}
+	var names []string
+	for _, saved := range w.SavedContexts(ada) {
+		names = append(names, saved.Name)
+	}
+	if want := []string{"mine", "my team", "nested", "words"}; !slices.Equal(names, want) {
+		t.Errorf("ada's contexts are %q, want %q", names, want)
+	}
+}
