@@ -92,17 +92,26 @@ func javaNested(s *scanner, brace int) int {
 	return anonymousClass(s, brace, newWord)
 }
 
-// phpNested finds anonymous classes, except those whose header ends with arguments: most
-// parentheses before a "{" are those of a condition or function.
+// phpNested finds anonymous classes whose header has at most maxLine bytes.
 func phpNested(s *scanner, brace int) int {
-	if brace < 2 || s.lex.class[s.src[brace-1]] < classWord && (s.src[brace-1] != ' ' || s.lex.class[s.src[brace-2]] < classWord) &&
-		!bytes.HasSuffix(s.src[:brace], emptyArguments) {
+	from := max(s.bodyBrace+1, brace-maxLine)
+	if !bytes.Contains(s.src[from:brace], newClass) { // nearly always, and faster than the last index
 		return -1
 	}
-	return anonymousClass(s, brace, newClass)
+	i := bytes.LastIndex(s.src[from:brace], newClass)
+	header, depth := s.src[from+i+len(newClass):brace], 0
+	for _, c := range header {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth == 0 && c != ',' && !isBlank(c) && s.lex.class[c] < classWord:
+			return -1 // the header has ended before this brace
+		}
+	}
+	return from + i
 }
-
-var emptyArguments = []byte("class() ")
 
 var newWord, newClass = []byte("new "), []byte("new class")
 

@@ -1,6 +1,10 @@
 package outline
 
-import "github.com/quarrysearch/quarry/schemas/code"
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
 
 var rubyLexis = newLexis("@", "\"'`#/%<=?$", newWordTable(wAlias, wAnd, wBegin, wCase, wClass, wDef, wDo, wElse, wElsif, wEnd, wFor, wIf, wIn,
 	wModule, wReturn, wUnless, wUntil, wWhile, wThen, wOr, wNot, wWhen, wRescue), rubySpecial)
@@ -110,6 +114,10 @@ func (s *scanner) rubyHole(depth int) {
 			}
 		case '"', '\'', '`':
 			s.rubyText(c, c, depth)
+		case '/':
+			if before := bytes.TrimRight(s.src[:s.pos-1], " "); bytes.IndexByte([]byte("([{,=~!&|;:?"), before[len(before)-1]) >= 0 {
+				s.rubyText(c, c, depth)
+			}
 		}
 	}
 }
@@ -164,7 +172,7 @@ func (s *scanner) rubyHeredoc() token {
 		i++
 	}
 	name := s.src[from:i]
-	if len(name) == 0 || !indented && !upperCase(name) || quote != 0 && (i >= len(s.src) || s.src[i] != quote) {
+	if len(name) == 0 || name[0] <= '9' || !indented && !upperCase(name) || quote != 0 && (i >= len(s.src) || s.src[i] != quote) {
 		return s.punctToken(2)
 	}
 	if quote != 0 {
@@ -356,10 +364,14 @@ func (p *rubyParser) defineName(t token, kind code.SymbolKind) int32 {
 
 // readClass reads "class A::Name", "module Name" or "class << self".
 func (p *rubyParser) readClass(kind code.SymbolKind) {
-	t := p.next()
+	t, in := p.next(), *p.topScope()
 	if t.isPunct('<') {
 		p.enterScope(p.inheritScope(formType))
 		return
+	}
+	if t.isPunct(':') && p.peekByte(0) == ':' {
+		p.pos++
+		t, in = p.next(), scope{} // class ::Name
 	}
 	if !t.isName() || t.newline {
 		p.unreadToken(t)
@@ -371,7 +383,7 @@ func (p *rubyParser) readClass(kind code.SymbolKind) {
 			t = next
 		}
 	}
-	p.enterScope(scope{form: formType, name: t.toSpan(), kind: kind, def: p.defineName(t, kind)})
+	p.enterScope(scope{form: formType, name: t.toSpan(), kind: kind, def: p.rec.add(t.toSpan(), kind, in)})
 }
 
 // readMethod reads "def name", "def self.name" or the definition of an operator.
@@ -468,7 +480,7 @@ func (p *rubyParser) readSymbols(kind code.SymbolKind) {
 			return
 		}
 		if name := p.next(); name.kind == tokWord {
-			p.defineName(name, kind)
+			p.defineName(p.methodName(name), kind)
 		}
 		comma := p.next()
 		if !comma.isPunct(',') {
