@@ -293,7 +293,8 @@ func (c *Query) newRepositoryFilter(q syntax.Query) (*Predicate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
-		p.Repo = func(r *corpus.Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
+		matches := nameFilter(re, q.Pattern, q.Case != syntax.CaseYes)
+		p.Repo = func(r *corpus.Repository) bool { return matches(r.Name) || r.DisplayName != "" && matches(r.DisplayName) }
 		p.Name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
@@ -368,12 +369,6 @@ func (c *Query) compileMeaning(q syntax.Query) (func(*corpus.Repository) bool, e
 		}
 		return isAnd
 	}, nil
-}
-
-// matchesDisplayName reports whether a repo:^name$ pattern matches the display name of a
-// repository.
-func matchesDisplayName(re *regexp.Regexp, r *corpus.Repository) bool {
-	return r.DisplayName != "" && re.MatchString(r.DisplayName)
 }
 
 func inclusionFilter(want syntax.Inclusion, has func(*corpus.Repository) bool) func(*corpus.Repository) bool {
