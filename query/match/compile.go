@@ -294,7 +294,9 @@ func (c *Query) newRepositoryFilter(q syntax.Query) (*Predicate, error) {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
 		matches := nameFilter(re, q.Pattern, q.Case != syntax.CaseYes)
-		p.Repo = func(r *corpus.Repository) bool { return matches(r.Name) || r.DisplayName != "" && matches(r.DisplayName) }
+		p.Repo = func(r *corpus.Repository) bool {
+			return matches(r.Name) || r.DisplayName != "" && matches(r.DisplayName)
+		}
 		p.Name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
