@@ -36,6 +36,8 @@ func TestRenderMarkdown(t *testing.T) {
 		"> [!WARNING]\n> hot":                     `<blockquote class="alert alert-warning"><p class="alert-title">Warning</p>` + "\n<p>hot</p>",
 		"> [!TIP]\n\n> [!NOTES]\n> x":             "[!NOTES]",
 		"[w](https://w.example)":                  `<a href="https://w.example" rel="nofollow noreferrer">w</a>`,
+		"done :tada: :+1: 10:30:45 :nosuch:":      "done \U0001f389 \U0001f44d 10:30:45 :nosuch:",
+		"`:tada:`":                                "<code>:tada:</code>",
 		"- [x] done\n- [ ] open":                  "☑  done",
 		"```go\nfunc f() {}\n```":                 `<pre><code><span class="k">func</span> f() {}`,
 		"| a |\n| :-: |\n| b |":                   `<td>b</td>`,

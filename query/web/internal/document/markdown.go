@@ -14,6 +14,7 @@ import (
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
+	emoji "github.com/yuin/goldmark-emoji"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
@@ -48,13 +49,16 @@ type Options struct {
 	Tokens func(language code.Language, text []byte) []code.Token
 }
 
+// shortcodes makes characters of the names of emoji that GitHub knows, as in :tada:.
+var shortcodes = emoji.New(emoji.WithRenderingMethod(emoji.Unicode))
+
 // RenderMarkdown renders Markdown with the extensions of GitHub.
 func RenderMarkdown(source []byte, o Options) (template.HTML, error) {
 	if len(source) > MaxBytes {
 		return "", ErrTooLarge
 	}
 	md := goldmark.New(
-		goldmark.WithExtensions(extension.GFM, extension.Footnote),
+		goldmark.WithExtensions(extension.GFM, extension.Footnote, shortcodes),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(alerts{}, 500))),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
 	)
