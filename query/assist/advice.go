@@ -38,6 +38,7 @@ type adviceFinder struct {
 	answerer *answerer
 	request  search.Request
 	filters  []syntax.Query // conditions on files that all matches meet
+	names    *search.NameSearch
 	notices  []syntax.Notice
 	// suggested holds the queries with other names that find something.
 	suggested []suggestedQuery
@@ -90,6 +91,11 @@ func (a *answerer) findAdvice(ctx context.Context, r search.Request) *adviceFind
 	if f.adviseExpressions(ctx) {
 		return f
 	}
+	var filters *syntax.Parsed
+	if len(f.filters) > 0 {
+		filters = &syntax.Parsed{Root: &syntax.And{Children: f.filters}}
+	}
+	f.names = a.engine.NewNameSearch(a.view, filters, r.Public)
 	for _, leaf := range terms[:min(len(terms), maxAdvisedTerms)] {
 		if ctx.Err() != nil {
 			break
@@ -292,10 +298,7 @@ func (a *adviceFinder) suggestNames(ctx context.Context, leaf syntax.Query, word
 	// an error, there are fewer names.
 	near := func(errors int, inText bool) {
 		c := &search.ShardNames{Word: word, CaseCounts: isExact(leaf), MaxErrors: errors, InText: inText}
-		if len(a.filters) > 0 {
-			c.Filters = &syntax.Parsed{Root: &syntax.And{Children: a.filters}}
-		}
-		names, _ := a.answerer.engine.NearNames(ctx, a.answerer.view, c, a.request.Public)
+		names, _ := a.names.NearNames(ctx, c)
 		try(names, true)
 	}
 	for errors := 1; errors <= search.NearErrors(word) && (errors == 1 || len(names) == 0); errors++ {

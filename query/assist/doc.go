@@ -17,7 +17,7 @@
 //	           (related.go)
 //
 // All of this takes only searches and a few questions about a view, such as
-// search.Searcher.NearNames, so it is the same for a view of several shards.
+// search.NameSearch, so it is the same for a view of several shards.
 //
 // # Invariants
 //

@@ -24,7 +24,7 @@
 // A View may consist of several shards, which hold the segments of some partitions each
 // (NewShards). They do the work on segments in the steps of shardrun.go; everything above,
 // from the plan to the notices, is the same code. So are the other
-// questions about a view: NearNames, LocateFrames, MayBeNamed and FindFiles.
+// questions about a view: NameSearch, LocateFrames, MayBeNamed and FindFiles.
 //
 // # Invariants
 //

@@ -299,8 +299,7 @@ type ShardRef struct {
 	Ref        code.Ref
 }
 
-// ShardNames asks for names near a word, in the files that the filters select unless they are
-// nil: see Searcher.NearNames.
+// ShardNames asks for names near a word: see NameSearch.NearNames, which sets the filters.
 type ShardNames struct {
 	Filters    *syntax.Parsed
 	Word       string

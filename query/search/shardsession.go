@@ -33,6 +33,7 @@ type ShardSession struct {
 	close      func()
 	missing    int         // ShardState.Missing
 	search     *partSearch // nil if none is running
+	names      *NameSearch // of the last call for near names, nil before
 }
 
 var _ Shard = (*ShardSession)(nil)
@@ -73,7 +74,7 @@ func (h *ShardSession) Call(ctx context.Context, c *ShardCall) (reply *ShardRepl
 	case c.Refs:
 		reply.Refs, err = h.listRefs(ctx)
 	case c.Names != nil:
-		reply.Names, err = h.s.findNearNames(ctx, h.view, c.Names, h.public)
+		reply.Names, err = h.findNearNames(ctx, c.Names)
 	case c.Named != nil:
 		reply.Named = match.MayBeNamed(h.view, c.Named)
 	case c.Frames != nil:
