@@ -122,6 +122,11 @@ type decoder struct {
 }
 
 func (d *decoder) readUvarint(limit uint64) uint64 {
+	if len(d.b) > 0 && uint64(d.b[0]) <= min(limit, 0x7f) { // as most numbers
+		v := d.b[0]
+		d.b = d.b[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 || v > limit {
 		d.failed, d.b = true, nil

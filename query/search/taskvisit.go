@@ -45,7 +45,7 @@ func (t *taskVisit) visitTier(of tier, a *schedule) error {
 	if of == tierAll && o == nil {
 		return t.visitSegment(a.names)
 	}
-	if a.first != nil && v.hasNoHit(o) {
+	if v.hasNoHit(o) {
 		return nil
 	}
 	if len(a.names) > 0 && (of != tierAll || v.bestOnly) {
