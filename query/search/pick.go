@@ -242,8 +242,9 @@ func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatc
 		}
 		h.Matches = slices.Clone(h.Matches[:min(len(h.Matches), firstShare)])
 		left := a.renderer.bytesLeft
+		a.renderer.scoresOnly = true
 		f, err := a.renderer.renderFile(&h)
-		a.renderer.bytesLeft = left
+		a.renderer.bytesLeft, a.renderer.scoresOnly = left, false
 		if a.run.skipDamaged(err) {
 			continue
 		}

@@ -25,6 +25,9 @@ type renderer struct {
 	// its first call compiles them.
 	paths     []*regexp.Regexp
 	bytesLeft int64 // bytes by which the result may still grow
+	// scoresOnly leaves out what does not count for the score of a file, such as the numbers
+	// of lines and columns.
+	scoresOnly bool
 	// definesMatch means that a match was the whole name of a symbol whose kind weighs at
 	// least MinDefinedWeight.
 	definesMatch bool
@@ -66,11 +69,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 	for _, i := range h.OtherPlaces {
 		f.Refs = append(f.Refs, sc.RefOf(seg, i))
 	}
-	key, err := seg.Reader.Key(&r.cursor, h.Doc)
-	if err != nil {
-		return f, err
-	}
-	f.Blob = key.Blob
+	var err error
 	if len(h.Matches) == 0 && r.run.plan.request.Line > 0 {
 		if h.Matches, err = r.lineMatch(h, r.run.plan.request.Line); err != nil {
 			return f, err
@@ -84,9 +83,18 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		if f.Chunks, err = r.renderChunks(h); err != nil {
 			return f, err
 		}
-		f.BestLines = r.bestLines(f.Chunks)
 		f.Matches, f.MoreMatches = h.Count, h.Count > r.run.plan.limit
 	}
+	r.scoreFile(&f, h, places.Flags[h.Place]|seg.Reader.Flags(h.Doc))
+	if r.scoresOnly {
+		return f, nil
+	}
+	key, err := seg.Reader.Key(&r.cursor, h.Doc)
+	if err != nil {
+		return f, err
+	}
+	f.Blob = key.Blob
+	f.BestLines = r.bestLines(f.Chunks)
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
 	}
@@ -99,7 +107,6 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		f.Content = slices.Clone(text)
 		r.bytesLeft -= int64(len(text))
 	}
-	r.scoreFile(&f, h, places.Flags[h.Place]|seg.Reader.Flags(h.Doc))
 	return f, nil
 }
 
@@ -279,19 +286,14 @@ func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 // renderChunk renders the lines between from and to with their matches.
 func (r *renderer) renderChunk(h *hit, from, to int, matches []match.Match) (Chunk, error) {
 	lo, _ := r.reader.TextRange(h.Doc)
-	line, err := r.text.Lines(h.Doc, from)
-	if err != nil {
-		return Chunk{}, err
-	}
 	text, err := r.text.Bytes(from, to)
 	if err != nil {
 		return Chunk{}, err
 	}
-	c := Chunk{Content: slices.Clone(text), Start: Location{from - lo, line + 1, 1}}
-	at := locator{text: c.Content, at: c.Start, base: from - lo}
+	c := Chunk{Content: slices.Clone(text), Start: Location{ByteOffset: from - lo}}
 	defined := false
 	for _, m := range matches {
-		c.Ranges = append(c.Ranges, Range{at.seek(int(m.Start)), at.seek(int(m.End))})
+		c.Ranges = append(c.Ranges, Range{Location{ByteOffset: int(m.Start)}, Location{ByteOffset: int(m.End)}})
 		s, err := r.symbolAt(m)
 		if err != nil {
 			return c, err
@@ -302,7 +304,23 @@ func (r *renderer) renderChunk(h *hit, from, to int, matches []match.Match) (Chu
 	if !defined {
 		c.Symbols = nil
 	}
-	return c, nil
+	if r.scoresOnly {
+		return c, nil
+	}
+	line, err := r.text.Lines(h.Doc, from)
+	c.countLines(line + 1)
+	return c, err
+}
+
+// countLines sets the lines and columns of a chunk that begins with a line.
+func (c *Chunk) countLines(line int) {
+	c.Start.LineNumber, c.Start.Column = line, 1
+	at := locator{text: c.Content, at: c.Start, base: c.Start.ByteOffset}
+	for i := range c.Ranges {
+		x := &c.Ranges[i]
+		x.Start = at.seek(x.Start.ByteOffset)
+		x.End = at.seek(x.End.ByteOffset)
+	}
 }
 
 var newline = []byte{'\n'}
