@@ -424,6 +424,26 @@ func TestChunksHaveNoBlankEdges(t *testing.T) {
 	}
 }
 
+// TestBestLinesAreOpen checks that a file shows the lines that are its best ones, in the order of
+// the file, and folds others.
+func TestBestLinesAreOpen(t *testing.T) {
+	w := searchOf(t, 0, func(f *fakeSearches) {
+		f.files = []search.FileMatch{newFile("a.go", 6)}
+		f.files[0].BestLines = []int{51, 21, 41}
+	})
+	w.browser.get("/search?q=kettle").expectPage(http.StatusOK)
+	open, rest, _ := strings.Cut(w.browser.page, "<details")
+	shown := func(part string) (numbers []string) {
+		for _, m := range regexp.MustCompile(`newKettle\((\d)\)`).FindAllStringSubmatch(part, -1) {
+			numbers = append(numbers, m[1])
+		}
+		return numbers
+	}
+	if got := [2]string{strings.Join(shown(open), ""), strings.Join(shown(rest), "")}; got != [2]string{"245", "013"} {
+		t.Errorf("open and folded matches are %q, want 245 and 013", got)
+	}
+}
+
 // TestContextNames lists search contexts for the search box: those with a repository that
 // exists for the caller.
 func TestContextNames(t *testing.T) {

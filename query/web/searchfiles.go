@@ -179,21 +179,24 @@ func countRanges(chunks []search.Chunk) (n int) {
 	return n
 }
 
-// writeChunks appends the chunks of a file: the best ones are open and come first, in
-// file order; the rest are folded.
+// writeChunks appends the chunks of a file: those with the best lines are open and come first; the
+// rest are folded. Both are in the order of the file.
 func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	if len(f.Chunks) == 0 {
 		return
 	}
 	w.after = 0
-	open := min(w.open, len(f.Chunks))
+	open, rest := w.splitChunks(f)
 	w.raw(`<div class="chunks">`)
-	for i := range f.Chunks[:open] {
-		w.writeChunk(f.Language, &f.Chunks[i], href)
+	for _, c := range open {
+		w.writeChunk(f.Language, c, href)
 	}
-	if rest := f.Chunks[open:]; len(rest) > 0 {
+	if len(rest) > 0 {
 		w.raw(`<details class="rest"><summary>`)
-		folded, hidden := countRanges(rest), f.Matches-countRanges(f.Chunks)
+		folded, hidden := 0, f.Matches-countRanges(f.Chunks)
+		for _, c := range rest {
+			folded += len(c.Ranges)
+		}
 		switch {
 		case f.MoreMatches:
 			w.text(w.texts.mustFormat("resultsRestAtLeast", "n", folded))
@@ -203,12 +206,40 @@ func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 			w.text(w.texts.mustFormat("resultsRest", "n", folded))
 		}
 		w.raw(`</summary>`)
-		for i := range rest {
-			w.writeChunk(f.Language, &rest[i], href)
+		w.after = 0
+		for _, c := range rest {
+			w.writeChunk(f.Language, c, href)
 		}
 		w.raw(`</details>`)
 	}
 	w.raw("</div>\n")
+}
+
+// splitChunks returns the chunks of a file that are open, and the others: as long as there is room,
+// those with the best lines, then the first ones.
+func (w *fileWriter) splitChunks(f *search.FileMatch) (open, rest []*search.Chunk) {
+	isOpen := make([]bool, len(f.Chunks))
+	left := w.open
+	for _, line := range f.BestLines {
+		onLine := func(r search.Range) bool { return r.Start.LineNumber == line }
+		i := slices.IndexFunc(f.Chunks, func(c search.Chunk) bool { return slices.ContainsFunc(c.Ranges, onLine) })
+		if i >= 0 && !isOpen[i] && left > 0 {
+			isOpen[i] = true
+			left--
+		}
+	}
+	for i := range f.Chunks {
+		if !isOpen[i] && left > 0 {
+			isOpen[i] = true
+			left--
+		}
+		if isOpen[i] {
+			open = append(open, &f.Chunks[i])
+		} else {
+			rest = append(rest, &f.Chunks[i])
+		}
+	}
+	return open, rest
 }
 
 // writeChunk appends the lines of a chunk, without blank lines at its edges. Line numbers and
