@@ -38,6 +38,8 @@ type listedRepository struct {
 	wire.Repository
 	Picture string // address of its picture; empty if the code host has none
 	Failed  bool   // its last update failed
+	// Importing is how much of its first import is done, such as "76 %"; empty if none runs.
+	Importing string
 }
 
 // listRepositories returns the rows of the list. Repositories with the same picture, which
@@ -75,7 +77,7 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 		Repositories: listRepositories(page.Items), Total: page.Total, Filter: params.Query,
 		Sorts: markChosen(asked.Get("sort"), choice{Value: "name", Label: s.texts.mustFormat("repos_sort_name")}, choice{Value: "pushed", Label: s.texts.mustFormat("repos_sort_pushed")}),
 	}
-	if err := s.markFailed(ctx, list.Repositories); err != nil {
+	if err := s.addStates(ctx, list.Repositories); err != nil {
 		return err
 	}
 	list.Pictured = slices.ContainsFunc(list.Repositories, func(r listedRepository) bool { return r.Picture != "" })
@@ -83,9 +85,9 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
 }
 
-// markFailed marks the rows whose last update failed. The rows have the numbers of the API
-// and the status has IDs, so that the name, which is unique, joins them.
-func (s *Server) markFailed(ctx context.Context, rows []listedRepository) error {
+// addStates marks the rows whose last update failed or whose first import runs. The rows have the
+// numbers of the API and the status has IDs, so that the name, which is unique, joins them.
+func (s *Server) addStates(ctx context.Context, rows []listedRepository) error {
 	if s.o.Status == nil || s.o.Repositories == nil || len(rows) == 0 {
 		return nil
 	}
@@ -98,9 +100,17 @@ func (s *Server) markFailed(ctx context.Context, rows []listedRepository) error 
 		ids[r.Name] = r.ID
 	}
 	for i := range rows {
-		if id, ok := ids[rows[i].RepoName]; ok {
-			st, err := s.o.Status.Status(ctx, id)
-			rows[i].Failed = err == nil && st.LastError != nil
+		id, ok := ids[rows[i].RepoName]
+		if !ok {
+			continue
+		}
+		st, err := s.o.Status.Status(ctx, id)
+		if err != nil {
+			continue // it was removed in the meantime
+		}
+		rows[i].Failed = st.LastError != nil
+		if p := st.Progress; p != nil && p.FilesTotal > 0 && rows[i].IndexedAt.IsZero() {
+			rows[i].Importing = s.texts.mustFormat("state_percent", "percent", 100*p.Files/p.FilesTotal)
 		}
 	}
 	return nil

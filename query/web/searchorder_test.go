@@ -112,7 +112,7 @@ func TestCountsOfFiles(t *testing.T) {
 	})
 	page := w.browser.get("/search?q=kettle&sort=rank").page
 	for _, want := range []string{
-		">10 matches", ">7 more matches in this file", ">52 matches", ">6 of 49 more matches in this file", ">at least 1,001 matches", ">at least 5 more matches in this file",
+		">10 matches", ">7 more matches in this file", ">52 matches", ">6 more matches in this file, of 49", ">at least 1,001 matches", ">at least 5 more matches in this file",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
