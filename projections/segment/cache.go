@@ -9,9 +9,9 @@ import (
 // DefaultCacheBytes is the default bound of a Cache.
 const DefaultCacheBytes = 256 << 20
 
-// Cache caches decompressed frames of all readers that were opened with it, in a bounded
-// amount of memory outside the Go heap, which Close releases. It is safe for concurrent
-// use.
+// Cache caches decompressed frames and groups of symbols of all readers that were opened with
+// it, in a bounded amount of memory outside the Go heap, which Close releases. It is safe for
+// concurrent use.
 type Cache struct {
 	frames *framecache.Cache
 	limit  int
@@ -37,8 +37,8 @@ type CacheStats = framecache.Stats
 // Stats returns statistics of the cache.
 func (c *Cache) Stats() CacheStats { return c.frames.Stats() }
 
-// framesForOne returns the number of frames that one Text may add to the cache: a quarter
-// of it. Sparse reads are fast the next time; a scan that reads more decompresses into
+// framesForOne returns the number of frames that one Text, or of groups that one Outline, may
+// add to the cache: a quarter of it. Sparse reads are fast the next time; a scan that reads more decompresses into
 // its own buffers, which stay in the processor's caches.
 func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
 
@@ -54,3 +54,7 @@ func (c *Cache) nextReader() uint32 {
 func (r *Reader) frameKey(n int) framecache.Key {
 	return framecache.Key(r.number)<<32 | framecache.Key(n)
 }
+
+// groupKey returns the cache key of a group of symbols of the reader. A number of a frame is
+// smaller than its upper bit.
+func (r *Reader) groupKey(n int) framecache.Key { return r.frameKey(n) | 1<<31 }

@@ -21,10 +21,10 @@ func (c *Cache) Collectors() []prometheus.Collector {
 		})
 	}
 	return []prometheus.Collector{
-		gauge("bytes", "Bytes of decompressed text in the cache.", func(s *CacheStats) float64 { return float64(s.Bytes) }),
+		gauge("bytes", "Bytes of decompressed text and symbols in the cache.", func(s *CacheStats) float64 { return float64(s.Bytes) }),
 		gauge("held", "Cached frames that searches are reading now.", func(s *CacheStats) float64 { return float64(s.Held) }),
-		counter("hits_total", "Frames of text found in the cache.", func(s *CacheStats) uint64 { return s.Hits }),
-		counter("misses_total", "Frames of text not found in the cache.", func(s *CacheStats) uint64 { return s.Misses }),
-		counter("evictions_total", "Frames of text evicted from the cache.", func(s *CacheStats) uint64 { return s.Evictions }),
+		counter("hits_total", "Frames of text and groups of symbols found in the cache.", func(s *CacheStats) uint64 { return s.Hits }),
+		counter("misses_total", "Frames of text and groups of symbols not found in the cache.", func(s *CacheStats) uint64 { return s.Misses }),
+		counter("evictions_total", "Frames of text and groups of symbols evicted from the cache.", func(s *CacheStats) uint64 { return s.Evictions }),
 	}
 }

@@ -16,6 +16,7 @@ type Outline struct {
 	group       []byte
 	groupReader *Reader // the reader and number of the group
 	groupNumber int
+	added       int // groups that this Outline added to the cache since Reset
 	records     []symbolRecord
 }
 
@@ -61,17 +62,50 @@ func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 	return o.decode(int(uint32(d) - r.head.groupFirst[number]))
 }
 
+// read makes a group the current one. A search reads the groups of its best files several
+// times, and the next search for the same name reads them again, so they are cached.
 func (o *Outline) read(c *Cursor, number int) error {
 	o.groupReader = nil
-	b, err := c.readNumbered(o.r, partSymbols, uint32(number))
-	if err != nil {
-		return err
-	}
-	if o.group, err = unpackSized(o.group, b); err != nil {
-		return fmt.Errorf("symbol group %d: %w", number, err)
+	if !o.copyCached(number) {
+		b, err := c.readNumbered(o.r, partSymbols, uint32(number))
+		if err != nil {
+			return err
+		}
+		if o.group, err = unpackSized(o.group, b); err != nil {
+			return fmt.Errorf("symbol group %d: %w", number, err)
+		}
+		o.addToCache(number)
 	}
 	o.groupReader, o.groupNumber = o.r, number
 	return nil
+}
+
+// copyCached copies a group from the cache, if it is there.
+func (o *Outline) copyCached(number int) bool {
+	if o.r.cache == nil {
+		return false
+	}
+	held, ok := o.r.cache.frames.Pin(o.r.groupKey(number))
+	if ok {
+		o.group = append(o.group[:0], held.Bytes()...)
+		held.Release()
+	}
+	return ok
+}
+
+// addToCache adds the current group to the cache, unless it is larger than a frame, as that
+// of a document with thousands of symbols may be.
+func (o *Outline) addToCache(number int) {
+	cache := o.r.cache
+	if cache == nil || len(o.group) > FrameBytes || o.added >= cache.framesForOne() {
+		return
+	}
+	if held, ok := cache.frames.Reserve(o.r.groupKey(number), len(o.group)); ok {
+		o.added++
+		copy(held.Bytes(), o.group)
+		held.Publish(o.r.groupKey(number))
+		held.Release()
+	}
 }
 
 // decode reads the records of the document that follow skip others in the group.

@@ -3,10 +3,12 @@ package segment
 import (
 	"bytes"
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -279,6 +281,50 @@ func TestIngestedSegmentReadsAlike(t *testing.T) {
 	checkPostings(t, r, docs)
 	if s := cache.Stats(); s.Hits == 0 || s.Bytes > 1<<20 || s.Held != 0 {
 		t.Fatalf("cache: %+v", s)
+	}
+}
+
+// TestSymbolGroupsAreCached checks that the symbols of a document are decompressed once, and
+// that a cached group is as good as the one of the segment.
+func TestSymbolGroupsAreCached(t *testing.T) {
+	docs := randomDocuments(rand.New(rand.NewPCG(4, 3)), 800)
+	path, meta := build(t, Options{}, docs)
+	db, err := pebble.Open(t.TempDir(), &pebble.Options{FormatMajorVersion: TableFormat, FS: vfs.Default})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Ingest(t.Context(), []string{path}); err != nil {
+		t.Fatal(err)
+	}
+	cache := NewCache(1 << 20)
+	defer func() { _ = cache.Close() }()
+	plain, err := Open(db, meta.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(db, meta.ID, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Cursor
+	defer func() { _ = c.Close() }()
+	read, cached := 0, 0
+	for range 2 {
+		for d := range DocID(r.Documents()) {
+			var want, got Outline // another one for each document, which keeps no group
+			before := cache.Stats()
+			if err := errors.Join(plain.Outline(&c, d, &want), r.Outline(&c, d, &got)); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got.records, want.records) {
+				t.Fatalf("symbols of document %d: %v, want %v", d, got.records, want.records)
+			}
+			read, cached = read+int(cache.Stats().Misses-before.Misses), cached+int(cache.Stats().Hits-before.Hits)
+		}
+	}
+	if groups := len(r.head.groupFirst); groups < 2 || read != groups || cached < groups {
+		t.Errorf("%d groups: %d are read from the segment and %d from the cache, want each once from the segment", groups, read, cached)
 	}
 }
 
