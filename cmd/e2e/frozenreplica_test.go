@@ -121,6 +121,21 @@ func (s *server) search(request map[string]any, sent func()) (status int, answer
 	return response.StatusCode, answer, err
 }
 
+// searchFrom searches for a word from a position on. It repeats a search that found the node
+// too busy, or that it could not answer in time.
+func (s *server) searchFrom(t *testing.T, word, minPosition string) (answer replicaAnswer) {
+	t.Helper()
+	var status int
+	var err error
+	if !pollUntil(func() bool {
+		status, answer, err = s.search(map[string]any{"query": word, "matches": 10, "minPosition": minPosition}, nil)
+		return err != nil || status != http.StatusServiceUnavailable
+	}) || err != nil || status != http.StatusOK {
+		t.Fatalf("%s at %s: %d %+v, %v", word, minPosition, status, answer, err)
+	}
+	return answer
+}
+
 // frozenReplica stops a query node with SIGSTOP for longer than query.maxLag while
 // pushes go on. Searches that wait for it when it continues, and those after them, never
 // lack matches and claim to be exhaustive. The broker is down at first, so that the node
@@ -177,24 +192,12 @@ func frozenReplica(t *testing.T, broker *kafkatest.Broker) {
 // answer of one node holds at the other. A position that is not there is refused.
 func readYourWrites(t *testing.T, broker *kafkatest.Broker) {
 	r := startReplicas(t, broker)
-	// search repeats a search that found the node too busy.
-	search := func(s *server, word, minPosition string) (answer replicaAnswer) {
-		var status int
-		var err error
-		if !pollUntil(func() bool {
-			status, answer, err = s.search(map[string]any{"query": word, "matches": 10, "minPosition": minPosition}, nil)
-			return err != nil || status != http.StatusServiceUnavailable
-		}) || err != nil || status != http.StatusOK {
-			t.Fatalf("%s at %s: %d %+v, %v", word, minPosition, status, answer, err)
-		}
-		return answer
-	}
 	for i := range 5 {
 		word := fmt.Sprintf("bandora%d", i)
 		var accepted struct{ MinPosition string }
 		must(t, json.Unmarshal([]byte(r.pushWord(word)), &accepted))
-		first := search(r.queries[i%2], word, accepted.MinPosition)
-		second := search(r.queries[(i+1)%2], word, first.Position)
+		first := r.queries[i%2].searchFrom(t, word, accepted.MinPosition)
+		second := r.queries[(i+1)%2].searchFrom(t, word, first.Position)
 		if first.Stats.Files != 1 || second.Stats.Files != 1 {
 			t.Errorf("%s at %s: %+v, and then at %s: %+v", word, accepted.MinPosition, first, first.Position, second)
 		}
