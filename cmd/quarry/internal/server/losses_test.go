@@ -27,12 +27,10 @@ type loss struct {
 
 var losses = []loss{
 	{name: "mirrors", paths: []string{"mirrors"}, running: true},
-	{name: "a mirror", paths: []string{"mirrors/??/*"}, running: true},
+	{name: "a mirror and temporary files", paths: []string{"mirrors/??/*", "tmp", "merges"}, running: true},
 	{name: "notes", paths: []string{"mirrors/notes"}, running: true},
 	{name: "projections", paths: []string{"projections"}},
-	{name: "accounts", paths: []string{"accounts"}},
-	{name: "temporary files", paths: []string{"tmp", "merges"}, running: true},
-	{name: "operator", paths: []string{"operator.token", "LOCK"}, before: []string{"setup.link"}},
+	{name: "accounts and operator", paths: []string{"accounts", "operator.token", "LOCK"}, before: []string{"setup.link"}},
 	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "LOCK"}, before: []string{"setup.link"}},
 	{name: "segments and projections", paths: []string{"segments", "projections"}},
 	{name: "restored log and key", paths: []string{"segments", "projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "LOCK"}, before: []string{"setup.link"}, large: true},
