@@ -47,7 +47,6 @@ async function shownNumbers(page) {
 try {
   for (const [name, options] of [
     ['wide', { viewport: { width: 1640, height: 900 } }],
-    ['dark', { viewport: { width: 1000, height: 800 }, colorScheme: 'dark' }],
     ['phone', { viewport: { width: 360, height: 700 }, isMobile: true, hasTouch: true, userAgent: 'Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36' }],
   ]) {
     const page = await reader(name, options);
@@ -60,15 +59,18 @@ try {
       assert.deepEqual(wrong.slice(0, 3), [], `${name}: ${address}: ${wrong.length} lines have wrong numbers`);
       const marked = page.locator('.at').first();
       if ((await marked.count()) > 0) {
-        // The gutter of a marked line looks different without the number.
+        // The gutter of a marked line looks different without the number, in both themes.
         await marked.scrollIntoViewIfNeeded();
         const box = await marked.boundingBox();
         const left = await page.locator('.code').evaluate((e) => e.getBoundingClientRect().left);
         const clip = { x: left, y: box.y, width: 55, height: 18 };
-        const before = await page.screenshot({ clip });
-        await marked.evaluate((li) => { li.style.listStyle = 'none'; });
-        assert.notDeepEqual(before, await page.screenshot({ clip }), `${name}: ${address}: the number of the marked line cannot be seen`);
-        await marked.evaluate((li) => { li.style.listStyle = ''; });
+        for (const colorScheme of ['dark', 'light']) {
+          await page.emulateMedia({ colorScheme });
+          const before = await page.screenshot({ clip });
+          await marked.evaluate((li) => { li.style.listStyle = 'none'; });
+          assert.notDeepEqual(before, await page.screenshot({ clip }), `${name}: ${address}: the number of the marked line cannot be seen in the ${colorScheme} theme`);
+          await marked.evaluate((li) => { li.style.listStyle = ''; });
+        }
       }
       await page.shot(`wrapped${address.includes('L=') ? '-marked' : ''}`);
     }
