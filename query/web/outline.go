@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -12,13 +13,41 @@ type outlineRow struct {
 	Name, Kind, URL, Signature string
 	UsesURL                    string // the page of its definitions and references
 	Line, EndLine              int
-	Depth                      int // number of enclosing definitions
+	Depth                      int // number of enclosing definitions, 0 within a fold
+	// Folded is, in the first of several definitions that are shown together on demand, their
+	// number, and FoldDepth their depth. EndsFold is set in the last one.
+	Folded, FoldDepth int
+	EndsFold          bool
+}
+
+// plainKinds are the kinds of definitions that hold nothing to read but a name and a type. Long
+// runs of them are folded: they would push the functions out of sight.
+var plainKinds = []string{"member", "field", "enumerator", "property", "key", "attribute"}
+
+// minFolded is the least number of plain definitions that are folded.
+const minFolded = 8
+
+// foldPlainRows folds runs of plain definitions with the same parent, but none without a parent.
+func foldPlainRows(rows []outlineRow) {
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && rows[to].Depth > 0 && rows[to].Depth == rows[from].Depth && slices.Contains(plainKinds, rows[to].Kind) {
+			to++
+		}
+		if to-from >= minFolded {
+			rows[from].Folded, rows[from].FoldDepth, rows[to-1].EndsFold = to-from, rows[from].Depth, true
+			for i := range rows[from:to] {
+				rows[from+i].Depth = 0
+			}
+		}
+		from = max(to, from+1)
+	}
 }
 
 // Bounds of an outline.
 const (
 	maxOutlineRows  = 2000
-	maxOutlineDepth = 6
+	maxOutlineDepth = 4
 )
 
 // addOutline lists the definitions of a file, in line order.
@@ -35,6 +64,7 @@ func (s *Server) addOutline(p *codePage, body *fileBody, file *source.File) {
 		body.OutlineNote = s.texts.mustFormat("codeOutlineFirst", "n", maxOutlineRows)
 	}
 	body.Outline = newOutlineRows(found, p.pageURL(source.PageBlob, p.Path))
+	foldPlainRows(body.Outline)
 	if s.o.API == nil {
 		return
 	}
