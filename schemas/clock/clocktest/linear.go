@@ -32,13 +32,12 @@ func CheckLinear(t testing.TB, what string, size int, run func(size int)) {
 	if large <= cheap {
 		return
 	}
-	small := large
-	for n := range repetitions {
-		small = min(small, measureCPU(func() { run(size / sizeRatio) }))
-		if n > 0 && large <= maxGrowth*small {
-			return
-		}
+	// One measurement of the smaller size that is too large could hide a quadratic cost.
+	measureSmall := func() time.Duration { return measureCPU(func() { run(size / sizeRatio) }) }
+	small := min(measureSmall(), measureSmall())
+	for n := 1; n < repetitions && large > maxGrowth*small; n++ {
 		large = min(large, measureCPU(func() { run(size) }))
+		small = min(small, measureSmall())
 	}
 	if large > maxGrowth*small {
 		t.Errorf("%s: size %d takes %v of processor time and size %d takes %v, which is %.1f times as long; at most %d times is linear",
