@@ -34,16 +34,20 @@ func (a *adviceFinder) adviseReading(ctx context.Context, q *syntax.Parsed, how 
 	result, err := a.answerer.probe(ctx, search.Request{
 		Query: count, Matches: maxExpressionFiles, Display: 1, Public: a.request.Public, WithoutAdvice: true,
 	}, nil)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return false // advice is not worth an error
 	}
-	defer result.Release()
-	if result.Stats.Matches == 0 {
-		return false
-	}
-	found := syntax.ShowCount(result.Stats.Matches, one, many)
-	if !result.Exhaustive {
-		found = "At least " + found
+	found := "There was no time to count what matches"
+	if err == nil {
+		defer result.Release()
+		switch {
+		case result.Stats.Matches == 0 && result.Exhaustive:
+			return false
+		case result.Stats.Matches > 0:
+			if found = syntax.ShowCount(result.Stats.Matches, one, many); !result.Exhaustive {
+				found = "At least " + found
+			}
+		}
 	}
 	a.notices = append(a.notices, syntax.Notice{
 		Code: syntax.AmbiguousQuery, At: spanOfTerms(a.request.Query), Suggestions: []string{q.Text},
@@ -62,19 +66,32 @@ func spanOfTerms(q *syntax.Parsed) syntax.Span {
 	return q.Root.Span()
 }
 
-// slashedQuery returns the query with an expression between slashes, as other search tools
-// write it, read as such; nil if the request has none.
-func slashedQuery(r *search.Request) *syntax.Parsed {
+// foreignReading is a query in the syntax of other search tools, read as such.
+type foreignReading struct {
+	query *syntax.Parsed
+	// description names it in the notice, and literal what no text contains.
+	description, literal string
+}
+
+// readForeign returns the reading of a query with an expression between slashes, or of two
+// words that are wanted close together; nil if the request has neither.
+func readForeign(r *search.Request) *foreignReading {
 	if r.Query.Options.Regexp || r.WithoutAdvice {
 		return nil
 	}
-	return r.Query.ReadSlashed()
+	if q := r.Query.ReadSlashed(); q != nil {
+		return &foreignReading{q, "a regular expression", "the text with its slashes"}
+	}
+	if q, between := r.Query.ReadNear(); q != nil {
+		return &foreignReading{q, "two words on one line with at most " + syntax.ShowCount(between, "word", "words") + " between them", "all of the terms"}
+	}
+	return nil
 }
 
-// trySlashed answers a request whose literal text has no match with its expression
-// between slashes. It returns nil if the expression has no match either.
-func (a *answerer) trySlashed(ctx context.Context, r search.Request, q *syntax.Parsed, emit search.Emit) (*search.Result, error) {
-	other := r
+// tryForeign answers a request whose literal text has no match with its reading in the
+// syntax of other search tools. It returns nil if that has no match either.
+func (a *answerer) tryForeign(ctx context.Context, r search.Request, f *foreignReading, emit search.Emit) (*search.Result, error) {
+	other, q := r, f.query
 	other.Query = &syntax.Parsed{Root: q.Root, Type: q.Type, Select: q.Select, Text: q.Text}
 	result, err := a.searchReading(ctx, other, emit)
 	if result == nil {
@@ -82,8 +99,8 @@ func (a *answerer) trySlashed(ctx context.Context, r search.Request, q *syntax.P
 	}
 	insertNotice(result, syntax.Notice{
 		Code: syntax.AmbiguousQuery, At: spanOfTerms(r.Query), Suggestions: []string{r.Query.PrintLiteral(r.Query.Options)},
-		Message: fmt.Sprintf("Read as a regular expression, %s, because nothing contains the text with its slashes. "+
-			"To search only for that text, put it in quotes.", syntax.ShowFilter(q.Text)),
+		Message: fmt.Sprintf("Read as %s, %s, because nothing contains %s. To search only for that text, put it in quotes.",
+			f.description, syntax.ShowFilter(q.Text), f.literal),
 	})
 	return result, nil
 }

@@ -59,11 +59,11 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 			return result, err
 		}
 	}
-	paste, slashed := reading.Recognize(r.Query), slashedQuery(&r)
+	paste, foreign := recognizePaste(&r), readForeign(&r)
 	if prose != nil && prose.Question {
 		paste = nil
 	}
-	if paste == nil && slashed == nil && prose == nil {
+	if paste == nil && foreign == nil && prose == nil {
 		result, err := a.search(ctx, r, emit)
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 		a.addAdvice(ctx, r, result)
 		return result, nil
 	}
-	readFirst := paste != nil && (paste.Sure || paste.Long && slashed == nil)
+	readFirst := paste != nil && (paste.Sure || paste.Long && foreign == nil)
 	if readFirst {
 		if result, err := a.tryPaste(ctx, r, paste, emit); err != nil || result != nil {
 			return result, err
@@ -88,8 +88,8 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 	}
 	var result *search.Result
 	if literal.Stats.Matches == 0 && literal.Stopped == search.StopNone {
-		if slashed != nil {
-			result, err = a.trySlashed(ctx, r, slashed, emit)
+		if foreign != nil {
+			result, err = a.tryForeign(ctx, r, foreign, emit)
 		}
 		if err == nil && result == nil && paste != nil && !readFirst {
 			result, err = a.tryPaste(ctx, r, paste, emit)
@@ -117,6 +117,17 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 		a.addAdvice(ctx, r, literal)
 	}
 	return literal, nil
+}
+
+// recognizePaste returns the pasted text of a query, or nil. A line of a file may be written
+// as a file filter.
+func recognizePaste(r *search.Request) *reading.Paste {
+	if !r.WithoutAdvice && !r.Query.Options.Regexp {
+		if place, _ := r.Query.ReadPlace(); place != nil {
+			return reading.Recognize(place)
+		}
+	}
+	return reading.Recognize(r.Query)
 }
 
 // tryPaste returns the answer of the first reading of pasted text with a match, or nil if
@@ -196,6 +207,9 @@ func (p *pasteReader) runAttempt(ctx context.Context, t *readingAttempt) (*searc
 		return nil, err
 	}
 	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
+	if place, filtered := p.request.Query.ReadPlace(); place != nil {
+		literal = filtered
+	}
 	insertNotice(result, syntax.Notice{
 		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
 		Message: fmt.Sprintf("Read as %s. To search for the literal text, put each term in quotes.", t.description),

@@ -174,6 +174,7 @@ var frameShapes = sync.OnceValue(func() []frameShape {
 		{"Rust", regexp.MustCompile(`^\d+:\s+(?:0x[0-9a-f]+ - )?(?P<symbol><?[\w:<>&{}#, ]*::[\w<>{}#]+)$`), true},
 		{"Rust", regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at (?:'.*', )?(?P<path>\S+?\.rs):(?P<line>\d+):\d+`), true},
 		{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:?$`), false},
+		{"", regexp.MustCompile(`^` + pathLine + `#L(?P<line>\d+)(?:C\d+)?(?:-L\d+(?:C\d+)?)?$`), true},
 		{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
 	}
 })

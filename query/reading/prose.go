@@ -11,12 +11,14 @@ import (
 
 const (
 	// minProseWords is the minimum number of words of a prose query that have a meaning
-	// without the others; for a question, one less suffices.
+	// without the others; for a sentence, one less suffices.
 	minProseWords = 3
-	// minGroupedWords is the number for a text with groups, which may also be operators.
+	// minGroupedWords is the number for a text with groups that has operators or is no
+	// sentence.
 	minGroupedWords = 5
-	// minPlainShare is the minimum percentage of the text's fields that are plain words.
-	minPlainShare = 60
+	// minPlainShare is the minimum percentage of the text's fields that are plain words, and
+	// minSentenceShare that of a text with function words.
+	minPlainShare, minSentenceShare = 60, 50
 	// MaxProseWords bounds the words of a prose query that are searched for.
 	MaxProseWords = 12
 	// maxProseBytes bounds the text of a prose query that is read, and minStem is the
@@ -69,7 +71,11 @@ func ReadProse(q *syntax.Parsed) *Prose {
 			empty++
 		}
 	}
-	if 100*plain < minPlainShare*len(fields) || shape.operators && empty == 0 {
+	share := minPlainShare
+	if empty > 0 {
+		share = minSentenceShare
+	}
+	if 100*plain < share*len(fields) || shape.operators && empty == 0 {
 		return nil // code, or a query with operators
 	}
 	p := &Prose{Text: cut.Text, At: cut.At, Filters: cut.Filters, Question: question.MatchString(cut.Text)}
@@ -78,9 +84,9 @@ func ReadProse(q *syntax.Parsed) *Prose {
 	}
 	least := minProseWords
 	switch {
-	case operatorSigns.MatchString(p.Text):
+	case operatorSigns.MatchString(p.Text) && (shape.operators || !p.Sentence):
 		least = minGroupedWords
-	case p.Question:
+	case p.Question, p.Sentence:
 		least--
 	}
 	if len(p.Words) < least {

@@ -21,6 +21,10 @@ func TestReadProse(t *testing.T) {
 		"stopped queries of processes":                                       "stop quer[y|ies|ied] process",
 		"Context.Get() does not need to test whether Keys is nil or not":     "context key nil",
 
+		"Correctly handle encoded colons in routes (Fixes #776)":             "encod colon rout",
+		"Rename \\Slim\\Slim to \\Slim\\App":                                 "renam slim app",
+		"Don't use $renderer when calling `->invoke()` directly (attempt 2)": "renderer call invok directl[y|ies|ied] attempt",
+
 		"connection pool":                                 "", // two words are searched for together
 		"kmalloc or kfree or vmalloc":                     "", // operators
 		"alpha beta -gamma delta":                         "",

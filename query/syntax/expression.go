@@ -128,6 +128,21 @@ func (q *Parsed) ReadSlashed() *Parsed {
 	return q.parseOther(q.Text[:m[3]] + key + ":" + value + q.Text[m[6]:])
 }
 
+// filePlace matches a file filter whose value is a line of a file.
+var filePlace = regexp.MustCompile(`(?:^|\s)(file:)([\w./+-]+\.\w+:\d+(?::\d+)?)(?:\s|$)`)
+
+// ReadPlace returns the query in which file:PATH:LINE is the place itself, as without the
+// filter, and the query that keeps the filter; nil if there is none. All positions in place
+// are those in q.
+func (q *Parsed) ReadPlace() (place *Parsed, filtered string) {
+	m := filePlace.FindStringSubmatchIndex(q.Text)
+	if m == nil || q.Type != TypeDefault || strings.Contains(q.Text, `"`) {
+		return nil, ""
+	}
+	place = q.parseOther(q.Text[:m[2]] + strings.Repeat(" ", m[3]-m[2]) + q.Text[m[3]:])
+	return place, q.Text[:m[4]] + quoteTerm(q.Text[m[4]:m[5]]) + q.Text[m[5]:]
+}
+
 // parseOther parses another text with the options of q. It returns nil if the text is
 // invalid or too long for a suggestion.
 func (q *Parsed) parseOther(text string) *Parsed {

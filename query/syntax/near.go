@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -13,29 +14,25 @@ var nearTerms = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(?:NEAR|near)[/:](?P<n>\d{1,3})\s+(?P<a>\w+)\s+(?P<b>\w+)(?:\s|$)`),
 }
 
-// noticeNear adds a notice for a query that asks for two words close together, with the
-// expression that finds them on one line.
-func (p *parser) noticeNear() {
-	if !strings.Contains(p.text, "NEAR") && !strings.Contains(p.text, "near") {
-		return
+// ReadNear returns the query in which two words that are wanted close together are an
+// expression for both on one line, and the number of words that may be between them; nil if
+// there are no such words.
+func (q *Parsed) ReadNear() (near *Parsed, between int) {
+	if !strings.Contains(q.Text, "NEAR") && !strings.Contains(q.Text, "near") || strings.Contains(q.Text, `"`) {
+		return nil, 0
 	}
-	for _, near := range nearTerms {
-		m := near.FindStringSubmatchIndex(p.text)
+	for _, expression := range nearTerms {
+		m := expression.FindStringSubmatchIndex(q.Text)
 		if m == nil {
 			continue
 		}
-		span := func(group string) Span { n := near.SubexpIndex(group); return Span{m[2*n], m[2*n+1]} }
+		span := func(group string) Span { n := expression.SubexpIndex(group); return Span{m[2*n], m[2*n+1]} }
 		n, a, b := span("n"), span("a"), span("b")
-		at := Span{min(a.Start, n.Start-len("near/")), b.End}
-		first, second, between := p.text[a.Start:a.End], p.text[b.Start:b.End], fmt.Sprintf(`\W+(?:\w+\W+){0,%s}`, p.text[n.Start:n.End])
-		instead := fmt.Sprintf(`regex:"\b%s%s%s\b|\b%[3]s%[2]s%[1]s\b"`, first, between, second)
-		message := fmt.Sprintf("%s is read as terms; write %s to find the two words on one line with at most %s words between them.",
-			p.showSpan(at), instead, p.text[n.Start:n.End])
-		notice := Notice{Code: AmbiguousQuery, At: at, Message: message}
-		if corrected := p.replaceSpan(at, instead); corrected != "" {
-			notice.Suggestions = []string{corrected}
-		}
-		p.addNotice(notice)
-		return
+		first, second := q.Text[a.Start:a.End], q.Text[b.Start:b.End]
+		between, _ = strconv.Atoi(q.Text[n.Start:n.End]) // up to three digits
+		gap := fmt.Sprintf(`\W+(?:\w+\W+){0,%d}`, between)
+		instead := fmt.Sprintf(`regex:"\b%s%s%s\b|\b%[3]s%[2]s%[1]s\b"`, first, gap, second)
+		return q.parseOther(q.Text[:min(a.Start, n.Start-len("near/"))] + instead + q.Text[b.End:]), between
 	}
+	return nil, 0
 }

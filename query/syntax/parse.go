@@ -105,7 +105,6 @@ func (p *parser) parse() (*Parsed, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	p.noticeNear()
 	p.resolveDefaults(root)
 	p.kind = set.kind
 	root = p.bindConditions(root)

@@ -86,7 +86,6 @@ var foreignValues = []struct {
 	{"select", regexp.MustCompile(`^symbol\.(\w+)$`), "select:symbol kind:${1}", "shows the symbols of this kind"},
 	{"select", regexp.MustCompile(`^file\.owners$`), "file:CODEOWNERS", "finds the rules that name the owners"},
 	{"select", regexp.MustCompile(`^file\.(?:directory|path)$|^commit\.`), "select:file", "lists the files"},
-	{"file", regexp.MustCompile(`^([\w./+-]+\.\w+:\d+)(?::\d+)?$`), "${1}", "shows the line of the file"},
 }
 
 // noticeForeignValue adds a notice for a value of a filter that another search tool has.
