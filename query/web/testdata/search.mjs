@@ -228,6 +228,7 @@ try {
     // A file that is not loaded leaves the reader at the results; the preview keeps the focus.
     await page.keyboard.press('i');
     await until('the preview', async () => /was not loaded/.test(await page.locator('.preview').innerText()));
+    assert.ok(await page.evaluate(() => document.querySelector('.preview').previousElementSibling.matches('.hit-file')), 'Tab leads from the result into its preview');
     await check(page, 'preview');
     await page.locator('.preview button').focus();
     await page.keyboard.press('Enter');

@@ -28,8 +28,9 @@ export async function showPreview(link, path) {
   if (!panel) {
     panel = document.createElement('aside');
     panel.className = 'preview';
-    document.querySelector('main').append(panel);
   }
+  // Tab leads from the result into its preview and then to the next result.
+  (link.closest('.hit-file') ?? document.querySelector('main').lastElementChild).after(panel);
   panel.setAttribute('aria-label', say(texts.previewLabel, { path }));
   const head = document.createElement('header');
   const name = document.createElement('a');
