@@ -16,6 +16,7 @@ var errArguments = errors.New("arguments")
 // param describes an argument of a tool. Both the schema and the checks derive from it.
 type param struct {
 	name, about string
+	alias       string // another name that is accepted, or empty
 	kind        kind
 	required    bool
 	// least and most bound a number, or the length of a text in bytes.
@@ -135,7 +136,11 @@ func parse(params []param, raw json.RawMessage) (arguments, error) {
 	for i := range params {
 		p := &params[i]
 		value, ok := given[p.name]
+		if !ok && p.alias != "" {
+			value, ok = given[p.alias]
+		}
 		delete(given, p.name)
+		delete(given, p.alias)
 		if !ok || value == nil {
 			if p.required {
 				return nil, fmt.Errorf("%w: %s is required: %s", errArguments, p.name, p.about)

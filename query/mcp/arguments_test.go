@@ -79,6 +79,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestLimitOfLists checks that tools with pages accept the limit of the other tools.
+func TestLimitOfLists(t *testing.T) {
+	for raw, want := range map[string]int{`{"repo":"x","limit":2}`: 2, `{"repo":"x","perPage":3}`: 3, `{"repo":"x","perPage":3,"limit":2}`: 3, `{"repo":"x"}`: 30} {
+		if args, err := parse(listCommitsTool.params, json.RawMessage(raw)); err != nil || args.getNumber("perPage") != want {
+			t.Errorf("%s: %v, %v, want %d", raw, args, err, want)
+		}
+	}
+	if _, err := parse(listCommitsTool.params, json.RawMessage(`{"repo":"x","limit":1000}`)); err == nil {
+		t.Error("limit has no bound")
+	}
+}
+
 func TestCutLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"a\r\n": "a", "": "", "\xffa": "\uFFFDa",

@@ -30,15 +30,16 @@ const (
 // Parameters that several tools share. The instructions explain those without a
 // description.
 var (
-	repoParam      = requiredParam("repo", code.MaxNameBytes, "Full name")
-	repoFilter     = textParam("repo", code.MaxNameBytes, "Full name; absent: all")
-	refParam       = textParam("ref", code.MaxRefBytes, "Branch, tag or commit; absent: default branch")
-	indexedRef     = textParam("ref", code.MaxRefBytes, "Part of an indexed branch's name, or *; absent: default branches")
-	pathFilter     = textParam("path", maxPathBytes, "Part of the path, literally")
-	excludeParam   = textParam("exclude", maxPathBytes, "Globs to leave out: *_test.go,vendor/**")
-	offsetParam    = numberParam("offset", 0, 1_000_000, 0, "")
-	pageParam      = hideParam(numberParam("page", 1, 1_000_000, 1, "")) // of the established server; offset has the same effect
-	perPageParam   = hideParam(numberParam("perPage", 1, 100, 30, ""))
+	repoParam    = requiredParam("repo", code.MaxNameBytes, "Full name")
+	repoFilter   = textParam("repo", code.MaxNameBytes, "Full name; absent: all")
+	refParam     = textParam("ref", code.MaxRefBytes, "Branch, tag or commit; absent: default branch")
+	indexedRef   = textParam("ref", code.MaxRefBytes, "Part of an indexed branch's name, or *; absent: default branches")
+	pathFilter   = textParam("path", maxPathBytes, "Part of the path, literally")
+	excludeParam = textParam("exclude", maxPathBytes, "Globs to leave out: *_test.go,vendor/**")
+	offsetParam  = numberParam("offset", 0, 1_000_000, 0, "")
+	pageParam    = hideParam(numberParam("page", 1, 1_000_000, 1, "")) // of the established server; offset has the same effect
+	// perPageParam also has the name of the same argument of grep and search.
+	perPageParam   = param{name: "perPage", alias: "limit", kind: kindNumber, least: 1, most: 100, def: 30, hidden: true}
 	maxTokensParam = numberParam("maxTokens", minTokens, MaxTokens, unset, "")
 	// The instructions mention that every tool accepts it; schemas list it only where
 	// agents are likely to need it.

@@ -135,8 +135,11 @@ var filePlace = regexp.MustCompile(`(?:^|\s)(file:)([\w./+-]+\.\w+:\d+(?::\d+)?)
 // filter, and the query that keeps the filter; nil if there is none. All positions in place
 // are those in q.
 func (q *Parsed) ReadPlace() (place *Parsed, filtered string) {
+	if !strings.Contains(q.Text, "file:") || strings.Contains(q.Text, `"`) || q.Type != TypeDefault {
+		return nil, ""
+	}
 	m := filePlace.FindStringSubmatchIndex(q.Text)
-	if m == nil || q.Type != TypeDefault || strings.Contains(q.Text, `"`) {
+	if m == nil {
 		return nil, ""
 	}
 	place = q.parseOther(q.Text[:m[2]] + strings.Repeat(" ", m[3]-m[2]) + q.Text[m[3]:])
