@@ -3,7 +3,7 @@
 //
 // It answers the questions "how are documents stored so that a query reads little?" and
 // "where are the documents of a segment used?" (Places). Builder builds a segment, Reader
-// reads one, Cache bounds the decompressed text of readers.
+// reads one, Cache bounds the decompressed text and symbols of readers.
 //
 // # Text space
 //

@@ -251,7 +251,7 @@ type Limits struct {
 
 // Cache sizes the caches.
 type Cache struct {
-	FramesBytes Bytes `yaml:"framesBytes" doc:"Cache of decompressed segment text, outside the Go heap. 0: a share of runtime.memoryBytes."`
+	FramesBytes Bytes `yaml:"framesBytes" doc:"Cache of decompressed segment text and symbols, outside the Go heap. 0: a share of runtime.memoryBytes."`
 	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble block cache for postings and compressed text. 0: a share of runtime.memoryBytes."`
 	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble block cache for the embedded log. 0: a share of runtime.memoryBytes."`
 }
