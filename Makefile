@@ -15,6 +15,7 @@ QUICK    ?=
 OUT      ?= .cache/bench.md
 RELEASE  ?=
 VERSION  ?=
+GIT_ROOT ?=
 TESTFLAGS ?=
 # Paths of this checkout are in no object file: tests, the binary and other checkouts share the build cache.
 export GOFLAGS ?= -trimpath
@@ -40,9 +41,11 @@ help: ## this list
 build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else the version comes from the newest tag and the commit
 	$(GO) build -trimpath -buildvcs=auto $(if $(RELEASE),-ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=$(RELEASE)') -o bin/ ./cmd/quarry ./cmd/harness/searchbench
 
-run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
-	$(GO) build -o .cache/run/ ./cmd/internal/tasks
-	.cache/run/tasks run
+run: ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed; GIT_ROOT=DIR also lets the server read the repositories below DIR
+	@echo 'Building Quarry. With empty caches, this takes 5 to 20 minutes on two cores, and 1.8 GB of disk: 570 MB of modules, a build'
+	@echo 'cache of 820 MB, and 400 MB for the index and the binaries. Go names each package whose compilation begins; linking is last.'
+	$(GO) build -v -buildvcs=auto -o bin/ ./cmd/quarry ./cmd/internal/tasks
+	bin/tasks run $(if $(GIT_ROOT),--git-root "$(abspath $(GIT_ROOT))")
 
 release: ## archives of VERSION=v1.2.3 in .cache/release, with checksums and bills of materials, and a tag
 	$(GO) run ./cmd/internal/tasks release --version $(VERSION)
@@ -78,10 +81,10 @@ lint: ## gofmt, vet, staticcheck, repolint
 security: ## known vulnerabilities that the code reaches, of the database VULNDB=VERSION (latest: before a release)
 	$(GO) run ./cmd/internal/tasks security --version $(VULNDB) --accepted .ci/vulnerabilities.txt
 
-quick: ## before each commit, up to two minutes: gofmt, vet, repolint, and tests that need no whole server, browser, broker or Java
+quick: ## before each commit: gofmt and repolint; vet and tests of the packages that differ from REF=main and of those that import them, without whole servers, browsers, brokers and Java
 	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee -a /dev/stderr)"
-	$(GO) vet ./...
-	$(GO) test -vet=off -short $$($(GO) list ./... | grep -vE '$(NOT_QUICK)')
+	$(GO) test -vet=off ./cmd/internal/repolint
+	$(GO) run ./cmd/internal/tasks quick --ref "$(REF)" --left-out '$(NOT_QUICK)'
 
 test-binary: ## the server that tests run, with a clock that they can move; .cache/test/quarry
 	$(GO) build -tags quarrychaos -ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=v9.8.7' -o $(QUARRY_TEST_BINARY) ./cmd/quarry
@@ -175,7 +178,7 @@ tidy: ## go.mod and go.sum
 	$(GO) mod tidy
 
 clean: ## what make made, but not the fetched jars and corpora
-	rm -rf bin .cache/run .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine
+	rm -rf bin .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine
 
 check: lint security ## what a commit must pass besides its tests
 	$(GO) mod tidy -diff

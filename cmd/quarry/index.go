@@ -63,6 +63,9 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 		awayTimeout: serverAwayTimeout}
 	defer i.progress.Close()
 	i.registerTargets(ctx, c)
+	if ctx.Err() != nil && len(i.pending) == 0 {
+		return ctx.Err()
+	}
 	if err := i.waitSearchable(ctx); err != nil {
 		return err
 	}
@@ -196,8 +199,12 @@ func (i *indexRun) waitSearchable(ctx context.Context) error {
 }
 
 // checkAnswer returns the error of a polling round, unless the server may come back: a
-// restarted server still has the registrations.
+// restarted server still has the registrations. A request that an interrupt ended says
+// nothing about the server.
 func (i *indexRun) checkAnswer(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err == nil || !isAway(err) {
 		if !i.awaySince.IsZero() {
 			i.awaySince = time.Time{}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -27,11 +28,10 @@ type registry struct {
 		polls map[string]int
 	}
 	failing map[string]string
-	polled  func()
 }
 
 func newRegistry() *registry {
-	r := &registry{failing: map[string]string{}, polled: func() {}}
+	r := &registry{failing: map[string]string{}}
 	r.mu.polls = map[string]int{}
 	return r
 }
@@ -67,7 +67,6 @@ func (r *registry) serveStatus(w http.ResponseWriter, id string) {
 	r.mu.polls[id]++
 	polls := r.mu.polls[id]
 	r.mu.Unlock()
-	r.polled()
 	switch {
 	case polls == 1:
 		w.WriteHeader(http.StatusNotFound)
@@ -125,15 +124,25 @@ func TestIndexFailures(t *testing.T) {
 	}
 }
 
+// TestIndexInterrupted interrupts the command while it registers, and while it waits. An
+// interrupt is no failure of the server.
 func TestIndexInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	r := newRegistry()
-	r.polled = cancel
-	server := httptest.NewServer(r)
-	defer server.Close()
-	code, _, stderr := runQuarry(ctx, "index", "--server", server.URL, t.TempDir())
-	if code != exitInterrupted || !strings.Contains(stderr, "the server continues to index 1 repositories") {
-		t.Errorf("exit code %d, %q", code, stderr)
+	for at, want := range map[string]string{"/api/repos": "", "/status": "the server continues to index 1 repositories"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRegistry()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if strings.HasSuffix(req.URL.Path, at) {
+				_, _ = io.Copy(io.Discard, req.Body) // a server notices the end of a client only after the body
+				cancel()
+				<-req.Context().Done()
+			}
+			r.ServeHTTP(w, req)
+		}))
+		code, _, stderr := runQuarry(ctx, "index", "--server", server.URL, t.TempDir())
+		server.Close()
+		if code != exitInterrupted || !strings.Contains(stderr, want) || strings.Contains(stderr, "not available") {
+			t.Errorf("interrupted at %s: exit status %d, %q; want %d and %q", at, code, stderr, exitInterrupted, want)
+		}
 	}
 }
 

@@ -153,7 +153,7 @@ func (p Policy) outsideError(path string) error {
 	if allowed == "" {
 		allowed = "there is none"
 	}
-	return fmt.Errorf("%w: %s is not below an allowed directory (%s); the operator of the server can allow one with git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
+	return fmt.Errorf("%w: %s is not below an allowed directory (%s); the operator of the server can allow one with git.allowedRoots, quarry serve --git-root or make run GIT_ROOT=DIRECTORY", ErrRefused, path, allowed)
 }
 
 // openBelow opens a directory below one of the roots, and follows no link that leads out

@@ -4,6 +4,7 @@
 //
 //	tasks run             serve in the foreground, index this repository and the
 //	                      Go standard library, print what to try
+//	tasks quick           vet and tests of what changed
 //	tasks fuzz            every fuzz test of the module, one after the other
 //	tasks upgrade-sample  a data directory that an older commit has written
 //	tasks release         archives of a release, with checksums and bills of materials

@@ -12,6 +12,7 @@ import (
 
 type cli struct {
 	Run           runTask           `cmd:"" help:"Serve, index two repositories, print what to try."`
+	Quick         quickTask         `cmd:"" help:"Vet and test the packages that changed, and those that import them."`
 	Fuzz          fuzzTask          `cmd:"" help:"Run every fuzz test for a while."`
 	UpgradeSample upgradeSampleTask `cmd:"" help:"Have an older commit write a data directory, for tests of upgrades."`
 	Release       releaseTask       `cmd:"" help:"Build the archives of a release, with checksums and bills of materials, and tag it."`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +19,8 @@ type runTask struct {
 	Quarry string `default:"bin/quarry" help:"The binary."`
 	Data   string `default:"quarry-data" help:"Data directory, kept between runs."`
 	Listen string `default:"127.0.0.1:7070" help:"Where to listen."`
+
+	GitRoot string `placeholder:"DIR" help:"Directory whose repositories the server may read by path, besides this checkout."`
 }
 
 // readyTimeout bounds the wait for a server that starts: with a large data directory, it
@@ -31,11 +35,18 @@ func (r *runTask) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkFree(r.Listen); err != nil {
+		return err
+	}
 	library, err := standardLibrary(ctx, filepath.Join(root, ".cache", "corpora"))
 	if err != nil {
 		return err
 	}
-	server := newCommand(ctx, root, r.Quarry, "serve", "--data", r.Data, "--listen", r.Listen, "--git-root", root)
+	serve := []string{"serve", "--data", r.Data, "--listen", r.Listen, "--git-root", root}
+	if r.GitRoot != "" {
+		serve = append(serve, "--git-root", r.GitRoot)
+	}
+	server := newCommand(ctx, root, r.Quarry, serve...)
 	if err := server.Start(); err != nil {
 		return err
 	}
@@ -58,6 +69,16 @@ func (r *runTask) Run(ctx context.Context) error {
 		}
 	}
 	return serverEnded(ctx, <-stopped)
+}
+
+// checkFree returns an error if another process listens on address, such as the server of an
+// earlier run. Otherwise that server would be taken for the one that this run starts.
+func checkFree(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%w; a server may run from an earlier make run: search it with bin/quarry, or stop it with Ctrl-C in its terminal", err)
+	}
+	return listener.Close()
 }
 
 // serverEnded returns the result of a server that has ended. An interrupt is a normal
@@ -83,22 +104,34 @@ func (r *runTask) indexSamples(ctx context.Context, root, library string) error 
 	if err := r.indexRepository(ctx, base, "go-std", library); err != nil {
 		return err
 	}
-	fmt.Printf(`
-Quarry answers at %[1]s. Try, in another terminal:
-
-  %[2]s search '"func ReadAll("'
-  %[2]s search --regex 'sync\.(Once|Pool)\b lang:go -file:_test'
-  %[2]s index PATH-OR-URL
-  curl -s %[1]s/api/search -H 'Content-Type: application/json' -d '{"query":"sym:ServeHTTP repo:go-std","matches":5}'
-
-Ctrl-C stops the server; the next make run goes on from here.
-`, base, r.Quarry)
+	r.printNextSteps(os.Stdout, root)
 	// Printing the link is safe because a person reads this output. The server writes it
 	// only to a file.
 	if link := operator.SetupLink(r.Data); link != "" {
 		fmt.Printf("\nFor accounts, open %s to create the owner.\n", link)
 	}
 	return nil
+}
+
+// printNextSteps prints what to try with the server of a checkout at root.
+func (r *runTask) printNextSteps(w io.Writer, root string) {
+	base := "http://" + r.Listen
+	target, paths := "https://github.com/golang/example.git",
+		"The server reads paths only below "+root+". For others, stop it, and run make run GIT_ROOT=DIRECTORY."
+	if r.GitRoot != "" {
+		target, paths = filepath.Join(r.GitRoot, "REPOSITORY"), "The server reads paths only below "+root+" and "+r.GitRoot+"."
+	}
+	_, _ = fmt.Fprintf(w, `
+Quarry answers at %[1]s. Try, in another terminal:
+
+  %[2]s search '"func ReadAll("'
+  %[2]s search --regex 'sync\.(Once|Pool)\b lang:go -file:_test'
+  %[2]s index %[3]s
+  curl -s %[1]s/api/search -H 'Content-Type: application/json' -d '{"query":"sym:ServeHTTP repo:go-std","matches":5}'
+
+%[4]s
+Ctrl-C stops the server; the next make run goes on from here.
+`, base, r.Quarry, target, paths)
 }
 
 func (r *runTask) indexRepository(ctx context.Context, base, name, path string) error {

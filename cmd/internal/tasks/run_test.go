@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
@@ -118,5 +119,50 @@ func TestWaitReadyEnds(t *testing.T) {
 	}
 	if answersOK(t.Context(), server.URL) || answersOK(t.Context(), ":") {
 		t.Error("a server that is gone, or an address that is none, answers 200")
+	}
+}
+
+// TestNextSteps checks that a path that the closing text suggests is one that the server may
+// read.
+func TestNextSteps(t *testing.T) {
+	for _, c := range []struct{ gitRoot, want string }{
+		{"", "index https://"}, {"", "only below /checkout. For others, stop it, and run make run GIT_ROOT=DIRECTORY"},
+		{"/srv/git", "index /srv/git/REPOSITORY"}, {"/srv/git", "only below /checkout and /srv/git."},
+	} {
+		var out strings.Builder
+		(&runTask{Quarry: "bin/quarry", Listen: "127.0.0.1:7070", GitRoot: c.gitRoot}).printNextSteps(&out, "/checkout")
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("with --git-root %q: %s\nwant %q", c.gitRoot, out.String(), c.want)
+		}
+	}
+}
+
+// TestRunTwice runs the task at an address at which a server already listens. It must start
+// no server, and index nothing on the one that is there.
+func TestRunTwice(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("request %s", r.URL) }))
+	defer server.Close()
+	err := (&runTask{Quarry: "nosuchbinary", Data: t.TempDir(), Listen: server.Listener.Addr().String()}).Run(t.Context())
+	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "earlier make run") {
+		t.Errorf("run at an address in use: error %v, want one that says so", err)
+	}
+}
+
+// TestMakeRun checks that the first run announces how long it takes, builds nothing that it
+// does not need, and shows its progress.
+func TestMakeRun(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		t.Skip("make is not installed")
+	}
+	recipe, err := runOutput(t.Context(), filepath.Join("..", "..", ".."), "make", "--no-print-directory", "-n", "run", "GIT_ROOT=/srv/git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	announcement, build, found := strings.Cut(recipe, "go build -v ")
+	if !found || !strings.Contains(announcement, "minutes") || !strings.Contains(announcement, "GB") {
+		t.Errorf("no announcement with minutes and bytes before a build that shows its progress:\n%s", recipe)
+	}
+	if strings.Contains(build, "searchbench") || !strings.Contains(build, `run --git-root "/srv/git"`) {
+		t.Errorf("make run builds searchbench, or does not pass GIT_ROOT on:\n%s", recipe)
 	}
 }
