@@ -278,6 +278,9 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 		}
 		printExplain(s.err, &response.Explain)
 	}
+	if !found && response.IsSearchExhaustive {
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", describeNoMatch(ctx, server, request))
+	}
 	for _, n := range response.Notices {
 		// This notice is for programs that were written for the established server, not
 		// for users of this command line.

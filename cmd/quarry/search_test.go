@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,17 +23,17 @@ func TestSearchSays(t *testing.T) {
 		out, err     string
 		code         int
 	}{
-		{"nothing", `{"isSearchExhaustive":true}`, "", "", exitFailed},
+		{"nothing", `{"isSearchExhaustive":true}`, "", "quarry: no match\n", exitFailed},
 		{"repositories", `{"repositoryInfo":[{"name":"a/b"},{"name":"c"}],"isSearchExhaustive":true}`, "a/b\nc\n", "", exitOK},
 		{"files, and their repository", `{"files":[{"repository":"r","fileName":{"text":"f"}},{"repository":"r","fileName":{"text":"g"}}],` +
 			`"repositoryInfo":[{"name":"r"}],"isSearchExhaustive":true}`, "r:f\nr:g\n", "", exitOK},
 		{"a notice", `{"notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`,
-			"", "quarry: lang: is read as text\n", exitFailed},
+			"", "quarry: no match\nquarry: lang: is read as text\n", exitFailed},
 		{"related files", `{"files":[{"repository":"r","fileName":{"text":"f"}}],"isSearchExhaustive":true,"related":[{"reason":"fileName","query":"file:x","files":[{"repository":"r","fileName":{"text":"x"}}]}]}`,
 			"r:f\n", "quarry: files named so, not counted: file:x\nr:x\n", exitOK},
 		{"related files alone", `{"isSearchExhaustive":true,"related":[{"reason":"spelling","query":"y","files":[{"repository":"r","fileName":{"text":"f"},` +
 			`"chunks":[{"content":"y\n","contentStart":{"lineNumber":3}}]}]}]}`,
-			"", "quarry: another spelling, not counted: y\nr:f:3-y\n", exitFailed},
+			"", "quarry: no match\nquarry: another spelling, not counted: y\nr:f:3-y\n", exitFailed},
 		{"match limit", stopped("match limit"), "",
 			"quarry: stopped after 7 matches; there are more, and -n raises the limit\n", exitFailed},
 		{"time limit", stopped("time limit"), "",
@@ -43,7 +44,8 @@ func TestSearchSays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/api/search" {
-					t.Errorf("the command asks %s, want \"/api/search\"", r.URL.Path)
+					http.NotFound(w, r)
+					return
 				}
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, c.answer)
@@ -55,6 +57,39 @@ func TestSearchSays(t *testing.T) {
 				t.Errorf("out %q, err %q, code %d\nwant %q, %q, %d", out.String(), err.String(), code, c.out, c.err, c.code)
 			}
 		})
+	}
+}
+
+// TestNoMatch checks what the command suggests if a search finds nothing.
+func TestNoMatch(t *testing.T) {
+	for _, c := range []struct{ query, repositories, elsewhere, want string }{
+		{"x or y", `{"repoName":"a"}`, "rev:* (x or y)", "quarry: no match on the default branches, but on another indexed branch. Search for: rev:* (x or y)\n"},
+		{"x", `{"repoName":"a"}`, "", "quarry: no match\n"},
+		{"x rev:y", `{"repoName":"a"}`, "rev:* x rev:y", "quarry: no match\n"},
+		{"x", "", "rev:* x", "quarry: no match: nothing is indexed yet that you may read; quarry index PATH-OR-URL adds a repository\n"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path == "/api/repos" {
+				_, _ = io.WriteString(w, "["+c.repositories+"]")
+				return
+			}
+			var request wire.SearchRequest
+			if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+				t.Error(err)
+			}
+			if request.Query == c.elsewhere {
+				_, _ = io.WriteString(w, `{"files":[{"repository":"a","fileName":{"text":"f"}}],"isSearchExhaustive":true}`)
+				return
+			}
+			_, _ = io.WriteString(w, `{"isSearchExhaustive":true}`)
+		}))
+		var out, err bytes.Buffer
+		code := run(t.Context(), []string{"search", "--server", server.URL, c.query}, streams{out: &out, err: &err})
+		server.Close()
+		if out.String() != "" || err.String() != c.want || code != exitFailed {
+			t.Errorf("%s: out %q, err %q, code %d\nwant err %q", c.query, out.String(), err.String(), code, c.want)
+		}
 	}
 }
 

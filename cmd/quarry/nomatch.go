@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// describeNoMatch says that a search found nothing, and what to do next if that is known:
+// nothing is indexed, or another indexed branch has a match. A failure of the requests that
+// find this out is no failure of the search.
+func describeNoMatch(ctx context.Context, server *client.Client, request wire.SearchRequest) string {
+	const text = "no match"
+	repositories, err := server.ListRepositories(ctx, client.ListRepositoriesParams{PerPage: 1})
+	if err == nil && len(repositories.Items) == 0 {
+		return text + ": nothing is indexed yet that you may read; quarry index PATH-OR-URL adds a repository"
+	}
+	query, err := syntax.Parse(request.Query, syntax.Options{Regexp: request.IsRegexEnabled, CaseSensitive: request.IsCaseSensitivityEnabled})
+	if err != nil || syntax.HasRevision(query.Root) {
+		return text
+	}
+	everywhere := request.Query
+	if _, ok := query.Root.(*syntax.Or); ok {
+		everywhere = "(" + everywhere + ")"
+	}
+	request.Query, request.Matches, request.ContextLines, request.Explain = "rev:* "+everywhere, 1, 0, false
+	found, err := server.Search(ctx, request)
+	if err != nil || len(found.Files) == 0 {
+		return text
+	}
+	return text + " on the default branches, but on another indexed branch. Search for: " + keepOnLine(request.Query)
+}
