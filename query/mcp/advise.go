@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
@@ -81,6 +82,28 @@ func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 	return "The server failed, which is not the fault of the arguments. Call again later, or go on without."
 }
 
+// completeRepository replaces the end of a repository's name, such as kettle, by the full
+// name, if the principal may read exactly one repository whose name ends in it after a slash.
+// Any other name stays as it is.
+func (c *call) completeRepository(ctx context.Context) error {
+	name, _ := c.args["repo"].(string)
+	if name == "" {
+		return nil
+	}
+	if _, err := c.o.Index.Repository(ctx, name); !errors.Is(err, code.ErrNotFound) {
+		return err
+	}
+	all, err := c.o.Index.Repositories(ctx, "name", strings.ToLower(name))
+	if err != nil {
+		return err
+	}
+	ending := slices.DeleteFunc(slices.Clone(all), func(r *corpus.Repository) bool { return !isWholeEnd(r.Name, name) })
+	if len(ending) == 1 {
+		c.args["repo"] = ending[0].Name
+	}
+	return nil
+}
+
 // maxSuggestions bounds the names that an error message suggests.
 const maxSuggestions = 5
 
@@ -97,9 +120,6 @@ func (c *call) adviseRepository(ctx context.Context, name string) string {
 	guesses := spelling.Nearest(name, slices.Values(names), maxSuggestions)
 	if len(guesses) == 0 {
 		return fmt.Sprintf("There is no repository %.200q. To find it, call list_repos with part of the name as query.", name)
-	}
-	if isWholeEnd(guesses[0], name) && (len(guesses) == 1 || !isWholeEnd(guesses[1], name)) {
-		return fmt.Sprintf("There is no repository %.200q: names are full and case-sensitive. Call again with repo=%q.", name, guesses[0])
 	}
 	return fmt.Sprintf("There is no repository %.200q. Did you mean: %s?", name, strings.Join(guesses, ", "))
 }

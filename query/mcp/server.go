@@ -137,6 +137,9 @@ func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMess
 		return err
 	}
 	defer leave()
+	if err := c.completeRepository(ctx); err != nil {
+		return err
+	}
 	return t.call(c, ctx)
 }
 
