@@ -150,7 +150,9 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	if p, ok := ev.(*event.PinsChanged); ok {
 		ev, at, n = latestPins(p, records)
 	}
-	job := x.jobs.beginJob(ev.Key(), func() { worker.ReportProgress(ctx) })
+	job := &job{report: func() { worker.ReportProgress(ctx) }, now: x.o.Now}
+	job.logProgress = func() { x.logProgress(ev.Key(), job) }
+	x.jobs.beginJob(ev.Key(), job)
 	err = classifyError(x.handleWithMirror(ctx, ev.Key(), job, func() error {
 		if err := x.catchUpRepository(ctx, ev.Key(), at); err != nil {
 			return err

@@ -28,10 +28,19 @@ type Status struct {
 	FailedAt time.Time
 }
 
+// progressLogInterval is the time between two lines of the log about the progress of a job.
+// Jobs that end earlier have none.
+const progressLogInterval = time.Minute
+
 // job is one record of a repository in progress.
 type job struct {
 	// report tells the worker that there is progress.
 	report func()
+	// logProgress is called at most once in progressLogInterval, next at nextLog, in Unix
+	// nanoseconds of the clock now.
+	logProgress func()
+	now         func() time.Time
+	nextLog     atomic.Int64
 	// skipUnreadable skips blobs that cannot be read because the repository itself lacks
 	// them. Otherwise they count as damage of the mirror.
 	skipUnreadable                       bool
@@ -49,6 +58,10 @@ func (j *job) addProgress(files, bytes int64) {
 	j.files.Add(files)
 	j.bytes.Add(bytes)
 	j.report()
+	now, next := j.now(), j.nextLog.Load()
+	if now.UnixNano() >= next && j.nextLog.CompareAndSwap(next, now.Add(progressLogInterval).UnixNano()) {
+		j.logProgress()
+	}
 }
 
 // jobs remembers the last job of each repository; the oldest is forgotten first.
@@ -68,7 +81,7 @@ type jobEntry struct {
 	failedAt time.Time
 }
 
-func (s *jobs) beginJob(id code.RepositoryID, report func()) *job {
+func (s *jobs) beginJob(id code.RepositoryID, j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.entries == nil {
@@ -84,8 +97,8 @@ func (s *jobs) beginJob(id code.RepositoryID, report func()) *job {
 			s.mu.order = s.mu.order[1:]
 		}
 	}
-	e.job, e.running = &job{report: report}, true
-	return e.job
+	j.nextLog.Store(j.now().Add(progressLogInterval).UnixNano())
+	e.job, e.running = j, true
 }
 
 // forgetRepository drops the status of a removed repository.

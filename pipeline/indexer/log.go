@@ -6,13 +6,19 @@ import (
 )
 
 // The process log shows each push under the delivery ID of its code host: a line for each
-// fetch, for each revision, and for each push that led to no revision.
+// fetch, for each minute of reading, for each revision, and for each push that led to no revision.
 
 // logFetched logs that a repository was fetched because of c.
 func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
 	x.o.Logger.Info("fetched", append([]any{
 		"delivery_id", c.delivery, "repository", r.Name, "repository_id", r.ID, "position", c.position.String(),
 	}, more...)...)
+}
+
+// logProgress logs how far a long job is.
+func (x *Indexer) logProgress(repo code.RepositoryID, j *job) {
+	x.o.Logger.Info("reading files", "repository", nameOf(x.o.Mirrors.Mirror(repo)), "repository_id", repo,
+		"files", j.files.Load(), "files_total", j.filesTotal.Load(), "bytes", j.bytes.Load(), "bytes_total", j.bytesTotal.Load())
 }
 
 // logHandled logs the outcome of pushes that no "revision indexed" line names.
