@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -161,7 +163,7 @@ func dayOf(date string) string { return date[:min(len(date), len(time.DateOnly))
 type showCommand struct {
 	askFlags
 	repositoryArgument
-	Object string `arg:"" help:"A commit, or a file as REF:PATH; use :PATH for the default branch."`
+	Object string `arg:"" help:"A commit, or a file as REF:PATH. For the default branch, use PATH, or :PATH if a commit is named so."`
 	JSON   bool   `help:"Print the answer of the API as JSON."`
 }
 
@@ -172,7 +174,7 @@ func (*showCommand) Help() string {
 Examples:
 
 	quarry show app 4f2c1d9
-	quarry show app :cmd/main.go
+	quarry show app cmd/main.go
 	quarry show app release/1:go.mod`
 }
 
@@ -190,13 +192,16 @@ func (c *showCommand) Run(ctx context.Context, s streams) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return printJSONLines(s.out, []*wire.FileSource{file})
-		}
-		_, err = io.WriteString(s.out, file.Source)
-		return err
+		return c.printFile(s, file)
 	}
 	commit, err := server.GetCommit(ctx, client.GetCommitParams{Repo: c.Repository, Ref: c.Object})
+	if e, ok := errors.AsType[*client.Error](err); ok && (e.StatusCode == http.StatusNotFound || e.StatusCode == http.StatusBadRequest) {
+		// A path without a revision is read as quarry blame reads it.
+		if file, noFile := server.GetFileSource(ctx, client.GetFileSourceParams{Repo: c.Repository, Path: c.Object}); noFile == nil {
+			return c.printFile(s, file)
+		}
+		return fmt.Errorf("%w; nor is it a file of the default branch, and a file of another revision is written REF:PATH", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -204,6 +209,14 @@ func (c *showCommand) Run(ctx context.Context, s streams) error {
 		return printJSONLines(s.out, []*wire.CommitDetail{commit})
 	}
 	return c.printCommit(ctx, s.out, server, commit)
+}
+
+func (c *showCommand) printFile(s streams, file *wire.FileSource) error {
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.FileSource{file})
+	}
+	_, err := io.WriteString(s.out, file.Source)
+	return err
 }
 
 // printCommit prints a commit and its changes against its first parent.

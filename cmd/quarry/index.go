@@ -37,7 +37,7 @@ const (
 
 // Help implements kong.HelpProvider.
 func (*indexCommand) Help() string {
-	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. If the server restarts, the command waits up to two minutes for it. If the command is interrupted, the server continues.
+	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. If the server restarts, the command waits up to two minutes for it. The progress counts files with the same text once, the line at the end counts every file. If the command is interrupted, the server continues.
 
 A server reads only paths below its --git-root. A path without a git repository, and a URL whose host does not answer or has no repository there, are not registered.
 
@@ -274,7 +274,11 @@ func (i *indexRun) reportFinished(p *pendingRepository, s *wire.RepositoryStatus
 	if s.SkippedFiles > 0 {
 		text += fmt.Sprintf(", %d skipped", s.SkippedFiles)
 	}
-	i.progress.Print(text + fmt.Sprintf(", searchable after %.1f s", i.now().Sub(i.began).Seconds()))
+	text += fmt.Sprintf(", searchable after %.1f s", i.now().Sub(i.began).Seconds())
+	if s.SkippedFiles > 0 {
+		text += "; quarry skipped " + s.RepoName + " lists what is skipped"
+	}
+	i.progress.Print(escapeCell(text))
 	return true
 }
 
@@ -301,7 +305,7 @@ func (i *indexRun) progressText() string {
 		total += p.progress.BytesTotal
 	}
 	i.updateRate(bytes)
-	text := fmt.Sprintf("%d of %d repositories, %d files, %.1f MB/s", i.done+i.failed, i.total, files, i.bytesPerSecond/1e6)
+	text := fmt.Sprintf("%d of %d repositories, %d different files read, %.1f MB/s", i.done+i.failed, i.total, files, i.bytesPerSecond/1e6)
 	if total > bytes {
 		text += fmt.Sprintf(", %.1f MB remaining", float64(total-bytes)/1e6)
 	}

@@ -94,7 +94,7 @@ func TestIndex(t *testing.T) {
 	if code != exitOK || stdout != "" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
-	for _, want := range []string{"r1: 9 files, 1 skipped, searchable after", "r2: 9 files"} {
+	for _, want := range []string{"r1: 9 files, 1 skipped, searchable after", "; quarry skipped r1 lists what is skipped", "r2: 9 files"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q does not say %q", stderr, want)
 		}

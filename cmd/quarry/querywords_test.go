@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -32,10 +33,10 @@ func TestSearchArguments(t *testing.T) {
 		{"foo -baz:x", "foo -baz:x", flags},
 		{"foo -z", "foo -z", flags},
 		{"foo -north", "foo -north", flags},
-		{"foo -n 5", "foo", with(func(c *searchCommand) { c.Matches = 5 })},
-		{"foo -n5 -es", "foo", with(func(c *searchCommand) { c.Matches, c.Regex, c.Case = 5, true, true })},
-		{"-n5 foo", "foo", with(func(c *searchCommand) { c.Matches = 5 })},
-		{"-n 5 -C 2 -file:x foo", "-file:x foo", with(func(c *searchCommand) { c.Matches, c.Context = 5, 2 })},
+		{"foo -n 5", "foo", with(func(c *searchCommand) { c.Matches = new(5) })},
+		{"foo -n5 -es", "foo", with(func(c *searchCommand) { c.Matches, c.Regex, c.Case = new(5), true, true })},
+		{"-n5 foo", "foo", with(func(c *searchCommand) { c.Matches = new(5) })},
+		{"-n 5 -C 2 -file:x foo", "-file:x foo", with(func(c *searchCommand) { c.Matches, c.Context = new(5), 2 })},
 		{"-C2 foo -s", "foo", with(func(c *searchCommand) { c.Context, c.Case = 2, true })},
 		{"-es foo", "foo", with(func(c *searchCommand) { c.Regex, c.Case = true, true })},
 		{"foo --color never", "foo", with(func(c *searchCommand) { c.Color = "never" })},
@@ -61,7 +62,7 @@ func TestSearchArguments(t *testing.T) {
 		found := got.Search
 		found.Query, found.askFlags = nil, askFlags{}
 		if query != c.query || found.JSON != c.want.JSON || found.Regex != c.want.Regex || found.Case != c.want.Case ||
-			found.Matches != c.want.Matches || found.Context != c.want.Context || found.Color != c.want.Color {
+			*cmp.Or(found.Matches, new(int)) != *cmp.Or(c.want.Matches, new(int)) || found.Context != c.want.Context || found.Color != c.want.Color {
 			t.Errorf("search %s: query %q and %+v, want %q and %+v", c.args, query, found, c.query, c.want)
 		}
 	}

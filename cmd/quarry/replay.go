@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/disk"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -56,6 +57,11 @@ Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live v
 // Run implements the command. It either works on the data directory itself or sends a
 // request to the server that holds it.
 func (c *replayCommand) Run(ctx context.Context, s streams) error {
+	if c.To != "" {
+		if _, err := projections.ParseUntil(c.To); err != nil {
+			return usageErrorf("--to: %v", err)
+		}
+	}
 	settings, logger, err := c.readSettings(s)
 	if err != nil {
 		return err

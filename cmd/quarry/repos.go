@@ -80,7 +80,7 @@ type showRepoCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*showRepoCommand) Help() string {
-	return `Prints the name, state, files, indexed commit and last error of a repository.
+	return `Prints the name, state, progress of an import, files, indexed commit and last error of a repository.
 
 Example:
 
@@ -109,6 +109,9 @@ func (c *showRepoCommand) Run(ctx context.Context, s streams) error {
 	row("name", status.RepoName)
 	row("id", fmt.Sprint(status.RepoID))
 	row("state", string(status.State))
+	if p := status.Progress; p.FilesTotal > 0 && status.State == wire.RepositoryStatusStateImporting {
+		row("progress", fmt.Sprintf("%d of %d files with different text, %.1f of %.1f MB", p.Files, p.FilesTotal, float64(p.Bytes)/1e6, float64(p.BytesTotal)/1e6))
+	}
 	row("files", fmt.Sprintf("%d, %d skipped", status.Files, status.SkippedFiles))
 	row("refs", fmt.Sprint(len(status.Refs)))
 	row("commit", shortenID(status.IndexedCommitHash))

@@ -22,7 +22,7 @@ import (
 type searchCommand struct {
 	askFlags
 	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go, sym:NAME and file:has.content(TEXT). docs/query-language.md describes the query language."`
-	Matches     int           `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
+	Matches     *int          `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines of context before and after each match."`
 	After       *int          `short:"A" name:"after-context" placeholder:"N" help:"Print N lines of context after each match, whatever --context says."`
 	Before      *int          `short:"B" name:"before-context" placeholder:"N" help:"Print N lines of context before each match, whatever --context says."`
@@ -68,6 +68,9 @@ func (c *searchCommand) Run(ctx context.Context, s streams) error {
 	if c.Regex && (c.Words || c.Fixed) {
 		return usageErrorf("--regex is for expressions, --fixed-strings and --word-regexp are for text; for whole words, write --regex '\\bEXPRESSION\\b'")
 	}
+	if c.Matches != nil && *c.Matches < 1 {
+		return usageErrorf("--max-count is at least 1; --count prints numbers of lines")
+	}
 	found, err := c.runSearch(ctx, s)
 	if err != nil {
 		printError(s, addAdvice(err))
@@ -85,8 +88,11 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 		return false, err
 	}
 	request := wire.SearchRequest{
-		Query: c.queryText(), Matches: c.Matches, ContextLines: max(c.contextLines()),
+		Query: c.queryText(), ContextLines: max(c.contextLines()),
 		IsRegexEnabled: c.Regex, IsCaseSensitivityEnabled: c.Case && !c.IgnoreCase, Explain: c.Explain,
+	}
+	if c.Matches != nil {
+		request.Matches = *c.Matches
 	}
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
