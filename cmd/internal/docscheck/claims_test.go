@@ -13,6 +13,33 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
+// quotedResult matches the first line of a result of a search that a page shows, with the
+// file in this repository.
+var quotedResult = regexp.MustCompile(`(?m)^quarry:(\S+)\n(\d+):(.*)$`)
+
+// TestQuotedResults checks that the results in the README are those of this tree.
+func TestQuotedResults(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := quotedResult.FindAllStringSubmatch(string(readme), -1)
+	if len(results) == 0 {
+		t.Error("README.md shows no result of a search in this repository")
+	}
+	for _, r := range results {
+		text, err := os.ReadFile(filepath.Join(root, r[1]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		lines := strings.Split(string(text), "\n")
+		if n, _ := strconv.Atoi(r[2]); n < 1 || n > len(lines) || lines[n-1] != r[3] {
+			t.Errorf("README.md shows %s:%s: %s, which is not that line", r[1], r[2], r[3])
+		}
+	}
+}
+
 // readSource returns the Go source of the program, without tests.
 func readSource(t *testing.T) string {
 	t.Helper()
