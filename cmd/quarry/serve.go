@@ -150,6 +150,16 @@ func (c *serveCommand) flagOverrides() []string {
 	return set
 }
 
+// warnOfMissingRoots logs a warning for each allowed directory that is none. It may appear
+// later, such as a mount, so this is no error.
+func warnOfMissingRoots(roots []string, logger *slog.Logger) {
+	for _, root := range roots {
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			logger.Warn("an allowed directory does not exist; check git.allowedRoots and --git-root", "path", root)
+		}
+	}
+}
+
 // maxRebuilds bounds how often a process restarts its server to rebuild damaged rows. If
 // more are needed, the disk or the memory is failing.
 const maxRebuilds = 3
@@ -161,6 +171,7 @@ func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reloa
 	if warning := c.CheckPlan(limit); warning != "" {
 		logger.Warn(warning)
 	}
+	warnOfMissingRoots(c.Git.AllowedRoots, logger)
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	for rebuilds := 0; ; rebuilds++ {
 		err := runServerOnce(ctx, c, logger, reload)
