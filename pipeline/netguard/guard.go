@@ -59,7 +59,11 @@ func (g Guard) Lookup(ctx context.Context, host, port string) ([]netip.Addr, err
 	for i, a := range addrs {
 		checked[i] = a.Unmap().WithZone("")
 		if err := g.checkAddress(checked[i], trusted); err != nil {
-			return nil, fmt.Errorf("%w: %s is %s, %w", ErrRefused, host, checked[i], err)
+			name := checked[i].String()
+			if host != name {
+				name = host + " is " + name
+			}
+			return nil, fmt.Errorf("%w: %s, %w", ErrRefused, name, err)
 		}
 	}
 	return checked[:min(len(checked), maxAddresses)], nil

@@ -59,7 +59,7 @@ func TestLookup(t *testing.T) {
 		{trusting, "CORP.example", "443", netguard.ErrUnreachable, ""}, // the name is resolved as it is written
 		{trusting, "corp.example", "6379", netguard.ErrRefused, "10.1.2.3"},
 		{trusting, "local.example", "443", netguard.ErrRefused, "127.0.0.1"},
-		{trusting, "169.254.1.1", "443", netguard.ErrRefused, ""},
+		{trusting, "169.254.1.1", "443", netguard.ErrRefused, "refused: 169.254.1.1, an address outside"},
 		{trusting, "fd00:ec2::254", "443", netguard.ErrRefused, "deniedNetworks"},
 		{trusting, "fd00::1", "443", nil, ""},
 		{trusting, "100.64.1.1", "443", nil, ""},
