@@ -9,7 +9,7 @@ import (
 )
 
 // describeNoMatch says that a search found nothing, and what to do next if that is known:
-// nothing is indexed, or another indexed branch has a match. A failure of the requests that
+// nothing is indexed, or another indexed branch or tag has a match. A failure of the requests that
 // find this out is no failure of the search.
 func describeNoMatch(ctx context.Context, server *client.Client, request wire.SearchRequest) string {
 	const text = "no match"
@@ -30,5 +30,5 @@ func describeNoMatch(ctx context.Context, server *client.Client, request wire.Se
 	if err != nil || len(found.Files) == 0 {
 		return text
 	}
-	return text + " on the default branches, but on another indexed branch. Search for: " + keepOnLine(request.Query)
+	return text + " on the default branches, but another indexed branch or tag has one. Search for: " + keepOnLine(request.Query)
 }

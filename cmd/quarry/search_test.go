@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -43,9 +44,12 @@ func TestSearchSays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/api/search" {
+				if r.URL.Path == "/api/repos" && strings.HasPrefix(c.err, "quarry: no match") {
 					http.NotFound(w, r)
 					return
+				}
+				if r.URL.Path != "/api/search" {
+					t.Errorf("the command asks %s, want \"/api/search\"", r.URL.Path)
 				}
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, c.answer)
@@ -63,7 +67,7 @@ func TestSearchSays(t *testing.T) {
 // TestNoMatch checks what the command suggests if a search finds nothing.
 func TestNoMatch(t *testing.T) {
 	for _, c := range []struct{ query, repositories, elsewhere, want string }{
-		{"x or y", `{"repoName":"a"}`, "rev:* (x or y)", "quarry: no match on the default branches, but on another indexed branch. Search for: rev:* (x or y)\n"},
+		{"x or y", `{"repoName":"a"}`, "rev:* (x or y)", "quarry: no match on the default branches, but another indexed branch or tag has one. Search for: rev:* (x or y)\n"},
 		{"x", `{"repoName":"a"}`, "", "quarry: no match\n"},
 		{"x rev:y", `{"repoName":"a"}`, "rev:* x rev:y", "quarry: no match\n"},
 		{"x", "", "rev:* x", "quarry: no match: nothing is indexed yet that you may read; quarry index PATH-OR-URL adds a repository\n"},
