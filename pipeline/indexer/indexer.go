@@ -58,7 +58,7 @@ type Options struct {
 	// registration should be changed, because each fetch first asks the former one.
 	// Optional.
 	Moved func(id code.RepositoryID)
-	// Now is the clock, for IndexedAt. Default time.Now.
+	// Now is the clock, for IndexedAt and the progress of jobs. Default time.Now.
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

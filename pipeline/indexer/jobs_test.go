@@ -1,6 +1,10 @@
 package indexer
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -25,5 +29,21 @@ func TestProgressIsLogged(t *testing.T) {
 	}
 	if logged != 3 {
 		t.Errorf("%d lines in two and a half intervals, want 3", logged)
+	}
+}
+
+// TestImportLogsProgress imports a repository with a clock by which each file takes longer than
+// progressLogInterval.
+func TestImportLogsProgress(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var out bytes.Buffer
+	var intervals atomic.Int64
+	b.x.o.Logger = slog.New(slog.NewTextHandler(&out, nil))
+	b.x.o.Now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(intervals.Add(1)) * progressLogInterval) }
+	b.repo.CommitFiles("a.go", "package a\n", "b.go", "package b\n")
+	b.registerRepository()
+	if text := out.String(); !strings.Contains(text, `msg="reading files" repository=`+b.code.Name+" ") || !strings.Contains(text, " files_total=2 ") {
+		t.Errorf("the log does not say how far the import is:\n%s", text)
 	}
 }

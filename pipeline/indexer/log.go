@@ -6,7 +6,8 @@ import (
 )
 
 // The process log shows each push under the delivery ID of its code host: a line for each
-// fetch, for each minute of reading, for each revision, and for each push that led to no revision.
+// fetch, for each revision, and for each push that led to no revision. A job of more than a minute
+// also logs its progress, under its repository.
 
 // logFetched logs that a repository was fetched because of c.
 func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
