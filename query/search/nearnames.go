@@ -106,7 +106,8 @@ func (n *NameSearch) selectFiles(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// findNearNames returns the names near a word. One call after another has the same filters.
+// findNearNames returns the names near a word. It keeps the selected files for the next call, which
+// mostly has the same filters.
 func (h *ShardSession) findNearNames(ctx context.Context, c *ShardNames) (*ShardNearNames, error) {
 	if h.names == nil || !reflect.DeepEqual(h.names.filters, c.Filters) {
 		h.names = h.s.NewNameSearch(h.view, c.Filters, h.public)

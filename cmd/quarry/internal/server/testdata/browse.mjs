@@ -67,7 +67,7 @@ async function reader(name, options) {
   return { page, says, visit, fits, context };
 }
 
-// focused says which line has the focus of the page, or is marked.
+// markedText returns the text of the first marked line of the page.
 const markedText = (page) => page.locator('.at').first().innerText();
 
 try {
