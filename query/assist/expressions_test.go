@@ -39,3 +39,19 @@ func TestAdviceWithoutTime(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingsKeepContexts checks that other readings of a query search in the same contexts,
+// which stand for the filters of a saved search.
+func TestReadingsKeepContexts(t *testing.T) {
+	m := &searchtest.Model{}
+	m.AddFiles(t, "a/db refs/heads/main clean.go Go func cleanFilePath()\nb/db refs/heads/main clean.go Go func cleanFilePath()")
+	s := newSearcher(search.Options{})
+	for _, text := range []string{"context:mine file:clean.go:1", `context:mine /clean\w+Path/`, "context:mine func NEAR/3 cleanFilePath"} {
+		q := searchtest.Parse(t, text)
+		syntax.Contexts(q.Root)[0].Means = searchtest.Parse(t, "repo:a/").Root
+		r, err := s.Search(t.Context(), m, search.Request{Query: q, Matches: 10})
+		if err != nil || len(r.Files) != 1 || r.Files[0].Repo.Name != "a/db" {
+			t.Errorf("%s: %+v, %v, want the file of a/db", text, r, err)
+		}
+	}
+}

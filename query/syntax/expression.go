@@ -146,8 +146,8 @@ func (q *Parsed) ReadPlace() (place *Parsed, filtered string) {
 	return place, q.Text[:m[4]] + quoteTerm(q.Text[m[4]:m[5]]) + q.Text[m[5]:]
 }
 
-// parseOther parses another text with the options of q. It returns nil if the text is
-// invalid or too long for a suggestion.
+// parseOther parses another text with the options of q and what its search contexts mean. It
+// returns nil if the text is invalid or too long for a suggestion.
 func (q *Parsed) parseOther(text string) *Parsed {
 	if len(text) > maxSuggestedBytes {
 		return nil
@@ -155,6 +155,13 @@ func (q *Parsed) parseOther(text string) *Parsed {
 	parsed, err := Parse(text, q.Options)
 	if err != nil {
 		return nil
+	}
+	for _, known := range Contexts(q.Root) {
+		for _, c := range Contexts(parsed.Root) {
+			if c.Name == known.Name {
+				c.Means = known.Means
+			}
+		}
 	}
 	return parsed
 }
