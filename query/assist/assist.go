@@ -56,6 +56,7 @@ type answerer struct {
 // answer answers the request.
 func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
 	started := time.Now()
+	a.engine.ChooseContexts(a.view, r.Query)
 	r, costs, err := a.resolvePredicates(ctx, r)
 	if err != nil {
 		return nil, err

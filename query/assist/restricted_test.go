@@ -146,6 +146,21 @@ func TestContextOfHiddenRepositories(t *testing.T) {
 	if !errors.Is(known, code.ErrNotFound) || strings.ReplaceAll(known.Error(), "secret", "nosuch") != unknown.Error() {
 		t.Errorf("the context of hidden repositories: %v, an unknown one: %v", known, unknown)
 	}
+	askSaved := func(v corpus.View, name string) string {
+		q := searchtest.Parse(t, "type:repo context:"+name)
+		syntax.Contexts(q.Root)[0].Means = searchtest.Parse(t, "repo:^"+m.Repos[1].Name+"$").Root
+		r, err := s.Search(t.Context(), v, search.Request{Query: q, Matches: 10})
+		if err != nil || len(r.Repositories) != 1 {
+			t.Fatalf("context:%s of a saved search: %+v, %v", name, r, err)
+		}
+		return r.Repositories[0].Name
+	}
+	if known, unknown := askSaved(hidden, "secret"), askSaved(hidden, "nosuch"); known != unknown {
+		t.Errorf("a saved search with the name of the context finds %s, with another %s", known, unknown)
+	}
+	if got := askSaved(m, "secret"); got != m.Repos[0].Name {
+		t.Errorf("a saved search goes before the context: found %s", got)
+	}
 	if err := ask(corpus.NewScreen(corpus.ScreenOptions{}).Hide(m, 1, searchtest.AllowAll), "secret"); err != nil {
 		t.Error(err)
 	}

@@ -318,18 +318,17 @@ func (c *Query) newRepositoryFilter(q syntax.Query) (*Predicate, error) {
 		}
 		p.Repo = holdsFor(q, c.negations%2 == 1)
 	case *syntax.Context:
-		holds, ok := c.contexts[q.Name]
-		switch {
-		case ok:
-			c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
-			p.Repo = func(r *corpus.Repository) bool { return holds(r.Name) }
-		case q.Means != nil:
+		if q.Means != nil {
 			var err error
 			p.Repo, err = c.compileMeaning(q.Means)
 			return p, err
-		default:
+		}
+		holds, ok := c.contexts[q.Name]
+		if !ok {
 			return nil, &contextError{name: q.Name}
 		}
+		c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
+		p.Repo = func(r *corpus.Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}

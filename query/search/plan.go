@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
@@ -59,6 +60,22 @@ func (s *Searcher) planSearch(ctx context.Context, view corpus.View, r Request) 
 		}
 	}
 	return p, nil
+}
+
+// ChooseContexts decides what the search contexts of a query mean that have a name of the
+// configuration and of a saved search. That of the configuration goes before, if it has a
+// repository that exists for the caller. Otherwise a saved search with its name would reveal it.
+func (s *Searcher) ChooseContexts(view corpus.View, q *syntax.Parsed) {
+	for _, c := range syntax.Contexts(q.Root) {
+		contains := s.options.Contexts[c.Name]
+		if c.Means == nil || contains == nil {
+			continue
+		}
+		exists := func(r *corpus.Repository) bool { return r != nil && contains(r.Name) }
+		if !corpus.Restricted(view) || slices.ContainsFunc(view.Repositories(), exists) {
+			c.Means = nil
+		}
+	}
 }
 
 // orderTasks sets the limits on matches checked and shown, and orders the tasks. The

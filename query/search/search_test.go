@@ -94,6 +94,7 @@ func TestContextOfFilters(t *testing.T) {
 		for _, c := range syntax.Contexts(q.Root) {
 			c.Means = searchtest.Parse(t, means).Root
 		}
+		s.ChooseContexts(m, q)
 		r, err := s.Search(t.Context(), m, Request{Query: q, Matches: 1 << 20})
 		if err != nil {
 			t.Fatalf("%s: %v", query, err)

@@ -206,8 +206,8 @@ type Visibility struct {
 // Context is the name of a search context, a named set of repositories.
 type Context struct {
 	Name string
-	// Means are the filters of the saved search that the name stands for unless a context of
-	// the configuration has it; nil without one. They satisfy SelectsRepositories.
+	// Means are the filters of the saved search that the name stands for; nil if it is that of
+	// a context of the configuration. They satisfy SelectsRepositories.
 	Means Query
 	At    Span
 }

@@ -161,7 +161,7 @@ func (s *Server) checkContexts(v *pageRequest, q *syntax.Parsed) error {
 	}
 	for _, c := range named {
 		contains := s.o.Contexts[c.Name]
-		if contains == nil && c.Means != nil || contains != nil && slices.ContainsFunc(repositories, func(r *corpus.Repository) bool { return contains(r.Name) }) {
+		if c.Means != nil || contains != nil && slices.ContainsFunc(repositories, func(r *corpus.Repository) bool { return contains(r.Name) }) {
 			continue
 		}
 		at := min(c.At.Start, len(q.Text))
