@@ -50,12 +50,13 @@ var advices = []advice{
 	{source.ErrUnavailable, false, "Only what is indexed can be read now: the default branch, without history. Leave ref out, or call again later."},
 	{context.DeadlineExceeded, false, fmt.Sprintf("It took more than %s. Narrow it with repo, path or include, or use a pattern with longer words in it.", CallTimeout)},
 	{context.Canceled, false, "The call was given up."},
+	{code.ErrNotFound, true, "Call again without it."}, // a search context
 }
 
 // adviseOnError formats an error as text that tells the agent what to do next.
 func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 	switch {
-	case errors.Is(err, code.ErrNotFound) && c.args["repo"] != nil:
+	case errors.Is(err, code.ErrNotFound) && c.args["repo"] != nil && c.args["repo"] != "":
 		return c.adviseRepository(ctx, c.args.getText("repo"))
 	case errors.Is(err, source.ErrNoRevision):
 		return c.adviseRevision(ctx)

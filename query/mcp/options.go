@@ -12,11 +12,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -63,6 +65,9 @@ type Options struct {
 	Outline navigate.Outline
 	// Precise holds the precise indexes; nil in a process that has none.
 	Precise *precise.Store
+	// FillContexts gives the search contexts of a query the filters of the caller's saved
+	// searches; nil without accounts.
+	FillContexts func(p *auth.Principal, q *syntax.Parsed)
 	// Note adds a record to the audit log; nil keeps none. If it fails, the call is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
@@ -82,6 +87,9 @@ type Options struct {
 }
 
 func (o *Options) ensureDefaults() {
+	if o.FillContexts == nil {
+		o.FillContexts = func(*auth.Principal, *syntax.Parsed) {}
+	}
 	if o.Note == nil {
 		o.Note = func(context.Context, audit.Record) error { return nil }
 	}

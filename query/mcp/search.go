@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -39,6 +40,7 @@ func (c *call) rankedSearch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		c.o.FillContexts(auth.From(ctx), parsed)
 		q.text = parsed
 	}
 	if err := q.setExclude(c.args.getText("exclude")); err != nil {
