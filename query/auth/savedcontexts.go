@@ -50,11 +50,10 @@ func (s *Service) listSavedContexts(p *Principal, wants func(name string) bool) 
 		if !wants(search.Name) {
 			continue
 		}
-		parsed, err := syntax.Parse(search.Query, syntax.Options{Regexp: search.Regexp, CaseSensitive: search.CaseSensitive})
-		if err != nil || !syntax.SelectsRepositories(parsed.Root) {
+		found := SavedContext{search, contextFilters(search)}
+		if found.Filters == nil {
 			continue
 		}
-		found := SavedContext{search, parsed.Root}
 		i := slices.IndexFunc(contexts, func(c SavedContext) bool { return c.Name == search.Name })
 		switch {
 		case i < 0:
@@ -64,4 +63,22 @@ func (s *Service) listSavedContexts(p *Principal, wants func(name string) bool) 
 		}
 	}
 	return contexts
+}
+
+// replacesContext reports whether a change of a saved search makes it a shared context that goes
+// before the one that another user shares under this name. It would, if it is older.
+func (s *Service) replacesContext(before, after *account.SavedSearch) bool {
+	isContext := func(q *account.SavedSearch) bool { return q.Shared && q.Name == after.Name && contextFilters(q) != nil }
+	return !isContext(before) && isContext(after) && slices.ContainsFunc(s.o.Directory.SavedSearches(after.User), func(q *account.SavedSearch) bool {
+		return q.User != after.User && isContext(q) && !before.CreatedAt.IsZero() && before.CreatedAt.Before(q.CreatedAt)
+	})
+}
+
+// contextFilters returns the filters of a saved search that is a search context, or nil.
+func contextFilters(q *account.SavedSearch) syntax.Query {
+	parsed, err := syntax.Parse(q.Query, syntax.Options{Regexp: q.Regexp, CaseSensitive: q.CaseSensitive})
+	if err != nil || !syntax.SelectsRepositories(parsed.Root) {
+		return nil
+	}
+	return parsed.Root
 }

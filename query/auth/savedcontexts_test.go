@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -18,19 +20,34 @@ func TestSavedContexts(t *testing.T) {
 	ada := w.authenticateAs(w.signInOwner().Value)
 	bob := w.authenticateAs(w.signInMember(ada, "bob@example.org").Value)
 	eve := w.authenticateAs(w.signInMember(ada, "eve@example.org").Value)
-	save := func(p *auth.Principal, name, query string, isShared bool) {
+	save := func(p *auth.Principal, name, query string, isShared bool) account.SavedSearchID {
 		t.Helper()
 		w.clock.advanceBy(time.Second)
-		if _, err := w.SaveSearch(t.Context(), p, auth.SavedSearchEdit{Name: &name, Query: &query, Shared: &isShared}); err != nil {
+		saved, err := w.SaveSearch(t.Context(), p, auth.SavedSearchEdit{Name: &name, Query: &query, Shared: &isShared})
+		if err != nil {
 			t.Fatal(err)
 		}
+		return saved.ID
 	}
+	older := save(eve, "older", "repo:evil", true)
 	save(ada, "my team", "repo:team -(repo:old or archived:yes)", true)
 	save(ada, "words", "repo:team boil", true)
 	save(ada, "mine", "repo:mine type:repo", false)
 	save(ada, "nested", `context:"my team"`, false)
 	save(bob, "my team", "repo:evil", true)
 	save(eve, "words", "repo:other", true)
+
+	name, query, isShared := "my team", "repo:evil words", true
+	if _, err := w.ChangeSavedSearch(t.Context(), eve, older, auth.SavedSearchEdit{Name: &name}); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("an older search gets the name of a shared context: %v, want %v", err, auth.ErrInvalid)
+	}
+	if _, err := w.ChangeSavedSearch(t.Context(), eve, older, auth.SavedSearchEdit{Name: &name, Query: &query, Shared: &isShared}); err != nil {
+		t.Errorf("a search for words replaces no context: %v", err)
+	}
+	query = "repo:evil"
+	if _, err := w.ChangeSavedSearch(t.Context(), eve, older, auth.SavedSearchEdit{Query: &query}); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("an older search becomes a context with the name of a shared one: %v, want %v", err, auth.ErrInvalid)
+	}
 
 	meaning := func(p *auth.Principal, name string) string {
 		q, err := syntax.Parse(fmt.Sprintf("context:%q or lang:go boil", name), syntax.Options{})

@@ -111,6 +111,9 @@ func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.Sa
 	if slices.ContainsFunc(s.ownSavedSearches(q.User), sameName) {
 		return nil, fmt.Errorf("%w: %q", ErrSavedSearchExists, q.Name)
 	}
+	if s.replacesContext(&before, &q) {
+		return nil, invalidField("name", "another user shares a search context with this name; choose another name")
+	}
 	ev := &event.SavedSearchChanged{
 		Search: q.ID, User: q.User, Change: change, Name: q.Name, Query: q.Query, Regexp: q.Regexp, CaseSensitive: q.CaseSensitive, Shared: q.Shared,
 		By: p.Actor, At: s.nowUTC(),
