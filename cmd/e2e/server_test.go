@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -86,14 +87,18 @@ func (b *buffer) String() string {
 	return b.mu.b.String()
 }
 
-// freeAddress returns a loopback address with an unused port.
+// freeAddress returns a loopback address with an unused port. It is below the ports that the kernel
+// gives to outgoing connections, which would otherwise take one before its server listens.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	var last error
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		last = err
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
+	return "", last
 }
 
 // startServer starts quarry serve and waits until it is ready.
