@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // inspector is the command line of the official client.
@@ -32,7 +34,7 @@ func agentServer(t *testing.T) (s *server, restart func()) {
 			t.Fatal(err)
 		}
 	}
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

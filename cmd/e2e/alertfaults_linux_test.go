@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
@@ -342,7 +343,7 @@ func (w *alertWorld) expireCertificate() {
 		w.failOnError(err)
 		writeTextFile(w.t, certFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 		writeTextFile(w.t, keyFile, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
-		address, err := freeAddress()
+		address, err := loopback.FreeAddress()
 		w.failOnError(err)
 		w.server, err = launchServer(address, w.dir, w.environ(), "--config", w.config, "--data", w.data, "--set", "tls.certFile="+certFile, "--set", "tls.keyFile="+keyFile)
 		w.failOnError(err)
@@ -751,7 +752,7 @@ func (w *alertWorld) breakSegmentStore() {
 // ready.
 func (w *alertWorld) launchServer() {
 	w.t.Helper()
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	w.failOnError(err)
 	s, err := launchServer(address, w.dir, w.environ(), append([]string{"--config", w.config, "--data", w.data}, w.args...)...)
 	w.failOnError(err)

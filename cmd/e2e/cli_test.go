@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/query/client"
 )
@@ -53,7 +54,7 @@ func TestIndexSurvivesRestart(t *testing.T) {
 	if err := errors.Join(runGit(repository, "add", "-A"), runGit(repository, "commit", "-q", "-m", "one")); err != nil {
 		t.Fatal(err)
 	}
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // damagePlaces is the number of places that are damaged in each kind of file.
@@ -219,7 +221,7 @@ func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 
 func (w *damageWorld) launchServer(t *testing.T, data string) *server {
 	t.Helper()
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

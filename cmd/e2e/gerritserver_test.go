@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // gerritPassword is the administrator's HTTP password in a development site.
@@ -35,9 +37,9 @@ func startGerrit(t *testing.T) *gerritServer {
 		t.Skip(err)
 	}
 	must(t, err)
-	web, err := freeAddress()
+	web, err := loopback.FreeAddress()
 	must(t, err)
-	ssh, err := freeAddress()
+	ssh, err := loopback.FreeAddress()
 	must(t, err)
 	site := filepath.Join(t.TempDir(), "site")
 	g := &gerritServer{

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // TestGiteaScenario follows an organization from its discovery to the removal of its
@@ -202,7 +204,7 @@ func runGiteaScenario(t *testing.T, h *giteaHost) {
 // start writes the settings and starts the server.
 func (w *giteaWalk) start() {
 	var err error
-	w.address, err = freeAddress()
+	w.address, err = loopback.FreeAddress()
 	must(w.t, err)
 	w.tokenFile, w.config = filepath.Join(w.root, "token"), filepath.Join(w.root, "quarry.yaml")
 	writeTextFile(w.t, w.tokenFile, w.createToken("first")+"\n")

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // others are the permission bits for all users except the owner.
@@ -37,7 +39,7 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 	}
 	start := func() {
 		t.Helper()
-		address, err := freeAddress()
+		address, err := loopback.FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}

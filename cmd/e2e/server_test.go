@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
@@ -87,23 +86,9 @@ func (b *buffer) String() string {
 	return b.mu.b.String()
 }
 
-// freeAddress returns a loopback address with an unused port. It is below the ports that the kernel
-// gives to outgoing connections, which would otherwise take one before its server listens.
-func freeAddress() (string, error) {
-	var last error
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
-		if err == nil {
-			return l.Addr().String(), l.Close()
-		}
-		last = err
-	}
-	return "", last
-}
-
 // startServer starts quarry serve and waits until it is ready.
 func startServer(dir string, environ []string, args ...string) (*server, error) {
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +136,7 @@ func launchServer(address, dir string, environ []string, args ...string) (*serve
 func launchProgram(program []string, address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
-	metrics, err := freeAddress()
+	metrics, err := loopback.FreeAddress()
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
@@ -100,7 +101,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	}
 	for i := range c.peers {
 		var err error
-		c.peers[i], err = freeAddress()
+		c.peers[i], err = loopback.FreeAddress()
 		must(t, err)
 		c.shards[i] = c.startShard(i)
 	}
@@ -463,7 +464,7 @@ func (c *shardCluster) checkAlerts(t *testing.T, rest, lost scrape) {
 // own index.
 func (c *shardCluster) checkSettings(t *testing.T) {
 	start := func(name, want string, settings ...string) string {
-		address, err := freeAddress()
+		address, err := loopback.FreeAddress()
 		must(t, err)
 		args := []string{"--config", c.config, "--data", filepath.Join(c.dir, name), "--role", "query"}
 		for _, setting := range slices.Concat(c.settings, settings) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // hangDeadline only ends a hang of a process that starts or stops; no busy machine is a
@@ -109,11 +110,11 @@ func (m *Member) commandArguments(command ...string) []string {
 // Launch starts the process, with additional settings of the form key=value, without
 // waiting until it is ready.
 func (m *Member) Launch(settings ...string) error {
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		return err
 	}
-	metrics, err := freeAddress()
+	metrics, err := loopback.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -264,14 +265,4 @@ func (m *Member) Replay(ctx context.Context, more ...string) (string, error) {
 		return string(out), fmt.Errorf("quarry replay %v of %s: %w: %s", more, m.Name, err, out[max(0, len(out)-saidBytes):])
 	}
 	return string(out), nil
-}
-
-// freeAddress returns a loopback address with an unused port.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"net"
 	"net/http"
 	"time"
 )
@@ -110,16 +109,6 @@ func fetchJSON(ctx context.Context, client *http.Client, method, url string, req
 }
 
 func jsonHeader() http.Header { return http.Header{"Content-Type": {"application/json"}} }
-
-// freeAddress returns a loopback address that was free a moment ago.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
 
 // waitReady polls until ready returns true, the program ends or ctx does.
 func waitReady(ctx context.Context, ended <-chan struct{}, ready func(context.Context) bool) error {

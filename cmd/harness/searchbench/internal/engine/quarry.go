@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/ingest/signature"
 )
@@ -108,11 +109,11 @@ func (q *Quarry) ServeIndexed(ctx context.Context, data string, roots []string, 
 // defaults only in the connection, the roots and the limits on matches and time, which
 // would cut off an exhaustive count.
 func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := freeAddress()
+	metrics, err := loopback.FreeAddress()
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // Zoekt is a folder with zoekt's binaries: zoekt-git-index and zoekt-webserver.
@@ -118,7 +119,7 @@ func (z *Zoekt) ServeIndexed(ctx context.Context, indexDir string, repositories 
 // Launch starts a webserver over indexDir, without waiting until it is ready. re2 enables
 // its opt-in engine for every file.
 func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
-	address, err := freeAddress()
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
