@@ -5,13 +5,19 @@ import (
 	"testing"
 )
 
-// TestFreeAddress listens at free addresses and checks that outgoing connections use other ports.
+// TestFreeAddress checks that addresses differ until servers listen at them, and that outgoing
+// connections use other ports.
 func TestFreeAddress(t *testing.T) {
-	for range 20 {
+	seen := map[string]bool{}
+	for range 200 {
 		address, err := FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}
+		if seen[address] {
+			t.Fatalf("%s was given away before", address)
+		}
+		seen[address] = true
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
