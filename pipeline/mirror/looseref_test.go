@@ -12,6 +12,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// fetchMirror returns mirrors with that of a repository, fetched once.
+func fetchMirror(t *testing.T, repo *gittest.Repository) (*Mirrors, *Mirror) {
+	t.Helper()
+	r := repo.Code("state", "**")
+	ms, err := Open(t.Context(), Options{Dir: t.TempDir(), Policy: Policy{Schemes: []string{"file"}, Roots: []string{repo.Dir}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ms.Close() })
+	m := ms.Mirror(r.ID)
+	if _, err := m.Fetch(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return ms, m
+}
+
 // TestIndexedStateIsReadWithoutGit checks that the indexed state is read from loose and
 // packed refs, and that git reads it, and reports damage, if a file is not a ref.
 func TestIndexedStateIsReadWithoutGit(t *testing.T) {
@@ -19,16 +35,7 @@ func TestIndexedStateIsReadWithoutGit(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a", "1")
 	second := repo.CommitFiles("a", "2")
-	r := repo.Code("state", "**")
-	ms, err := Open(ctx, Options{Dir: t.TempDir(), Policy: Policy{Schemes: []string{"file"}, Roots: []string{repo.Dir}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ms.Close()
-	m := ms.Mirror(r.ID)
-	if _, err := m.Fetch(ctx, r); err != nil {
-		t.Fatal(err)
-	}
+	ms, m := fetchMirror(t, repo)
 	set := func(ref code.Ref, commit code.CommitID) {
 		t.Helper()
 		if err := m.SetIndexed(ctx, ref, commit, "refs/heads/main"); err != nil {
@@ -67,16 +74,7 @@ func TestDamagedIndexedState(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a", "1")
-	r := repo.Code("state", "**")
-	ms, err := Open(ctx, Options{Dir: t.TempDir(), Policy: Policy{Schemes: []string{"file"}, Roots: []string{repo.Dir}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ms.Close()
-	m := ms.Mirror(r.ID)
-	if _, err := m.Fetch(ctx, r); err != nil {
-		t.Fatal(err)
-	}
+	ms, m := fetchMirror(t, repo)
 	for _, ref := range []code.Ref{"refs/heads/main", "refs/heads/other"} {
 		if err := m.SetIndexed(ctx, ref, commit, "refs/heads/main"); err != nil {
 			t.Fatal(err)
