@@ -30,6 +30,7 @@ type shardCluster struct {
 	whole, front *server
 	shards       [3]*server
 	peers        [3]string
+	gitPeers     [2]string // addresses of workers
 	repositories []string
 }
 
@@ -93,7 +94,13 @@ func sendAs(t *testing.T, s *server, key, method, path string, body any) (int, m
 // shardsAndFront compares the answers of a front with those of a process with everything,
 // kills and freezes a shard, and starts processes with settings that do not agree.
 func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
-	c := &shardCluster{replicas: startReplicas(t, broker, "query.maxLag=10s")}
+	c := &shardCluster{}
+	for i := range c.gitPeers {
+		var err error
+		c.gitPeers[i], err = loopback.FreeAddress()
+		must(t, err)
+	}
+	c.replicas = startReplicas(t, broker, "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0])
 	c.whole, c.server = c.queries[0], c.queries[0]
 	c.repositories = []string{"demo"}
 	for i := range 12 { // all in one shard once in 4,096 times
@@ -116,6 +123,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("refused operations", c.checkRefusals)
 	t.Run("read your writes", c.checkPosition)
 	t.Run("private repositories", c.checkPrivate)
+	t.Run("history and blame", c.checkGit)
 	t.Run("frozen replica", func(t *testing.T) {
 		c.searchDuring(t, func() { must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP)) })
 		logged := len(c.front.output.String())
@@ -319,6 +327,9 @@ func (c *shardCluster) checkPrivate(t *testing.T) {
 			{http.MethodPost, "/api/tree", map[string]any{"repoName": name, "revisionName": "main", "paths": []string{""}}},
 			{http.MethodPost, "/api/files", map[string]any{"repoName": name, "revisionName": "HEAD"}},
 			{http.MethodGet, "/api/symbols?repo=" + name, nil},
+			{http.MethodGet, "/api/blame?path=first.txt&repo=" + name, nil},
+			{http.MethodGet, "/api/commits?repo=" + name, nil},
+			{http.MethodGet, "/api/diff?base=HEAD&head=HEAD&repo=" + name, nil},
 			{http.MethodGet, fmt.Sprintf("/api/repos/%d/status", number), nil},
 			{http.MethodGet, fmt.Sprintf("/api/repos/%d/skipped", number), nil},
 		} {

@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// The paths are those of sessions of searches, of sessions about a repository, and of
-	// the state of the shard. protocol and the headers are those of the upgrade.
+	// The paths are those of sessions of searches, of sessions about a repository, of the state of
+	// the shard, and of git reads. protocol and the headers are those of the upgrade.
 	sessionPath      = "/shard/session"
 	repositoryPath   = "/shard/repository"
 	statePath        = "/shard/state"
+	gitPath          = "/git/read"
 	protocol         = "quarry-shard"
 	headerHandshake  = "Quarry-Shard"
 	headerPartitions = "Quarry-Shard-Partitions"
@@ -70,7 +71,7 @@ func readHandshake(path, value string, secret []byte, now time.Time) (*handshake
 		return nil, errHandshake
 	}
 	if version < Version-1 || version > Version+1 {
-		return nil, fmt.Errorf("%w: the front has version %d and this shard %d", errVersion, version, Version)
+		return nil, fmt.Errorf("%w: the caller has version %d and this process %d", errVersion, version, Version)
 	}
 	sum, err := hex.DecodeString(mac)
 	if err != nil || !hmac.Equal(sum, computeMAC(secret, path, text)) {

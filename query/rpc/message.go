@@ -38,6 +38,8 @@ type call struct {
 	Call *search.ShardCall
 	// Repository is the call of a session about a repository.
 	Repository *RepositoryCall
+	// Git is the call of a session of git reads.
+	Git *GitCall
 	// Within is the time that is left for the call; 0 for no bound.
 	Within time.Duration
 }
@@ -46,6 +48,7 @@ type call struct {
 type reply struct {
 	Reply      *search.ShardReply
 	Repository *RepositoryReply
+	Git        *GitReply
 	// Code is the kind of a failure, empty for none, and Text describes it.
 	Code, Text string
 }
@@ -56,30 +59,41 @@ var failures = []struct {
 	err  error
 }{
 	{"busy", search.ErrBusy}, {"unavailable", search.ErrUnavailable}, {"invalid query", syntax.ErrInvalid}, {"pattern", plan.ErrPattern},
-	{"not found", code.ErrNotFound}, {"deadline", context.DeadlineExceeded},
+	{"not found", code.ErrNotFound}, {"deadline", context.DeadlineExceeded}, {"canceled", context.Canceled},
+	{"not held", ErrNotHeld},
 }
 
-// sourceFailures are those of sessions about a repository, whose texts are kept. One of a
-// kind that is also another one comes first.
+// sourceFailures are those of sessions about a repository and of git reads, whose texts are kept.
+// One of a kind that is also another one comes first.
 var sourceFailures = []struct {
 	code string
 	err  error
 }{
-	{"submodule", source.ErrSubmodule}, {"no path", source.ErrNoPath}, {"binary", source.ErrBinary}, {"too large", source.ErrTooLarge},
-	{"not indexed", source.ErrNotIndexed},
+	{"submodule", source.ErrSubmodule}, {"directory", source.ErrDirectory}, {"no path", source.ErrNoPath}, {"binary", source.ErrBinary},
+	{"too large", source.ErrTooLarge}, {"not indexed", source.ErrNotIndexed}, {"no revision", source.ErrNoRevision},
+	{"no lines", source.ErrNoLine}, {"bad pattern", source.ErrInvalidPattern}, {"git time", source.ErrTimeout}, {"git busy", source.ErrBusy},
+	{"no mirror", source.ErrUnavailable},
 }
 
-// skippedFailure is the code of a *source.SkippedError, whose reason is the text.
-const skippedFailure = "skipped"
+// skippedFailure is the code of a *source.SkippedError, whose reason is the text, and
+// objectFailure that of a *source.ObjectError, whose object is.
+const (
+	skippedFailure = "skipped"
+	objectFailure  = "object"
+)
 
 // otherFailure is the code of all other errors.
 const otherFailure = "failed"
 
 // setFailure sets the failure of a reply.
 func (r *reply) setFailure(err error) {
-	r.Reply, r.Repository, r.Code, r.Text = nil, nil, otherFailure, err.Error()
+	r.Reply, r.Repository, r.Git, r.Code, r.Text = nil, nil, nil, otherFailure, err.Error()
 	if skipped, ok := errors.AsType[*source.SkippedError](err); ok {
 		r.Code, r.Text = skippedFailure, string(skipped.Reason)
+		return
+	}
+	if missing, ok := errors.AsType[*source.ObjectError](err); ok {
+		r.Code, r.Text = objectFailure, missing.Object
 		return
 	}
 	for _, f := range sourceFailures {
@@ -103,6 +117,8 @@ func (r *reply) failureError() error {
 		return nil
 	case skippedFailure:
 		return &source.SkippedError{Reason: code.SkipReason(r.Text)}
+	case objectFailure:
+		return &source.ObjectError{Object: r.Text}
 	}
 	for _, f := range sourceFailures {
 		if f.code == r.Code {
@@ -114,6 +130,8 @@ func (r *reply) failureError() error {
 		case f.code != r.Code:
 		case f.err == context.DeadlineExceeded:
 			return fmt.Errorf("%w: its time for the call is over", search.ErrShardLost)
+		case f.err == context.Canceled:
+			return fmt.Errorf("%w: it is stopping", search.ErrShardLost)
 		default:
 			return fmt.Errorf("a shard: %w: %.300q", f.err, r.Text)
 		}

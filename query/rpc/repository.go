@@ -79,8 +79,8 @@ func (s repositorySession) Call(ctx context.Context, c *RepositoryCall) (*Reposi
 	return in.Repository, nil
 }
 
-// remoteError is an error of a shard with its kind. Its text is that of the shard, so that
-// an answer of a front is that of a process with everything.
+// remoteError is an error of a peer with its kind. Its text is that of the peer, so that an
+// answer of a front is that of a process with everything.
 type remoteError struct {
 	text string
 	kind error

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 )
 
 // Bounds of the sessions of a Server, each of which holds a view and the hits of a search.
@@ -28,8 +30,8 @@ const (
 	DefaultMaxIdle = 5 * time.Minute
 )
 
-// ServerOptions configure a Server. Secret, Partitions and OpenSession are
-// required; without OpenRepository and State, the server has neither.
+// ServerOptions configure a Server. Secret is required, and so are Partitions and OpenSession, or
+// Git; without OpenRepository and State, the server has neither.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -41,6 +43,8 @@ type ServerOptions struct {
 	// OpenRepository opens a session about a repository, as Peer.OpenRepository describes
 	// it.
 	OpenRepository func(ctx context.Context, caller []byte) (RepositorySession, error)
+	// Git answers git reads, in a process with mirrors.
+	Git *GitService
 	// State returns the state of the shard, or an error if it opens no sessions.
 	State func() (*State, error)
 	// MaxSessions bounds the open sessions. Default: DefaultMaxSessions.
@@ -63,9 +67,12 @@ type Server struct {
 	metrics *metrics
 	slots   chan struct{}
 	open    sync.WaitGroup
-	ctx     context.Context // of the sessions
-	end     context.CancelFunc
-	refused struct {
+	// reads and walks are the slots of git reads, and gitWait bounds the wait for one.
+	reads, walks chan struct{}
+	gitWait      time.Duration
+	ctx          context.Context // of the sessions
+	end          context.CancelFunc
+	refused      struct {
 		sync.Mutex
 		logged     time.Time // when a refused handshake was logged
 		suppressed int       // since then
@@ -74,8 +81,8 @@ type Server struct {
 
 // NewServer returns a Server. Close ends its sessions.
 func NewServer(o ServerOptions) (*Server, error) {
-	if len(o.Secret) < MinSecretBytes || len(o.Partitions) == 0 || o.OpenSession == nil {
-		return nil, fmt.Errorf("rpc: want a secret of %d bytes, partitions and OpenSession", MinSecretBytes)
+	if len(o.Secret) < MinSecretBytes || (len(o.Partitions) == 0 || o.OpenSession == nil) == (o.Git == nil) {
+		return nil, fmt.Errorf("rpc: want a secret of %d bytes, and partitions with OpenSession, or Git", MinSecretBytes)
 	}
 	if o.MaxSessions <= 0 {
 		o.MaxSessions = DefaultMaxSessions
@@ -89,7 +96,8 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, metrics: NewMetrics(o.Registerer), slots: make(chan struct{}, o.MaxSessions)}
+	s := &Server{o: o, metrics: NewMetrics(o.Registerer), slots: make(chan struct{}, o.MaxSessions), gitWait: source.DefaultMaxWait}
+	s.reads, s.walks = make(chan struct{}, 4*runtime.GOMAXPROCS(0)), make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -105,9 +113,12 @@ func (s *Server) Close() error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Connection", "close") // fronts open one for each request
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
-	known := isSession && (path == sessionPath || path == repositoryPath && s.o.OpenRepository != nil) || !isSession && path == statePath && s.o.State != nil
+	known := !isSession && path == statePath && s.o.State != nil
+	if isSession {
+		known = path == sessionPath && s.o.OpenSession != nil || path == repositoryPath && s.o.OpenRepository != nil || path == gitPath && s.o.Git != nil
+	}
 	if r.Method != http.MethodGet || !known {
-		http.Error(w, "this listener serves sessions of shards only", http.StatusNotFound)
+		http.Error(w, "this listener serves only peers: shard.peers are addresses of shard.listen, and git.peers of git.listen", http.StatusNotFound)
 		return
 	}
 	h, err := readHandshake(path, r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
@@ -124,16 +135,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		s.refuseRequest(w, refusedLimit, http.StatusServiceUnavailable, fmt.Errorf("the shard has %d open sessions", s.o.MaxSessions))
+		s.refuseRequest(w, refusedLimit, http.StatusServiceUnavailable, fmt.Errorf("the process has %d open sessions", s.o.MaxSessions))
 		return
 	}
 	s.open.Add(1)
 	defer s.open.Done()
 	var open openSession
-	if path == sessionPath {
+	switch path {
+	case sessionPath:
 		open.search, err = s.o.OpenSession(s.ctx, h.caller)
-	} else {
+	case repositoryPath:
 		open.repository, err = s.o.OpenRepository(s.ctx, h.caller)
+	default:
+		open.git, err = s.openGit(h.caller)
 	}
 	if err != nil {
 		s.refuseRequest(w, refusedUnavailable, http.StatusServiceUnavailable, err)
@@ -164,7 +178,7 @@ func (s *Server) logRefusal(peer string, err error) {
 		s.refused.suppressed++
 		return
 	}
-	s.o.Logger.Warn("refusing a session of a front", "peer", peer, "error", err, "suppressed", s.refused.suppressed)
+	s.o.Logger.Warn("refusing a session of a peer", "peer", peer, "error", err, "suppressed", s.refused.suppressed)
 	s.refused.logged, s.refused.suppressed = now, 0
 }
 
@@ -179,18 +193,25 @@ func (s *Server) serveState(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(state) // the front may be gone
 }
 
-// openSession is a session of a search or about a repository; the other one is nil.
+// openSession is a session of a search, about a repository, or of git reads; the others are nil.
 type openSession struct {
 	search     search.Shard
 	repository RepositorySession
+	git        *gitSession
 }
 
 func (o openSession) close() {
-	if o.search != nil {
+	switch {
+	case o.search != nil:
 		o.search.Close()
-		return
+	case o.repository != nil:
+		o.repository.Close()
 	}
-	o.repository.Close()
+}
+
+// fits reports whether a call is one of the session.
+func (o openSession) fits(c *call) bool {
+	return (c.Call != nil) == (o.search != nil) && (c.Repository != nil) == (o.repository != nil) && (c.Git != nil) == (o.git != nil)
 }
 
 // serveSession upgrades the connection and carries out calls. The error is
@@ -225,7 +246,7 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended
 		defer cancel() // the front is gone
 		for {
 			c := &call{}
-			if unread = cmp.Or(conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)), codec.receiveMessage(c)); unread != nil || (c.Call == nil) == (session.search != nil) || (c.Repository == nil) == (session.repository != nil) {
+			if unread = cmp.Or(conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)), codec.receiveMessage(c)); unread != nil || !session.fits(c) {
 				return
 			}
 			select {
@@ -257,10 +278,13 @@ func (o openSession) carryOut(ctx context.Context, c *call) (r *reply) {
 		defer cancel()
 	}
 	var err error
-	if o.search != nil {
+	switch {
+	case o.search != nil:
 		r.Reply, err = o.search.Call(ctx, c.Call)
-	} else {
+	case o.repository != nil:
 		r.Repository, err = o.repository.Call(ctx, c.Repository)
+	default:
+		r.Git, err = o.git.callGit(ctx, c.Git)
 	}
 	if err != nil {
 		r.setFailure(err)

@@ -88,3 +88,18 @@ func (m *metrics) observeCall(calls callCounters, step string, began time.Time, 
 	calls[result].Inc()
 	m.time.WithLabelValues(step).Observe(time.Since(began).Seconds())
 }
+
+// gitCounter counts git reads by their result.
+type gitCounter = *prometheus.CounterVec
+
+// NewGitMetrics registers the counter of git reads that other processes are asked for.
+func NewGitMetrics(r prometheus.Registerer) gitCounter {
+	calls := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_shards_git_calls_total",
+		Help: "Git reads that processes with mirrors were asked for, by result: answered, lost, or refused, as by a process without the mirror.",
+	}, []string{"result"})
+	for _, result := range []string{resultAnswered, resultLost, resultRefused} {
+		calls.WithLabelValues(result)
+	}
+	return calls
+}

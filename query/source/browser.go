@@ -116,7 +116,7 @@ func findIndexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head 
 // callGit runs a git call within the bounds.
 func (b *Browser) callGit(ctx context.Context, p *callPool, operation string, call func(context.Context) error) error {
 	if b.o.Git == nil {
-		return fmt.Errorf("%w in this process", ErrUnavailable)
+		return fmt.Errorf("%w in this process; its operator can set git.peers to the processes that have mirrors", ErrUnavailable)
 	}
 	if err := p.acquireSlot(ctx); err != nil {
 		return err

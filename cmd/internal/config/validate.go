@@ -279,6 +279,17 @@ func (c *Config) validateGit(report reporter) {
 			report("git.allowedRoots", "%q is not an absolute path", root)
 		}
 	}
+	if c.Git.Listen != "" && !isHostPort(c.Git.Listen) {
+		report("git.listen", "%q is no host:port", c.Git.Listen)
+	}
+	for _, p := range c.Git.Peers {
+		if !isHostPort(p) {
+			report("git.peers", "%q is no host:port", p)
+		}
+	}
+	if (c.Git.Listen != "" || len(c.Git.Peers) > 0) && c.Access.Secret.IsZero() {
+		report("access.secret", "git.listen and git.peers need the same one in all processes: their connections are signed with it")
+	}
 	checkNetworks("git.allowedNetworks", c.Git.AllowedNetworks, report)
 	checkNetworks("git.deniedNetworks", c.Git.DeniedNetworks, report)
 }

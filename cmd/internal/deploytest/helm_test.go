@@ -65,7 +65,7 @@ func TestManifestsAreValid(t *testing.T) {
 func TestChartRefusesValues(t *testing.T) {
 	helm := requireProgram(t, "helm", helmRemedy)
 	for _, c := range []struct{ set, want string }{
-		{"layout=scaled,config.log.driver=kafka,config.storage.segments=s3://bucket/folder", "all query pods must have the same"},
+		{"layout=scaled,config.log.driver=kafka,config.storage.segments=s3://bucket/folder", "all pods must have the same"},
 		{"layout=both", "layout"},
 		{"layout=sharded,shard.shares=17", "config.log.partitions of at least shard.shares"},
 		{"shard.replicas=17", "replicas"},

@@ -64,6 +64,7 @@ var checks = []check{
 	{"log", checkLog},
 	{"clock", checkClock},
 	{"shards", checkShards},
+	{"git peers", checkGitPeers},
 	{"server", checkServer},
 	{"owner", checkOwner},
 	{"dead letters", checkDeadLetters},

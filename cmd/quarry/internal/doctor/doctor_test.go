@@ -267,6 +267,16 @@ func TestChecks(t *testing.T) {
 				in.t.Fatal(err)
 			}
 		}},
+		{"git peers", Warning, "git.peers is empty", func(in *installation) { in.Config.Roles = []string{"query"} }},
+		{"git peers", Problem, "no process with mirrors is reached", func(in *installation) {
+			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{"127.0.0.1:1"}
+		}},
+		{"git peers", Warning, "1 of 2 processes with mirrors are reached", func(in *installation) {
+			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{in.acceptConnections(), "127.0.0.1:1"}
+		}},
+		{"git peers", OK, "1 processes with mirrors are reached", func(in *installation) {
+			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{in.acceptConnections()}
+		}},
 		{"shards", Problem, "not a share", func(in *installation) { in.Config.Shard.Peers = []string{"2/2@127.0.0.1:1"} }},
 		{"shards", Problem, "no replica of the share 1/2 is reached", func(in *installation) {
 			in.Config.Shard.Peers = []string{in.acceptConnections(), "127.0.0.1:1"}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/query/shards"
 )
 
@@ -48,6 +49,28 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		default:
 			r.addOK("%d replicas of the share %s are reached", all, name)
 		}
+	}
+}
+
+// checkGitPeers reports the processes with mirrors that a process without them does not reach.
+func checkGitPeers(ctx context.Context, x *Examination, r *report) {
+	c := x.Config
+	switch {
+	case !c.Has(config.RoleQuery) || c.Has(config.RolePipeline):
+		return
+	case len(c.Git.Peers) == 0:
+		r.addWarning("set git.listen of the processes with the role pipeline, and git.peers of this one: see docs/sharding.md",
+			"this process has no mirrors and git.peers is empty, so history, blame, differences and revisions that are not indexed are unavailable")
+		return
+	}
+	const remedy = "check git.listen of the processes with the role pipeline, the network and git.peers"
+	switch all, reached, failure := reachReplicas(ctx, c.Git.Peers); {
+	case reached == 0:
+		r.addProblem(remedy, "no process with mirrors is reached, so history, blame and differences are unavailable: %v", failure)
+	case reached < all:
+		r.addWarning(remedy, "%d of %d processes with mirrors are reached: %v", reached, all, failure)
+	default:
+		r.addOK("%d processes with mirrors are reached", all)
 	}
 }
 

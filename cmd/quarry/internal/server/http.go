@@ -98,7 +98,7 @@ func (s *Server) newHandlers() (main, operators http.Handler, err error) {
 		mux.Handle("/webhooks/", s.receiver)
 	}
 	switch {
-	case s.shardServer != nil:
+	case s.o.Config.Shard.Share != "":
 		mux.Handle("/", s.api) // pages are those of a front
 	case s.api != nil:
 		s.mountPages(mux)

@@ -23,7 +23,6 @@ import (
 	"github.com/quarrysearch/quarry/projections/erasure"
 	"github.com/quarrysearch/quarry/projections/numbering"
 	"github.com/quarrysearch/quarry/projections/outcomes"
-	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/snapshotter"
@@ -31,6 +30,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/assist"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/shards"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -61,7 +61,7 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if err := s.openDiscovery(); err != nil {
 		return err
 	}
-	return s.openAPI()
+	return s.openAPI(ctx)
 }
 
 // openVersions opens the live version of the projections.
@@ -164,7 +164,7 @@ func (s *Server) failureReason(at event.Position) (reason string, given bool) {
 // result.
 const searchSlack = 15 * time.Second
 
-func (s *Server) openAPI() error {
+func (s *Server) openAPI(ctx context.Context) error {
 	c := s.o.Config
 	deadLetters, err := s.openDeadLetters()
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *Server) openAPI() error {
 	if err != nil {
 		return err
 	}
-	if s.apiOptions.Source, err = s.newBrowser(); err != nil {
+	if s.apiOptions.Source, err = s.newBrowser(ctx); err != nil {
 		return err
 	}
 	if s.precise, err = s.openPrecise(s.apiOptions.Source); err != nil {
@@ -261,17 +261,27 @@ func (s *Server) openAPI() error {
 	return nil
 }
 
-// newBrowser returns the browser of files and history. In a process without mirrors it
-// reads only the index.
-func (s *Server) newBrowser() (*source.Browser, error) {
+// newBrowser returns the browser of files and history. A process without mirrors asks those that
+// have them, or reads only the index.
+func (s *Server) newBrowser(ctx context.Context) (*source.Browser, error) {
 	var index source.Index = views.NewSnapshots(s.versions)
 	if s.front != nil {
 		index = s.front
 	}
-	o := source.Options{Index: index, ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
-	if s.o.Config.Has(config.RolePipeline) {
-		s.mirrorRequester = repair.NewMirrorRequester(s.log, boot.Now, s.o.Logger, s.damage)
-		o.Git = gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors }, s)
+	c := s.o.Config
+	o := source.Options{Index: index, ServeUnreachable: c.Git.ServeUnreachable, Registerer: s.o.Registerer}
+	switch {
+	case c.Has(config.RolePipeline):
+		o.Git = s.newGitReads()
+	case len(c.Git.Peers) > 0:
+		partitions, err := s.log.Partitions(ctx, event.TopicEvents)
+		if err != nil {
+			return nil, err
+		}
+		o.Git = shards.NewGitPeers(shards.GitOptions{
+			Peers: c.Git.Peers, Secret: s.shardSecret(), Logger: s.o.Logger, Registerer: s.o.Registerer,
+			PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), partitions) },
+		}).Git()
 	}
 	return source.New(o)
 }

@@ -80,6 +80,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
 	shards.NewMetrics(l, nil)
+	shards.NewGitMetrics(l)
 	rpc.NewMetrics(l)
 	families, err := registry.Gather()
 	if err != nil {

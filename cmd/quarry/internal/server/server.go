@@ -135,11 +135,8 @@ type Server struct {
 	precise      *precise.Store
 	api          *api.Server
 	apiOptions   api.Options // options of api
-	// front is nil unless shard.peers are set, shardServer and shardListener unless
-	// shard.share is.
-	front         *shards.Front
-	shardServer   *rpc.Server
-	shardListener net.Listener
+	// front is nil unless shard.peers are set.
+	front *shards.Front
 	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader
@@ -153,12 +150,15 @@ type Server struct {
 	compactor *compactor.Compactor
 	// The following field belongs to the role pipeline.
 	pipeline *pipeline
-	// mirrorRequester needs the roles pipeline and query together.
+	// mirrorRequester is nil unless mirrors are read for clients.
 	mirrorRequester *repair.MirrorRequester
 	// mirrors returns the mirrors of this process; tests replace it.
 	mirrors func() *mirror.Mirrors
 	// verifier needs the roles pipeline and query together.
 	verifier *verify.Verifier
+	// peerServer and peerListener serve other processes, with shard.listen or git.listen.
+	peerServer   *rpc.Server
+	peerListener net.Listener
 	// The following fields belong to the role ingest.
 	receiver *webhook.Receiver
 	hints    *discovery.HintReader
@@ -201,7 +201,7 @@ func (s *Server) open(ctx context.Context) error {
 	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
 		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline,
-		s.openIngest, s.openReloader,
+		s.openGitService, s.openIngest, s.openReloader,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -415,7 +415,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("missing mirrors", s.mirrorRequester.Run)
 	}
 	group.Add("scrub", repair.NewScrubber(s.scrubOptions()).Run)
-	s.addShardActors(group)
+	s.addPeerActors(group)
 	main, operators, err := s.newHandlers()
 	if err != nil {
 		return errors.Join(err, s.Close())

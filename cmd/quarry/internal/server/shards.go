@@ -86,7 +86,7 @@ func (s *Server) listAppliedAccounts() (positions []event.Position) {
 	return positions
 }
 
-// shardSecret returns the secret that shards and fronts share.
+// shardSecret returns the secret that shards, fronts and processes with mirrors share.
 func (s *Server) shardSecret() []byte { return s.masterSecret.DeriveKey("sessions of shards") }
 
 // digestVisibility returns a digest of the settings that decide what callers see. It is keyed: the
@@ -119,32 +119,36 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 		Ready:  func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
 		Settings: s.digestVisibility, Version: s.o.Version,
 	})
-	s.shardServer, err = rpc.NewServer(rpc.ServerOptions{
+	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
 		Secret: s.shardSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
-	if err != nil {
+}
+
+// servePeers opens the server of other processes at the address of a setting.
+func (s *Server) servePeers(address, setting string, o rpc.ServerOptions) (err error) {
+	if s.peerServer, err = rpc.NewServer(o); err != nil {
 		return err
 	}
-	s.addCloser(s.shardServer)
-	listener, err := net.Listen("tcp", s.o.Config.Shard.Listen)
+	s.addCloser(s.peerServer)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("%w; choose another address with shard.listen", err)
+		return fmt.Errorf("%w; choose another address with %s", err, setting)
 	}
 	s.addCloser(closerFunc(func() { _ = listener.Close() })) // Run may have closed it
 	uncounted := prometheus.NewRegistry()                    // the metrics are those of the main listener
-	s.shardListener = boot.NewConnections(boot.ConnectionLimits{All: 2 * rpc.DefaultMaxSessions}, uncounted).WrapListener(listener)
+	s.peerListener = boot.NewConnections(boot.ConnectionLimits{All: 2 * rpc.DefaultMaxSessions}, uncounted).WrapListener(listener)
 	return nil
 }
 
-// addShardActors adds what a shard or a front runs.
-func (s *Server) addShardActors(group *boot.Group) {
+// addPeerActors adds what a front runs, and what serves other processes.
+func (s *Server) addPeerActors(group *boot.Group) {
 	if s.front != nil {
 		group.Add("shards", s.front.Run)
 	}
-	if s.shardServer != nil {
-		server := boot.NewHTTP(s.shardListener, s.shardServer, s.o.Logger)
-		server.OnShutdown(func() { _ = s.shardServer.Close() }) // never fails
-		group.Add("sessions of fronts", server.Run)
+	if s.peerServer != nil {
+		server := boot.NewHTTP(s.peerListener, s.peerServer, s.o.Logger)
+		server.OnShutdown(func() { _ = s.peerServer.Close() }) // never fails
+		group.Add("sessions of peers", server.Run)
 	}
 }

@@ -42,7 +42,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and (eq .Values.layout "sharded") (gt (int .Values.shard.shares) (int ($log.partitions | default 4))) }}{{ fail "layout: sharded needs config.log.partitions of at least shard.shares" }}{{ end }}
 {{- if ne ($log.driver | default "") "kafka" }}{{ fail "layout: scaled or sharded needs config.log.driver: kafka, with config.log.kafka.brokers" }}{{ end }}
 {{- if not (hasPrefix "s3://" ((.Values.config.storage | default dict).segments | default "")) }}{{ fail "layout: scaled or sharded needs config.storage.segments: s3://BUCKET/FOLDER, because its pods share no disk" }}{{ end }}
-{{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled or sharded needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all query pods must have the same" }}{{ end }}
+{{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled or sharded needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all pods must have the same" }}{{ end }}
 {{- end }}
 {{- toYaml (mergeOverwrite (deepCopy .Values.config) (dict "data" "/var/lib/quarry/data" "listen" "0.0.0.0:7070" "metricsListen" "0.0.0.0:7071")) }}
 {{- end }}
@@ -110,12 +110,17 @@ spec:
       args: [serve, --config, /etc/quarry/quarry.yaml{{ if ne .role "single" }}, --role, {{ ternary "query" .role $isShard }}{{ end }}
         {{- if $isShard }}, --set, {{ printf "shard.share=%s/%v" (trimPrefix "shard-" .role) .root.Values.shard.shares | quote }}, --set, "shard.listen=0.0.0.0:7080"
         {{- else if and (eq .root.Values.layout "sharded") (eq .role "query") }}, --set, {{ printf "shard.peers=%s" (include "quarry.peers" .root) | quote }}
+        {{- end }}
+        {{- if eq .role "pipeline" }}, --set, "git.listen=0.0.0.0:7081"
+        {{- else if eq .role "query" }}, --set, {{ printf "git.peers=%s-quarry-pipeline-pods:7081" .root.Release.Name | quote }}
         {{- end }}]
       ports:
         - {name: http, containerPort: 7070}
         - {name: metrics, containerPort: 7071}
         {{- if $isShard }}
         - {name: sessions, containerPort: 7080}
+        {{- else if eq .role "pipeline" }}
+        - {name: git, containerPort: 7081}
         {{- end }}
       # A start may have to check and open large stores.
       startupProbe:

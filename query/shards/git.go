@@ -1,0 +1,203 @@
+package shards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+const (
+	// maxGitPeers bounds the addresses of processes with mirrors.
+	maxGitPeers = 64
+	// lostPeerWait is the time for which a process that did not answer is asked last.
+	lostPeerWait = 5 * time.Second
+)
+
+// GitOptions configure GitPeers. All are required but Lookup.
+type GitOptions struct {
+	// Peers are the addresses of processes with mirrors. Each address of a name is one.
+	Peers  []string
+	Secret []byte
+	// PartitionOf returns the partition of a repository.
+	PartitionOf func(code.RepositoryID) int32
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer
+	// Lookup returns the addresses of a name. Default: those of the system's resolver.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+}
+
+// GitPeers asks the processes that have mirrors for git reads: the one that handles the events of
+// the repository first. If none does, as after a failure until its partitions have moved, any one
+// whose mirror has the commits answers, except about refs, which may be old there.
+type GitPeers struct {
+	o     GitOptions
+	calls gitCounter
+	mu    struct {
+		sync.Mutex
+		addresses []string // resolved
+		resolved  time.Time
+		resolving bool
+		// holders are the addresses that last handled the events of partitions.
+		holders map[int32]string
+		lost    map[string]time.Time // when an address did not answer
+		logged  time.Time            // when a loss was logged
+	}
+}
+
+// NewGitPeers returns GitPeers.
+func NewGitPeers(o GitOptions) *GitPeers {
+	g := &GitPeers{o: o, calls: NewGitMetrics(o.Registerer)}
+	if g.o.Lookup == nil {
+		g.o.Lookup = net.DefaultResolver.LookupHost
+	}
+	g.mu.holders, g.mu.lost = map[int32]string{}, map[string]time.Time{}
+	return g
+}
+
+// Git returns the reads of the peers.
+func (g *GitPeers) Git() source.Git { return rpc.RemoteGit{Call: g.callPeers} }
+
+// callPeers sends a call to one peer after another until one answers it.
+func (g *GitPeers) callPeers(ctx context.Context, c *rpc.GitCall) (*rpc.GitReply, error) {
+	partition := g.o.PartitionOf(c.Repository)
+	peers := g.orderPeers(ctx, partition)
+	var answer error // of the process that handles the events
+	unasked := peers[:0:0]
+	for _, address := range peers {
+		c.Held = true
+		reply, err := g.callPeer(ctx, address, c)
+		switch {
+		case errors.Is(err, search.ErrShardLost):
+			continue
+		case errors.Is(err, rpc.ErrNotHeld):
+			unasked = append(unasked, address)
+			continue
+		case err != nil && ctx.Err() != nil:
+			return nil, err
+		}
+		g.mu.Lock()
+		g.mu.holders[partition] = address
+		g.mu.Unlock()
+		if answer = err; !errors.Is(err, source.ErrUnavailable) {
+			return reply, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, address := range unasked {
+		if c.NeedsRefs() {
+			break
+		}
+		c.Held = false
+		reply, err := g.callPeer(ctx, address, c)
+		if !errors.Is(err, search.ErrShardLost) && !errors.Is(err, source.ErrUnavailable) && !errors.Is(err, source.ErrNoObject) {
+			return reply, err
+		}
+	}
+	switch {
+	case answer != nil:
+		return nil, answer
+	case len(unasked) == 0:
+		return nil, fmt.Errorf("%w: no process with mirrors answers; try again in a moment, or see the log of this process", source.ErrUnavailable)
+	}
+	return nil, fmt.Errorf("%w: the process that had it is away, and another one takes over; try again in a moment", source.ErrUnavailable)
+}
+
+// callPeer sends a call to a peer.
+func (g *GitPeers) callPeer(ctx context.Context, address string, c *rpc.GitCall) (*rpc.GitReply, error) {
+	p := rpc.Peer{Address: address, Secret: g.o.Secret}
+	reply, err := p.CallGit(ctx, c)
+	result := resultAnswered
+	switch {
+	case errors.Is(err, search.ErrShardLost):
+		result = resultLost
+	case err != nil && ctx.Err() != nil:
+		return nil, err // the client has left
+	case err != nil:
+		result = resultRefused
+	}
+	g.calls.WithLabelValues(result).Inc()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if result != resultLost {
+		delete(g.mu.lost, address)
+		return reply, err
+	}
+	now := time.Now()
+	g.mu.lost[address] = now
+	if now.Sub(g.mu.logged) >= lossLogEvery {
+		g.mu.logged = now
+		g.o.Logger.Warn("a process with git mirrors does not answer", "peer", address, "error", err)
+	}
+	return reply, err
+}
+
+// orderPeers returns the addresses of the peers: the one that last handled the events of a
+// partition first, and those that were lost a short time ago last.
+func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if due := time.Since(g.mu.resolved) >= resolveEvery; g.mu.addresses == nil || due && !g.mu.resolving {
+		g.mu.resolving = true
+		g.mu.Unlock()
+		addresses, err := g.resolvePeers(ctx)
+		g.mu.Lock()
+		g.mu.resolving, g.mu.resolved = false, time.Now()
+		if err == nil || g.mu.addresses == nil { // a name that cannot be resolved keeps its last addresses
+			g.mu.addresses = addresses
+			maps.DeleteFunc(g.mu.lost, func(a string, _ time.Time) bool { return !slices.Contains(addresses, a) })
+		}
+	}
+	rank := func(address string) int {
+		switch {
+		case time.Since(g.mu.lost[address]) < lostPeerWait:
+			return 2
+		case g.mu.holders[partition] == address:
+			return 0
+		}
+		return 1
+	}
+	peers := slices.Clone(g.mu.addresses)
+	slices.SortStableFunc(peers, func(a, b string) int { return rank(a) - rank(b) })
+	return peers
+}
+
+// resolvePeers returns the addresses of the peers, or those of the names that can be resolved.
+func (g *GitPeers) resolvePeers(ctx context.Context) (addresses []string, failed error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	for _, peer := range g.o.Peers {
+		if !isName(peer) {
+			addresses = append(addresses, peer)
+			continue
+		}
+		host, port, _ := net.SplitHostPort(peer) // isName
+		hosts, err := g.o.Lookup(ctx, host)
+		if err != nil || len(hosts) == 0 {
+			failed = errors.New(describeFailure(err))
+			g.o.Logger.Warn("the name of processes with git mirrors cannot be resolved; trying again", "name", host, "error", failed)
+		}
+		for _, h := range ChooseFamily(hosts) {
+			addresses = append(addresses, net.JoinHostPort(h, port))
+		}
+	}
+	slices.Sort(addresses)
+	if addresses = slices.Compact(addresses); len(addresses) > maxGitPeers {
+		addresses = addresses[:maxGitPeers]
+	}
+	return addresses, failed
+}
