@@ -56,6 +56,7 @@ type Front struct {
 	o       FrontOptions
 	metrics *metrics
 	shares  []*share
+	hedger  hedger
 	// resolveEvery is the interval at which names are resolved.
 	resolveEvery time.Duration
 }

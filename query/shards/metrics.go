@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -17,10 +18,17 @@ const (
 	resultRefused  = "refused"
 )
 
+// The results of an opening of a session that was sent to a second replica as well.
+const (
+	hedgeWon  = "won"
+	hedgeLost = "lost"
+)
+
 // metrics describe the peers of a front.
 type metrics struct {
 	up, replicasUp *prometheus.GaugeVec
 	calls, moves   *prometheus.CounterVec
+	hedges         *prometheus.CounterVec
 	time           *prometheus.HistogramVec
 }
 
@@ -42,11 +50,18 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 		moves: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_shards_moves_total", Help: "Sessions that lost a replica of a share and continued at another one.",
 		}, []string{"share"}),
+		hedges: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_shards_hedges_total",
+			Help: "Sessions whose opening was late and was sent to a second replica of the share as well, by result: won if that one answered first, or lost.",
+		}, []string{"result"}),
 		time: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_shards_call_seconds",
 			Help:    "Time of calls of shards, by step: see search.ShardCall; repository is a call about one repository.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"step"}),
+	}
+	for _, result := range []string{hedgeWon, hedgeLost} {
+		m.hedges.WithLabelValues(result)
 	}
 	for _, s := range shares {
 		m.moves.WithLabelValues(s.name)
@@ -85,7 +100,9 @@ func (m *metrics) observeCall(calls callCounters, step string, began time.Time, 
 	case err != nil:
 		result = resultRefused
 	}
-	calls[result].Inc()
+	if !errors.Is(err, context.Canceled) { // another replica was first, or the client has left
+		calls[result].Inc()
+	}
 	m.time.WithLabelValues(step).Observe(time.Since(began).Seconds())
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http/httptest"
 	"slices"
@@ -45,8 +46,9 @@ type replica struct {
 	sessions atomic.Int64
 	// limit bounds the bytes of each session; negative for no bound. cuts counts its effect.
 	limit, cuts atomic.Int64
-	// blocked gets a value when a call blocks, if it is not nil.
+	// blocked gets a value when a call blocks, if it is not nil. Openings block while slow is set.
 	blocked chan struct{}
+	slow    atomic.Bool
 	commit  code.CommitID
 }
 
@@ -64,6 +66,9 @@ func startReplica(t *testing.T, view corpus.View) *replica {
 			session := searcher.NewShardSession(view, []int32{0}, func(*code.Repository) bool { return true })
 			if r.blocked != nil {
 				return &blockingShard{session, r.blocked}, nil
+			}
+			if r.slow.Load() {
+				return slowShard{session}, nil
 			}
 			return session, nil
 		},
@@ -92,7 +97,11 @@ func startReplica(t *testing.T, view corpus.View) *replica {
 }
 
 // Call implements rpc.RepositorySession.
-func (r *replica) Call(_ context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
+func (r *replica) Call(ctx context.Context, c *rpc.RepositoryCall) (*rpc.RepositoryReply, error) {
+	if r.slow.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if c.Refs {
 		return &rpc.RepositoryReply{Default: "refs/heads/main", Branches: []source.Branch{{Ref: "refs/heads/main", Commit: r.commit, Time: time.Unix(7, 0)}}}, nil
 	}
@@ -153,6 +162,17 @@ func (s *blockingShard) Call(ctx context.Context, c *search.ShardCall) (*search.
 	s.blocked <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// slowShard blocks in Open.
+type slowShard struct{ search.Shard }
+
+func (s slowShard) Call(ctx context.Context, c *search.ShardCall) (*search.ShardReply, error) {
+	if c.Open {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Shard.Call(ctx, c)
 }
 
 // newCorpus returns the index of a repository with some files.
@@ -265,6 +285,7 @@ func TestConnectionsAreCut(t *testing.T) {
 	first, second := startReplica(t, corpus), startReplica(t, corpus)
 	second.age.Store(int64(time.Minute)) // the first one is better
 	f := startFront(t, first, second)
+	f.hedger.credit = math.Inf(-1) // all sessions begin at the first one
 	const step = 89
 	limit := int64(0)
 	for ; first.cuts.Load() == limit/step; limit += step {
@@ -439,7 +460,7 @@ func TestPeersByName(t *testing.T) {
 	gone := f.addPeer(s, "127.0.0.3:1")
 	f.removePeer(s, gone)
 	late := &route{f: f, share: s, at: &choice{peer: gone, reached: t.Context()}}
-	if err := late.measureCall(t.Context(), "visit", func(context.Context) error { return nil }); err != nil {
+	if err := late.measureCall(t.Context(), late.at, "visit", func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if n := countSeries(t, registry, "quarry_shards_calls_total", gone.Address); n != 0 {

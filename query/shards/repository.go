@@ -36,6 +36,7 @@ type remoteRepository struct {
 	*route
 	who     []byte
 	session rpc.RepositorySession
+	opened  bool // the session has answered a call
 	refs    *rpc.RepositoryReply
 }
 
@@ -50,7 +51,7 @@ func (r *remoteRepository) callOwner(ctx context.Context, c *rpc.RepositoryCall)
 		if err = r.chooseNext(ctx); err != nil {
 			break
 		}
-		r.session = r.at.OpenRepository(r.who)
+		r.session, r.opened = r.at.OpenRepository(r.who), false
 		if r.refs != nil {
 			refs, failure := r.callReplica(ctx, &rpc.RepositoryCall{Refs: true})
 			if err = failure; err == nil && (refs.Default != r.refs.Default || !slices.EqualFunc(refs.Branches, r.refs.Branches, isSameBranch)) {
@@ -71,7 +72,24 @@ func isSameBranch(a, b source.Branch) bool {
 }
 
 func (r *remoteRepository) callReplica(ctx context.Context, c *rpc.RepositoryCall) (out *rpc.RepositoryReply, err error) {
-	err = r.measureCall(ctx, "repository", func(ctx context.Context) error {
+	const step = "repository"
+	if !r.opened {
+		kind := "skipped"
+		switch {
+		case c.Refs:
+			kind = "refs"
+		case c.Status:
+			kind = "status"
+		}
+		r.session, out, err = openHedged(ctx, r.route, kind, step, r.session,
+			func(at *choice) rpc.RepositorySession { return at.OpenRepository(r.who) },
+			func(ctx context.Context, session rpc.RepositorySession) (*rpc.RepositoryReply, error) {
+				return session.Call(ctx, c)
+			})
+		r.opened = err == nil
+		return out, err
+	}
+	err = r.measureCall(ctx, r.at, step, func(ctx context.Context) error {
 		out, err = r.session.Call(ctx, c)
 		return err
 	})

@@ -46,11 +46,11 @@ func (r *route) chooseNext(ctx context.Context) error {
 // measureCall measures a call. If the replica is lost to the probes meanwhile, and another one is
 // reached, the call is lost: a frozen process answers neither, and keeps its connections. The
 // error of a loss names the share rather than the address.
-func (r *route) measureCall(ctx context.Context, step string, call func(ctx context.Context) error) error {
+func (r *route) measureCall(ctx context.Context, at *choice, step string, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := r.at.peer
-	stop := context.AfterFunc(r.at.reached, func() {
+	p := at.peer
+	stop := context.AfterFunc(at.reached, func() {
 		if r.share.hasOther(p) {
 			cancel(search.ErrShardLost)
 		}
@@ -83,7 +83,15 @@ func (s *searchSession) Close() { s.session.Close() }
 
 // Call implements search.Shard.
 func (s *searchSession) Call(ctx context.Context, c *search.ShardCall) (out *search.ShardReply, err error) {
-	err = s.measureCall(ctx, c.Step(), func(ctx context.Context) error {
+	if c.Open {
+		s.session, out, err = openHedged(ctx, s.route, c.Step(), c.Step(), s.session,
+			func(at *choice) search.Shard { return at.NewSession(s.who) },
+			func(ctx context.Context, session search.Shard) (*search.ShardReply, error) {
+				return session.Call(ctx, c)
+			})
+		return out, err
+	}
+	err = s.measureCall(ctx, s.at, c.Step(), func(ctx context.Context) error {
 		out, err = s.session.Call(ctx, c)
 		return err
 	})

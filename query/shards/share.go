@@ -164,15 +164,7 @@ func (s *share) chooseReplica(ctx context.Context, next []event.Offset, excluded
 	for {
 		s.mu.Lock()
 		probed := s.probed
-		if best := s.bestLocked(next, excluded); len(best) > 0 {
-			s.turn++
-			p := best[s.turn%len(best)]
-			c := &choice{peer: p, reached: p.reached, age: p.ageLocked(), next: make([]event.Offset, len(p.state.Next))}
-			for _, partition := range p.Owned {
-				if int(partition) < len(c.next) {
-					c.next[partition] = event.Offset(p.state.Next[partition])
-				}
-			}
+		if c := s.pickLocked(next, excluded); c != nil {
 			s.mu.Unlock()
 			return c, nil
 		}
@@ -190,6 +182,29 @@ func (s *share) chooseReplica(ctx context.Context, next []event.Offset, excluded
 			return nil, fmt.Errorf("%w: no replica of the share %s has reached the position of another one", search.ErrShardLost, s.name)
 		}
 	}
+}
+
+// pickReplica is chooseReplica without a wait. It returns nil if no replica has reached the offsets.
+func (s *share) pickReplica(next []event.Offset, excluded []*peer) *choice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pickLocked(next, excluded)
+}
+
+func (s *share) pickLocked(next []event.Offset, excluded []*peer) *choice {
+	best := s.bestLocked(next, excluded)
+	if len(best) == 0 {
+		return nil
+	}
+	s.turn++
+	p := best[s.turn%len(best)]
+	c := &choice{peer: p, reached: p.reached, age: p.ageLocked(), next: make([]event.Offset, len(p.state.Next))}
+	for _, partition := range p.Owned {
+		if int(partition) < len(c.next) {
+			c.next[partition] = event.Offset(p.state.Next[partition])
+		}
+	}
+	return c
 }
 
 // choice is a replica with its state when it was chosen: what it covered of the log, by
