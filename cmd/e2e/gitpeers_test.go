@@ -1,12 +1,22 @@
 package e2e
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"math/big"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // gitRequest is a request that needs a mirror, with its status.
@@ -43,6 +53,27 @@ func gitRequests(name, old string) (requests []gitRequest) {
 		requests = append(requests, gitRequest{request{http.MethodPost, path, body}, http.StatusOK})
 	}
 	return requests
+}
+
+// writePeerCertificate writes the certificate of all processes of a cluster, which is its own
+// authority, and its key.
+func writePeerCertificate(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "peer.pem"), filepath.Join(dir, "peer.key")
+	must(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), 0o600))
+	must(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+	return certFile, keyFile
 }
 
 // checkGit compares what needs a mirror between a process with mirrors and the role query, which

@@ -100,7 +100,9 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 		c.gitPeers[i], err = loopback.FreeAddress()
 		must(t, err)
 	}
-	c.replicas = startReplicas(t, broker, "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0])
+	certFile, keyFile := writePeerCertificate(t)
+	c.replicas = startReplicas(t, broker, "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0],
+		"peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile, "peerTls.caFile="+certFile, "peerTls.clientCertificates=true")
 	c.whole, c.server = c.queries[0], c.queries[0]
 	c.repositories = []string{"demo"}
 	for i := range 12 { // all in one shard once in 4,096 times
@@ -514,6 +516,8 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 	}
 	must(t, c.shards[0].stop())
 	must(t, c.front.stop())
+	other := filepath.Join(c.dir, "other.pem")
+	writeTextFile(t, other, otherAuthority)
 	for _, x := range []struct {
 		name     string
 		settings []string
@@ -527,6 +531,9 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0/2@" + c.peers[1]}, "partition 1 has no owner"},
 		{"front", []string{"shard.peers=0/4@" + c.peers[0] + ",1/4@" + c.peers[1]}, "has no owner"},
 		{"front", []string{"shard.peers=" + c.peers[2]}, "make its shard.share and shard.peers agree"},
+		{"front", []string{"peerTls.caFile=" + other, "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "check peerTls.caFile"},
+		{"front", []string{"peerTls.certFile=", "peerTls.keyFile=", "peerTls.clientCertificates=false", "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "certificate required"},
+		{"front", []string{"peerTls.caFile=", "peerTls.clientCertificates=false", "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "set peerTls.caFile of the caller"},
 		{"other", []string{"access.secret=" + strings.Repeat("x", 32), "shard.peers=" + c.peers[2] + "," + c.peers[0]}, "the peer has another secret"},
 	} {
 		if got := start(x.name, x.want, x.settings...); !strings.Contains(got, x.want) {

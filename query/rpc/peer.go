@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type Peer struct {
 	Address string
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
+	// TLS returns the configuration of a connection, or nil for one that is not encrypted.
+	// Default: connections are not encrypted.
+	TLS func() *tls.Config
 	// Owned are the partitions that it must own, ascending.
 	Owned []int32
 	// Now is the clock of handshakes. Default: time.Now.
@@ -118,6 +122,13 @@ func (s *session) openConnection(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if config := s.peer.tlsConfig(); config != nil {
+		encrypted := tls.Client(conn, config)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return errors.Join(explainTLS(err), conn.Close())
+		}
+		conn = encrypted
+	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	in := bufio.NewReader(conn)
@@ -126,6 +137,26 @@ func (s *session) openConnection(ctx context.Context) (err error) {
 	}
 	s.conn, s.codec = conn, newCodec(conn, in)
 	return nil
+}
+
+func (p *Peer) tlsConfig() *tls.Config {
+	if p.TLS == nil {
+		return nil
+	}
+	return p.TLS()
+}
+
+// explainTLS adds what to do to the error of a handshake.
+func explainTLS(err error) error {
+	var plain tls.RecordHeaderError
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("the peer does not speak TLS: set its peerTls.certFile, or leave out peerTls.caFile here: %w", err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("the certificate of the peer is refused: check peerTls.caFile, and the host in its address: %w", err)
+	}
+	return err
 }
 
 // upgradeConnection turns a new connection into a session.
@@ -195,10 +226,13 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(r.WithContext(ctx))
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.tlsConfig()}
+	if transport.TLSClientConfig != nil {
+		r.URL.Scheme = "https"
+	}
+	response, err := (&http.Client{Transport: transport}).Do(r.WithContext(ctx))
 	if err != nil {
-		return nil, err
+		return nil, explainTLS(err)
 	}
 	defer func() { _ = response.Body.Close() }() // it is read
 	body := io.LimitReader(response.Body, maxStateBytes)

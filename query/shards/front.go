@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,9 @@ const numberWait = time.Second
 type FrontOptions struct {
 	Peers  []PeerAddress
 	Secret []byte
+	// TLS returns the configuration of connections to a host, or nil for ones that are not
+	// encrypted. Default: they are not.
+	TLS func(host string) *tls.Config
 	// Partitions is the number of partitions of the log.
 	Partitions int32
 	// Accounts returns the positions of the last accounts that this process has applied.
@@ -75,24 +79,35 @@ func NewFront(o FrontOptions) (*Front, error) {
 	for _, s := range shares {
 		for _, address := range s.addresses {
 			if !isName(address) {
-				f.addPeer(s, address)
+				f.addPeer(s, address, address)
 			}
 		}
 	}
 	return f, nil
 }
 
-// addPeer adds a replica. It returns nil if the share has it already, or too many.
-func (f *Front) addPeer(s *share, address string) *peer {
+// addPeer adds a replica, which the settings name. It returns nil if the share has it already, or
+// too many.
+func (f *Front) addPeer(s *share, address, setting string) *peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.replicas) >= maxReplicas || slices.ContainsFunc(s.replicas, func(p *peer) bool { return p.Address == address }) {
 		return nil
 	}
-	p := &peer{Peer: rpc.Peer{Address: address, Secret: f.o.Secret, Owned: s.owned}, awaited: make(chan struct{}, 1), failure: errNotProbed}
+	p := &peer{Peer: rpc.Peer{Address: address, Secret: f.o.Secret, TLS: configFor(f.o.TLS, setting), Owned: s.owned}, awaited: make(chan struct{}, 1), failure: errNotProbed}
 	p.calls = f.metrics.addPeer(s.name, address)
 	s.replicas = append(slices.Clip(s.replicas), p)
 	return p
+}
+
+// configFor returns the configuration of connections to the host of an address in the settings:
+// certificates are for the name, not for the address that it has.
+func configFor(config func(host string) *tls.Config, setting string) func() *tls.Config {
+	host, _, err := net.SplitHostPort(setting)
+	if config == nil || err != nil {
+		return nil // the dialer returns the error
+	}
+	return func() *tls.Config { return config(host) }
 }
 
 // Run probes the peers until ctx ends.

@@ -2,12 +2,14 @@ package shards
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +33,8 @@ type GitOptions struct {
 	// Peers are the addresses of processes with mirrors. Each address of a name is one.
 	Peers  []string
 	Secret []byte
+	// TLS is that of FrontOptions.
+	TLS func(host string) *tls.Config
 	// PartitionOf returns the partition of a repository.
 	PartitionOf func(code.RepositoryID) int32
 	Logger      *slog.Logger
@@ -47,7 +51,7 @@ type GitPeers struct {
 	calls gitCounter
 	mu    struct {
 		sync.Mutex
-		addresses []string // resolved
+		peers     []gitPeer
 		resolved  time.Time
 		resolving bool
 		// holders are the addresses that last handled the events of partitions.
@@ -56,6 +60,9 @@ type GitPeers struct {
 		logged  time.Time            // when a loss was logged
 	}
 }
+
+// gitPeer is the address of a process, and the setting that has it or its name.
+type gitPeer struct{ address, setting string }
 
 // NewGitPeers returns GitPeers.
 func NewGitPeers(o GitOptions) *GitPeers {
@@ -76,20 +83,20 @@ func (g *GitPeers) callPeers(ctx context.Context, c *rpc.GitCall) (*rpc.GitReply
 	peers := g.orderPeers(ctx, partition)
 	var answer error // of the process that handles the events
 	unasked := peers[:0:0]
-	for _, address := range peers {
+	for _, peer := range peers {
 		c.Held = true
-		reply, err := g.callPeer(ctx, address, c)
+		reply, err := g.callPeer(ctx, peer, c)
 		switch {
 		case errors.Is(err, search.ErrShardLost):
 			continue
 		case errors.Is(err, rpc.ErrNotHeld):
-			unasked = append(unasked, address)
+			unasked = append(unasked, peer)
 			continue
 		case err != nil && ctx.Err() != nil:
 			return nil, err
 		}
 		g.mu.Lock()
-		g.mu.holders[partition] = address
+		g.mu.holders[partition] = peer.address
 		g.mu.Unlock()
 		if answer = err; !errors.Is(err, source.ErrUnavailable) {
 			return reply, err
@@ -98,12 +105,12 @@ func (g *GitPeers) callPeers(ctx context.Context, c *rpc.GitCall) (*rpc.GitReply
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for _, address := range unasked {
+	for _, peer := range unasked {
 		if c.NeedsRefs() {
 			break
 		}
 		c.Held = false
-		reply, err := g.callPeer(ctx, address, c)
+		reply, err := g.callPeer(ctx, peer, c)
 		if !errors.Is(err, search.ErrShardLost) && !errors.Is(err, source.ErrUnavailable) && !errors.Is(err, source.ErrNoObject) {
 			return reply, err
 		}
@@ -118,8 +125,8 @@ func (g *GitPeers) callPeers(ctx context.Context, c *rpc.GitCall) (*rpc.GitReply
 }
 
 // callPeer sends a call to a peer.
-func (g *GitPeers) callPeer(ctx context.Context, address string, c *rpc.GitCall) (*rpc.GitReply, error) {
-	p := rpc.Peer{Address: address, Secret: g.o.Secret}
+func (g *GitPeers) callPeer(ctx context.Context, peer gitPeer, c *rpc.GitCall) (*rpc.GitReply, error) {
+	p := rpc.Peer{Address: peer.address, Secret: g.o.Secret, TLS: configFor(g.o.TLS, peer.setting)}
 	reply, err := p.CallGit(ctx, c)
 	result := resultAnswered
 	switch {
@@ -134,70 +141,70 @@ func (g *GitPeers) callPeer(ctx context.Context, address string, c *rpc.GitCall)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if result != resultLost {
-		delete(g.mu.lost, address)
+		delete(g.mu.lost, peer.address)
 		return reply, err
 	}
 	now := time.Now()
-	g.mu.lost[address] = now
+	g.mu.lost[peer.address] = now
 	if now.Sub(g.mu.logged) >= lossLogEvery {
 		g.mu.logged = now
-		g.o.Logger.Warn("a process with git mirrors does not answer", "peer", address, "error", err)
+		g.o.Logger.Warn("a process with git mirrors does not answer", "peer", peer.address, "error", err)
 	}
 	return reply, err
 }
 
 // orderPeers returns the addresses of the peers: the one that last handled the events of a
 // partition first, and those that were lost a short time ago last.
-func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []string {
+func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if due := time.Since(g.mu.resolved) >= resolveEvery; g.mu.addresses == nil || due && !g.mu.resolving {
+	if due := time.Since(g.mu.resolved) >= resolveEvery; g.mu.peers == nil || due && !g.mu.resolving {
 		g.mu.resolving = true
 		g.mu.Unlock()
-		addresses, err := g.resolvePeers(ctx)
+		peers, err := g.resolvePeers(ctx)
 		g.mu.Lock()
 		g.mu.resolving, g.mu.resolved = false, time.Now()
-		if err == nil || g.mu.addresses == nil { // a name that cannot be resolved keeps its last addresses
-			g.mu.addresses = addresses
-			maps.DeleteFunc(g.mu.lost, func(a string, _ time.Time) bool { return !slices.Contains(addresses, a) })
+		if err == nil || g.mu.peers == nil { // a name that cannot be resolved keeps its last addresses
+			g.mu.peers = peers
+			maps.DeleteFunc(g.mu.lost, func(address string, _ time.Time) bool {
+				return !slices.ContainsFunc(peers, func(p gitPeer) bool { return p.address == address })
+			})
 		}
 	}
-	rank := func(address string) int {
+	rank := func(p gitPeer) int {
 		switch {
-		case time.Since(g.mu.lost[address]) < lostPeerWait:
+		case time.Since(g.mu.lost[p.address]) < lostPeerWait:
 			return 2
-		case g.mu.holders[partition] == address:
+		case g.mu.holders[partition] == p.address:
 			return 0
 		}
 		return 1
 	}
-	peers := slices.Clone(g.mu.addresses)
-	slices.SortStableFunc(peers, func(a, b string) int { return rank(a) - rank(b) })
+	peers := slices.Clone(g.mu.peers)
+	slices.SortStableFunc(peers, func(a, b gitPeer) int { return rank(a) - rank(b) })
 	return peers
 }
 
 // resolvePeers returns the addresses of the peers, or those of the names that can be resolved.
-func (g *GitPeers) resolvePeers(ctx context.Context) (addresses []string, failed error) {
+func (g *GitPeers) resolvePeers(ctx context.Context) (peers []gitPeer, failed error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
-	for _, peer := range g.o.Peers {
-		if !isName(peer) {
-			addresses = append(addresses, peer)
+	for _, setting := range g.o.Peers {
+		if !isName(setting) {
+			peers = append(peers, gitPeer{setting, setting})
 			continue
 		}
-		host, port, _ := net.SplitHostPort(peer) // isName
+		host, port, _ := net.SplitHostPort(setting) // isName
 		hosts, err := g.o.Lookup(ctx, host)
 		if err != nil || len(hosts) == 0 {
 			failed = errors.New(describeFailure(err))
 			g.o.Logger.Warn("the name of processes with git mirrors cannot be resolved; trying again", "name", host, "error", failed)
 		}
 		for _, h := range ChooseFamily(hosts) {
-			addresses = append(addresses, net.JoinHostPort(h, port))
+			peers = append(peers, gitPeer{net.JoinHostPort(h, port), setting})
 		}
 	}
-	slices.Sort(addresses)
-	if addresses = slices.Compact(addresses); len(addresses) > maxGitPeers {
-		addresses = addresses[:maxGitPeers]
-	}
-	return addresses, failed
+	slices.SortFunc(peers, func(a, b gitPeer) int { return strings.Compare(a.address, b.address) })
+	peers = slices.CompactFunc(peers, func(a, b gitPeer) bool { return a.address == b.address })
+	return peers[:min(len(peers), maxGitPeers)], failed
 }

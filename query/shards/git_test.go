@@ -181,7 +181,7 @@ func TestGitPeersByName(t *testing.T) {
 		}
 	}
 	peers := g.orderPeers(t.Context(), 3)
-	if len(peers) != 2 || peers[0] != holder.address {
+	if len(peers) != 2 || peers[0].address != holder.address {
 		t.Errorf("%v, want the holder first, and no address of another family", peers)
 	}
 }

@@ -73,7 +73,7 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 				if known[a] != nil {
 					continue
 				}
-				p := f.addPeer(s, a)
+				p := f.addPeer(s, a, address)
 				if p == nil {
 					full = true
 					continue

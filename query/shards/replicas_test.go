@@ -457,7 +457,7 @@ func TestPeersByName(t *testing.T) {
 			t.Errorf("%d series %s of a replica that is gone", n, series)
 		}
 	}
-	gone := f.addPeer(s, "127.0.0.3:1")
+	gone := f.addPeer(s, "127.0.0.3:1", "127.0.0.3:1")
 	f.removePeer(s, gone)
 	late := &route{f: f, share: s, at: &choice{peer: gone, reached: t.Context()}}
 	if err := late.measureCall(t.Context(), late.at, "visit", func(context.Context) error { return nil }); err != nil {

@@ -19,6 +19,7 @@ const recheckCertificate = time.Minute
 // Certificate is the certificate of a listener, in two PEM files that are read again after
 // they have changed. It is safe for concurrent use.
 type Certificate struct {
+	certificateUse
 	certFile, keyFile string
 	log               *slog.Logger
 	now               func() time.Time
@@ -30,16 +31,31 @@ type Certificate struct {
 	}
 }
 
-// ReadCertificate reads a certificate with its intermediate ones, and its key. The error
-// names a file that cannot be read, or that does not fit the other one.
+// certificateUse is what a certificate is for: its name in errors, the metric of its expiry, and
+// the answer to a client that speaks HTTP.
+type certificateUse struct{ name, metric, setting, plainHTTP string }
+
+var (
+	mainCertificate = certificateUse{"the main listener", "quarry_server_certificate_expiry_timestamp_seconds", "tls.certFile",
+		"This server speaks HTTPS: write https:// instead of http://."}
+	peerCertificate = certificateUse{"connections between processes", "quarry_server_peer_certificate_expiry_timestamp_seconds", "peerTls.certFile",
+		"This address speaks TLS: set peerTls.caFile of the caller."}
+)
+
+// ReadCertificate reads the certificate of the main listener with its intermediate ones, and its
+// key. The error names a file that cannot be read, or that does not fit the other one.
 func ReadCertificate(certFile, keyFile string, log *slog.Logger, reg prometheus.Registerer) (*Certificate, error) {
-	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log, now: time.Now}
+	return readCertificate(mainCertificate, certFile, keyFile, log, reg)
+}
+
+func readCertificate(use certificateUse, certFile, keyFile string, log *slog.Logger, reg prometheus.Registerer) (*Certificate, error) {
+	c := &Certificate{certificateUse: use, certFile: certFile, keyFile: keyFile, log: log, now: time.Now}
 	if err := c.readFiles(); err != nil {
 		return nil, err
 	}
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "quarry_server_certificate_expiry_timestamp_seconds",
-		Help: "Time at which the certificate of the main listener expires; no series without tls.certFile.",
+		Name: use.metric,
+		Help: "Time at which the certificate of " + use.name + " expires; no series without " + use.setting + ".",
 	}, func() float64 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -54,7 +70,7 @@ func (c *Certificate) readFiles() error {
 	for i, name := range []string{c.certFile, c.keyFile} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return fmt.Errorf("certificate of the main listener: %w", err)
+			return fmt.Errorf("certificate of %s: %w", c.name, err)
 		}
 		changed[i] = info.ModTime()
 	}
@@ -63,7 +79,7 @@ func (c *Certificate) readFiles() error {
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("certificate of the main listener, %s and %s: %w", c.certFile, c.keyFile, err)
+		return fmt.Errorf("certificate of %s, %s and %s: %w", c.name, c.certFile, c.keyFile, err)
 	}
 	c.mu.current, c.mu.changed = &pair, changed
 	return nil
@@ -89,12 +105,13 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // WrapListener returns a listener whose connections speak TLS 1.2 or later. A client that
 // speaks HTTP gets status 400 with the reason.
 func (c *Certificate) WrapListener(l net.Listener) net.Listener {
-	return tlsListener{l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
+	return tlsListener{l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, c.plainHTTP}
 }
 
 type tlsListener struct {
 	net.Listener
-	config *tls.Config
+	config    *tls.Config
+	plainHTTP string
 }
 
 // Accept implements net.Listener. The handshake is part of the first read.
@@ -103,21 +120,23 @@ func (l tlsListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tlsConn{tls.Server(c, l.config)}, nil
+	return tlsConn{tls.Server(c, l.config), l.plainHTTP}, nil
 }
 
 // tlsConn is not a tls.Conn, so that net/http reads from it under its bound for headers
 // and does not speak HTTP/2, which the bounds of this package do not cover.
-type tlsConn struct{ *tls.Conn }
-
-const plainHTTP = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis server speaks HTTPS: write https:// instead of http://.\n"
+type tlsConn struct {
+	*tls.Conn
+	plainHTTP string
+}
 
 // Read implements net.Conn.
 func (c tlsConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	var malformed tls.RecordHeaderError
 	if errors.As(err, &malformed) && malformed.Conn != nil {
-		_, _ = malformed.Conn.Write([]byte(plainHTTP)) // the connection is closed next
+		const head = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+		_, _ = malformed.Conn.Write([]byte(head + c.plainHTTP + "\n")) // the connection is closed next
 	}
 	return n, err
 }

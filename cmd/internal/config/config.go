@@ -22,6 +22,7 @@ type Config struct {
 	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyze and build segments."`
 	Query         Query        `yaml:"query" doc:"Search limits."`
+	PeerTLS       PeerTLS      `yaml:"peerTls" doc:"Encryption of the connections between processes: those to shard.listen and git.listen. Empty: they are authenticated and not encrypted."`
 	Shard         Shard        `yaml:"shard" doc:"The share of the text that this process holds, or the processes that hold it for this front. Empty: this process holds everything."`
 	Scip          Scip         `yaml:"scip" doc:"Precise indexes uploaded by CI."`
 	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
@@ -37,6 +38,14 @@ type Config struct {
 type TLS struct {
 	CertFile string `yaml:"certFile" doc:"PEM file of the certificate, followed by the intermediate ones. The listener then speaks HTTPS only (TLS 1.2 or later). A renewed file is used within a minute."`
 	KeyFile  string `yaml:"keyFile" doc:"PEM file of its key."`
+}
+
+// PeerTLS encrypts the connections between processes.
+type PeerTLS struct {
+	CertFile           string `yaml:"certFile" doc:"PEM file of the certificate, followed by the intermediate ones. shard.listen and git.listen then speak TLS only (1.3), and connections to other processes present it. A renewed file is used within a minute."`
+	KeyFile            string `yaml:"keyFile" doc:"PEM file of its key."`
+	CAFile             string `yaml:"caFile" doc:"PEM file of the authorities of the certificates of shard.peers and git.peers: connections to them are encrypted, and their certificates must be valid for the host in the peer's address. A renewed file is used within a minute."`
+	ClientCertificates bool   `yaml:"clientCertificates" doc:"Whether shard.listen and git.listen refuse callers without a certificate of an authority in caFile."`
 }
 
 // Logging defines what the process writes to its standard error.
@@ -125,7 +134,7 @@ type Git struct {
 	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Maximum size of a mirror on disk."`
 	CollectAfter     Duration `yaml:"collectAfter" doc:"Time within which unreachable commits are removed from the mirrors of fetched repositories. 0: they are kept."`
 	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve unreachable commits by ID to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
-	Listen           string   `yaml:"listen" doc:"Listen address of a process with the role pipeline for the git reads of processes without mirrors. Only they may reach it: it is not encrypted. It needs access.secret, the same in all processes."`
+	Listen           string   `yaml:"listen" doc:"Listen address of a process with the role pipeline for the git reads of processes without mirrors. Only they may reach it. peerTls encrypts it. It needs access.secret, the same in all processes."`
 	Peers            []string `yaml:"peers" doc:"Addresses (host:port) of the git.listen of all processes with the role pipeline, for a process with the role query and without pipeline: it asks them for history, blame, differences and revisions that are not indexed. All addresses of a host name are asked, and it is resolved every 10 s; at most 64. Empty: such requests fail with 503."`
 }
 
@@ -195,7 +204,7 @@ type Query struct {
 // Shard makes a process with the role query a shard or a front.
 type Shard struct {
 	Share  string   `yaml:"share" doc:"Share of the partitions of the log whose text this process holds: NUMBER/SHARES, with numbers from 0, such as 0/4; ordinal/SHARES, with the number at the end of the host name, as in a StatefulSet; or a list of partitions, such as 0,4-6. Only with the role query alone. Another share needs another index: see docs/sharding.md."`
-	Listen string   `yaml:"listen" doc:"Listen address for fronts, which a process with a share needs. Only fronts may reach it: it is not encrypted."`
+	Listen string   `yaml:"listen" doc:"Listen address for fronts, which a process with a share needs. Only fronts may reach it. peerTls encrypts it."`
 	Peers  []string `yaml:"peers" doc:"Makes this process a front, which holds no text: the addresses (host:port) of the shards in the order of their shares, 0 first, or SHARE@HOST:PORT for each. Every partition must have one share. Peers with the same share are its replicas, and so are all addresses of a host name, which is resolved every 10 s; at most 16 of each share. Only with the role query alone."`
 }
 

@@ -91,6 +91,9 @@ func (l Loader) warnOfSecrets(c *Config) (warnings []string) {
 	if path := c.Log.Kafka.TLS.KeyFile; path != "" {
 		warn(path, "the key of log.kafka.tls")
 	}
+	if path := c.PeerTLS.KeyFile; path != "" {
+		warn(path, "the key of peerTls")
+	}
 	if l.File != "" && inPlace > 0 {
 		warn(l.File, "secrets")
 	}

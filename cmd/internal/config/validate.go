@@ -177,6 +177,12 @@ func (c *Config) validateAddresses(report reporter) {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		report("tls", "certFile and keyFile are given together or not at all")
 	}
+	if (c.PeerTLS.CertFile == "") != (c.PeerTLS.KeyFile == "") {
+		report("peerTls", "certFile and keyFile are given together or not at all")
+	}
+	if c.PeerTLS.ClientCertificates && (c.PeerTLS.CertFile == "" || c.PeerTLS.CAFile == "") {
+		report("peerTls.clientCertificates", "needs certFile, and caFile with the authorities of the callers")
+	}
 	if c.TLS.CertFile != "" && strings.HasPrefix(c.PublicURL, "http://") {
 		report("publicUrl", "%q: with tls.certFile, the server speaks https only", c.PublicURL)
 	}

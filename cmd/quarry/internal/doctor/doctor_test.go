@@ -173,6 +173,7 @@ func TestChecks(t *testing.T) {
 			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}
 		}},
 		{"certificate", Problem, "no such file", func(in *installation) { in.Config.TLS.CertFile = in.Config.Data + "/none.pem" }},
+		{"certificate", Problem, "no such file", func(in *installation) { in.Config.PeerTLS.CertFile = in.Config.Data + "/none.pem" }},
 		{"certificate", Warning, "expires at", func(in *installation) { in.setCertificate(13 * 24 * time.Hour) }},
 		{"certificate", Problem, "expired at", func(in *installation) { in.setCertificate(0) }},
 		{"data directory", Warning, "does not exist", func(in *installation) { in.Config.Data += "/none" }},

@@ -89,14 +89,20 @@ func checkMetricsAddress(c *config.Config, r *report) {
 const certificateReserve = 14 * 24 * time.Hour
 
 func checkCertificate(_ context.Context, x *Examination, r *report) {
-	c := x.Config.TLS
-	if c.CertFile == "" {
+	if x.Config.TLS.CertFile == "" {
 		r.addOK("the main listener speaks HTTP")
-		return
+	} else {
+		x.checkCertificateFiles(r, "tls", x.Config.TLS)
 	}
+	if c := x.Config.PeerTLS; c.CertFile != "" {
+		x.checkCertificateFiles(r, "peerTls", config.TLS{CertFile: c.CertFile, KeyFile: c.KeyFile})
+	}
+}
+
+func (x *Examination) checkCertificateFiles(r *report, setting string, c config.TLS) {
 	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {
-		r.addProblem("correct tls.certFile and tls.keyFile, as the user of the server", "%v", err)
+		r.addProblem("correct "+setting+".certFile and "+setting+".keyFile, as the user of the server", "%v", err)
 		return
 	}
 	switch end := pair.Leaf.NotAfter; {
@@ -107,6 +113,6 @@ func checkCertificate(_ context.Context, x *Examination, r *report) {
 		r.addWarning("renew it: the server reads the new files within a minute", "the certificate in %s expires at %s", c.CertFile,
 			end.UTC().Format(time.RFC3339))
 	default:
-		r.addOK("the certificate is valid until %s", end.UTC().Format(time.RFC3339))
+		r.addOK("the certificate in %s is valid until %s", c.CertFile, end.UTC().Format(time.RFC3339))
 	}
 }

@@ -77,7 +77,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
 	certFile, keyFile, _ := writeTestCertificate(t)
-	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile), l, registry)
+	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile, "peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
 	shards.NewMetrics(l, nil)
 	shards.NewGitMetrics(l)

@@ -157,6 +157,7 @@ type Server struct {
 	// verifier needs the roles pipeline and query together.
 	verifier *verify.Verifier
 	// peerServer and peerListener serve other processes, with shard.listen or git.listen.
+	peerTLS      *boot.PeerTLS
 	peerServer   *rpc.Server
 	peerListener net.Listener
 	// The following fields belong to the role ingest.
@@ -258,6 +259,14 @@ func (s *Server) openListeners(context.Context) (err error) {
 			return fmt.Errorf("tls: %w; correct tls.certFile and tls.keyFile", err)
 		}
 		s.listeners.main = certificate.WrapListener(s.listeners.main)
+	}
+	c := s.o.Config.PeerTLS
+	s.peerTLS, err = boot.ReadPeerTLS(boot.PeerTLSOptions{
+		CertFile: c.CertFile, KeyFile: c.KeyFile, CAFile: c.CAFile, ClientCertificates: c.ClientCertificates, Logger: s.o.Logger,
+		Registerer: s.o.Registerer,
+	})
+	if err != nil {
+		return fmt.Errorf("peerTls: %w; correct its files", err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (s *Server) openFront(o *api.Options) error {
 		return fmt.Errorf("shard.peers: %w", err)
 	}
 	s.front, err = shards.NewFront(shards.FrontOptions{
-		Peers: peers, Secret: s.shardSecret(), Partitions: s.partitions,
+		Peers: peers, Secret: s.shardSecret(), TLS: s.peerTLS.ClientConfig, Partitions: s.partitions,
 		Accounts: s.listAppliedAccounts, HasNumber: s.numbering.HasNumber,
 		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
 		Coverage:    o.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger,
@@ -137,7 +137,7 @@ func (s *Server) servePeers(address, setting string, o rpc.ServerOptions) (err e
 	}
 	s.addCloser(closerFunc(func() { _ = listener.Close() })) // Run may have closed it
 	uncounted := prometheus.NewRegistry()                    // the metrics are those of the main listener
-	s.peerListener = boot.NewConnections(boot.ConnectionLimits{All: 2 * rpc.DefaultMaxSessions}, uncounted).WrapListener(listener)
+	s.peerListener = s.peerTLS.WrapListener(boot.NewConnections(boot.ConnectionLimits{All: 2 * rpc.DefaultMaxSessions}, uncounted).WrapListener(listener))
 	return nil
 }
 
