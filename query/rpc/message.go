@@ -53,6 +53,20 @@ type reply struct {
 	Code, Text string
 }
 
+// gitCall and gitReply are a call and a reply of a session of git reads, as they are sent: package
+// gob describes all types of a message to each connection, and those of searches are many. They are
+// received as call and reply, because package gob matches fields by name.
+type (
+	gitCall struct {
+		Git    *GitCall
+		Within time.Duration
+	}
+	gitReply struct {
+		Git        *GitReply
+		Code, Text string
+	}
+)
+
 // failures are the errors that both sides know by a code.
 var failures = []struct {
 	code string
@@ -133,10 +147,10 @@ func (r *reply) failureError() error {
 		case f.err == context.Canceled:
 			return fmt.Errorf("%w: it is stopping", search.ErrShardLost)
 		default:
-			return fmt.Errorf("a shard: %w: %.300q", f.err, r.Text)
+			return fmt.Errorf("another process: %w: %.300q", f.err, r.Text)
 		}
 	}
-	return fmt.Errorf("a shard: %.300q", r.Text)
+	return fmt.Errorf("another process: %.300q", r.Text)
 }
 
 // codec sends and receives messages: the length in four bytes, and values of package gob.

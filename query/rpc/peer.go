@@ -94,7 +94,11 @@ func (s *session) exchange(ctx context.Context, out *call) (*reply, error) {
 		out.Within = max(time.Until(end), 1)
 	}
 	in := &reply{}
-	err := s.codec.sendMessage(out)
+	var message any = out
+	if out.Git != nil {
+		message = &gitCall{out.Git, out.Within}
+	}
+	err := s.codec.sendMessage(message)
 	if err == nil {
 		err = s.codec.receiveMessage(in)
 	}

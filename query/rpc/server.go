@@ -260,7 +260,11 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended
 		select {
 		case c := <-calls:
 			r := session.carryOut(ctx, c)
-			if err := cmp.Or(conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)), codec.sendMessage(r)); err != nil {
+			var message any = r
+			if session.git != nil {
+				message = &gitReply{r.Git, r.Code, r.Text}
+			}
+			if err := cmp.Or(conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)), codec.sendMessage(message)); err != nil {
 				return err
 			}
 		case <-ctx.Done():
