@@ -356,6 +356,11 @@ func FuzzReceive(f *testing.F) {
 	if err := c.sendMessage(&call{Call: &search.ShardCall{Begin: &search.ShardBegin{Query: &syntax.Parsed{Root: &syntax.Text{Pattern: "x"}}}}}); err != nil {
 		f.Fatal(err)
 	}
+	f.Add(bytes.Clone(sent.Bytes()))
+	sent.Reset()
+	if err := newCodec(&sent, nil).sendMessage(&gitCall{Git: &GitCall{Method: gitLog, Paths: []string{"a"}}}); err != nil {
+		f.Fatal(err)
+	}
 	f.Add(sent.Bytes())
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})
 	f.Add([]byte{0, 0, 0, 2, 1})
