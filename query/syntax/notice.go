@@ -97,6 +97,30 @@ func (p *parser) noticeKeyword(i, end int) {
 	}
 }
 
+// noticeUnclosed adds a notice if the query begins with a quote or parenthesis that nothing
+// closes, or ends with a parenthesis that closes nothing: they are read as text.
+func (p *parser) noticeUnclosed() {
+	text := strings.TrimSpace(p.text)
+	if p.o.Regexp || strings.Contains(text, "\n") {
+		return // an expression or code, in which brackets are text
+	}
+	at, words := strings.Index(p.text, text), strings.Trim(text, `"() `)
+	message := ""
+	switch {
+	case !strings.ContainsFunc(words, unicode.IsLetter):
+		return
+	case text[0] == '"' && strings.Count(text, `"`) == 1:
+		message, words = "The quote is read as text because nothing closes it.", `"`+words+`"`
+	case text[0] == '(' && strings.Count(text, "(") == 1 && !strings.ContainsAny(text, `")`):
+		message = "The parenthesis is read as text because nothing closes it."
+	case strings.HasSuffix(text, ")") && strings.Count(text, ")") == 1 && !strings.ContainsAny(text, `"(`):
+		message, at = "The parenthesis is read as text because it closes nothing.", at+len(text)-1
+	default:
+		return
+	}
+	p.addNotice(Notice{Code: AmbiguousQuery, At: Span{at, at + 1}, Message: message, Suggestions: []string{words}})
+}
+
 // showSpan returns a part of the query for a notice, on one line.
 func (p *parser) showSpan(at Span) string { return showOnLine(p.text[at.Start:at.End]) }
 

@@ -105,6 +105,7 @@ func (p *parser) parse() (*Parsed, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	p.noticeUnclosed()
 	p.resolveDefaults(root)
 	p.kind = set.kind
 	root = p.bindConditions(root)
