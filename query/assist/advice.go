@@ -58,7 +58,7 @@ func (a *answerer) addAdvice(ctx context.Context, r search.Request, result *sear
 	} else if result.Stats.Matches == 0 && result.Exhaustive && r.Query.Type != syntax.TypeDefault {
 		// The notice says that the name selects nothing; as an expression it may.
 		f := &adviceFinder{answerer: a, request: r}
-		within, cancel := context.WithTimeout(ctx, a.engine.MaxDuration()/adviceShare)
+		within, cancel := context.WithTimeout(ctx, a.share(adviceShare))
 		f.adviseExpressions(within)
 		cancel()
 		result.Notices = mergeAdvice(result.Notices, f.notices)
@@ -86,7 +86,7 @@ func (a *answerer) findAdvice(ctx context.Context, r search.Request) *adviceFind
 			f.filters = append(f.filters, q)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.engine.MaxDuration()/adviceShare)
+	ctx, cancel := context.WithTimeout(ctx, a.share(adviceShare))
 	defer cancel()
 	if f.adviseExpressions(ctx) {
 		return f
@@ -105,6 +105,11 @@ func (a *answerer) findAdvice(ctx context.Context, r search.Request) *adviceFind
 	}
 	if len(terms) == 1 {
 		f.adviseFiles(ctx, terms[0])
+	}
+	if len(f.notices) == 0 && len(terms) > 0 && ctx.Err() == context.DeadlineExceeded {
+		f.notices = append(f.notices, syntax.Notice{
+			Code: syntax.TermFindsNothing, At: terms[0].Span(), Message: "There was no time to look for names near the terms. Search again, or add a filter such as repo:.",
+		})
 	}
 	return f
 }

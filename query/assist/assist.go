@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
 )
 
 // Searcher answers requests with the searches of an engine. It is safe for concurrent use.
@@ -24,13 +25,13 @@ func New(engine *search.Searcher, reg prometheus.Registerer) *Searcher {
 // Search answers a request with the most likely reading of its query. It fails with the
 // errors of the engine.
 func (s *Searcher) Search(ctx context.Context, view corpus.View, r search.Request) (*search.Result, error) {
-	a := &answerer{engine: s.engine, metrics: s.metrics, view: view}
+	a := s.newAnswerer(view)
 	return a.answer(ctx, r, nil)
 }
 
 // Stream is like Search, but passes the files to emit in parts, as the engine does.
 func (s *Searcher) Stream(ctx context.Context, view corpus.View, r search.Request, emit search.Emit) (*search.Result, error) {
-	a := &answerer{engine: s.engine, metrics: s.metrics, view: view}
+	a := s.newAnswerer(view)
 	if !r.Related {
 		return a.answer(ctx, r, emit)
 	}
@@ -42,11 +43,21 @@ func (s *Searcher) Stream(ctx context.Context, view corpus.View, r search.Reques
 	})
 }
 
+func (s *Searcher) newAnswerer(view corpus.View) *answerer {
+	return &answerer{engine: s.engine, metrics: s.metrics, view: view, duration: s.engine.MaxDuration()}
+}
+
 // answerer answers one request, in one goroutine.
 type answerer struct {
 	engine  *search.Searcher
 	metrics *readingMetrics
 	view    corpus.View
+	// duration is the maximum time of a search. Other readings of a query may take a
+	// fraction of it, and hurried reports whether one of them needed more and found nothing.
+	duration time.Duration
+	hurried  bool
+	// notice names the part of the query for which there was no time; nil if there is none.
+	notice *syntax.Notice
 	// probes are the searches in addition to the requested one, and emitted the first files
 	// that a stream has emitted.
 	probes  []search.ProbeExplain
@@ -69,6 +80,15 @@ func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emi
 	if r.Related && prose != nil && !result.Evidence.Ranked {
 		a.addWords(ctx, r, result, prose)
 	}
+	if a.notice != nil {
+		insertNotice(result, *a.notice)
+	}
+	if a.hurried && result.Stats.Matches == 0 && result.Exhaustive {
+		result.Exhaustive, result.Stopped = false, search.StopTimeLimit // another reading may have a match
+		if result.Explain != nil {
+			result.Explain.Stopped = search.StopTimeLimit
+		}
+	}
 	took := time.Since(started)
 	if result.CostsHidden {
 		took = 0
@@ -81,6 +101,9 @@ func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emi
 	}
 	return result, nil
 }
+
+// share returns a fraction of the maximum time of a search.
+func (a *answerer) share(n time.Duration) time.Duration { return max(a.duration/n, 1) }
 
 // search runs a search, after those for the predicates of its query, which count as its work
 // and its time.

@@ -32,7 +32,7 @@ func TestAdviceWithoutTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &answerer{engine: s.engine, metrics: s.metrics, view: m}
+		a := s.newAnswerer(m)
 		f := &adviceFinder{answerer: a, request: search.Request{Query: parsed}}
 		if found := f.adviseExpressions(c.ctx); found != (c.want != "") || found && !strings.Contains(f.notices[0].Message, c.want) {
 			t.Errorf("%s: %v, %v, not %q", c.query, found, f.notices, c.want)

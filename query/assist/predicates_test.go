@@ -38,7 +38,7 @@ func TestPredicateWithinTimeLimit(t *testing.T) {
 	m := &searchtest.Model{}
 	m.AddScript(t, "host/a a.go Go kmalloc")
 	for limit, want := range map[time.Duration]search.StopReason{0: search.StopNone, 1: search.StopTimeLimit} {
-		a := &answerer{engine: newEngine(search.Options{}), view: m}
+		a := newSearcher(search.Options{}).newAnswerer(m)
 		r, _, err := a.resolvePredicates(t.Context(), search.Request{Query: searchtest.Parse(t, "repo:has.content(kmalloc) a"), Matches: 10, TimeLimit: limit})
 		if err != nil || r.Incomplete != want {
 			t.Errorf("with a limit of %v: stopped by %q, want %q: %v", limit, r.Incomplete, want, err)

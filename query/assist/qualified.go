@@ -85,7 +85,7 @@ func readQualified(r *search.Request) *qualifiedQuery {
 func (a *answerer) tryQualified(ctx context.Context, r search.Request, n *qualifiedQuery, emit search.Emit) (*search.Result, error) {
 	find := search.Request{
 		Query: &syntax.Parsed{Root: syntax.Replace(r.Query.Root, n.term, n.definitions)}, Matches: maxDefinitions, Public: r.Public,
-		LeafPoints: n.points, TimeLimit: a.engine.MaxDuration() / definedShare, WithoutAdvice: true,
+		LeafPoints: n.points, TimeLimit: a.share(definedShare), WithoutAdvice: true,
 	}
 	defined, err := a.probe(ctx, find, nil)
 	if err != nil {
@@ -93,6 +93,12 @@ func (a *answerer) tryQualified(ctx context.Context, r search.Request, n *qualif
 	}
 	defer defined.Release()
 	if len(defined.Files) == 0 {
+		if defined.Stopped == search.StopTimeLimit {
+			a.hurried, a.notice = true, &syntax.Notice{
+				Code: syntax.AmbiguousQuery, At: n.term.Span(),
+				Message: "There was no time to look for the definitions of this qualified name. Search again, or add a filter such as repo:.",
+			}
+		}
 		return nil, nil
 	}
 	for i := range defined.Files {

@@ -133,9 +133,9 @@ func recognizePaste(r *search.Request) *reading.Paste {
 // tryPaste returns the answer of the first reading of pasted text with a match, or nil if
 // none has one.
 func (a *answerer) tryPaste(ctx context.Context, r search.Request, paste *reading.Paste, emit search.Emit) (*search.Result, error) {
-	duration := a.engine.MaxDuration() / probeShare
+	duration := a.share(probeShare)
 	if paste.Long && !paste.Sure {
-		duration = a.engine.MaxDuration() / doubtShare
+		duration = a.share(doubtShare)
 	}
 	p := &pasteReader{a: a, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}
 	return p.tryReadings(ctx)
@@ -220,7 +220,7 @@ func (p *pasteReader) runAttempt(ctx context.Context, t *readingAttempt) (*searc
 // searchReading searches for a reading of a query. It returns nil if the reading has no
 // match.
 func (a *answerer) searchReading(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
-	r.TimeLimit = a.engine.MaxDuration() / readShare
+	r.TimeLimit = a.share(readShare)
 	result, err := a.probe(ctx, r, emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long
@@ -229,6 +229,7 @@ func (a *answerer) searchReading(ctx context.Context, r search.Request, emit sea
 		return nil, err
 	}
 	if result.Stats.Matches == 0 {
+		a.hurried = a.hurried || result.Stopped == search.StopTimeLimit
 		result.Release()
 		return nil, nil
 	}
@@ -255,6 +256,7 @@ func (p *pasteReader) buildQuery(root syntax.Query) *syntax.Parsed {
 func (p *pasteReader) runProbe(ctx context.Context, root syntax.Query, matches int) (*search.Result, error) {
 	left := time.Until(p.probeDeadline)
 	if p.probes == maxProbes || left <= 0 {
+		p.a.hurried = p.a.hurried || left <= 0
 		return &search.Result{}, nil
 	}
 	p.probes++
@@ -262,6 +264,9 @@ func (p *pasteReader) runProbe(ctx context.Context, root syntax.Query, matches i
 	result, err := p.a.probe(ctx, r, nil)
 	if errors.Is(err, plan.ErrPattern) {
 		return &search.Result{}, nil
+	}
+	if err == nil && result.Stats.Matches == 0 && result.Stopped == search.StopTimeLimit {
+		p.a.hurried = true
 	}
 	return result, err
 }
