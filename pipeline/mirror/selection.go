@@ -80,9 +80,9 @@ type UnmatchedGlob struct {
 
 // String returns a line such as "237 of 3,175 branches; ** takes all".
 func (s Selection) String() string {
-	parts := []string{s.Branches.describeCount("branches")}
+	parts := []string{s.Branches.describeCount("branch", "branches")}
 	if s.Tags != (Count{}) {
-		parts = append(parts, s.Tags.describeCount("tags"))
+		parts = append(parts, s.Tags.describeCount("tag", "tags"))
 	}
 	for _, u := range s.Unmatched {
 		parts = append(parts, u.describeGlob())
@@ -105,7 +105,11 @@ func (s Selection) String() string {
 	return strings.Join(parts, "; ")
 }
 
-func (c Count) describeCount(noun string) string {
+func (c Count) describeCount(one, many string) string {
+	noun := many
+	if c.Total == 1 {
+		noun = one
+	}
 	out := fmt.Sprintf("%s of %s %s", formatThousands(c.Selected), formatThousands(c.Total), noun)
 	switch {
 	case c.Wider <= c.Selected:

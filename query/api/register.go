@@ -84,7 +84,9 @@ func refuseRegistration(err error, knownURL, cloneURL string) error {
 		return fmt.Errorf("%w: the clone URL stays %s, because the new one cannot be listed: %w", failure.ErrRefused, knownURL, err)
 	}
 	switch failure.CodeOf(err) {
-	case failure.Refused, failure.Vanished, failure.Unauthorized, failure.Unreachable, failure.Git:
+	case failure.Vanished:
+		return fmt.Errorf("%w: the repository is not registered: %w", failure.ErrRefused, err)
+	case failure.Refused, failure.Unauthorized, failure.Unreachable, failure.Git:
 		return fmt.Errorf("%w: the repository is not registered, because its refs cannot be listed: %w", failure.ErrRefused, err)
 	}
 	return nil // the import reports it

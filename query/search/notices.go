@@ -165,6 +165,8 @@ func (in *noticeFinder) addFilterNotice(p *match.Predicate, among string, names 
 	}
 	if len(names.near) > 0 {
 		message += " Did you mean " + syntax.ShowNames(names.near, " or ") + "?"
+	} else if len(names.all) == 1 {
+		message += " The only name is " + names.all[0] + "."
 	} else if len(names.all) > 0 {
 		message += " There are " + syntax.ShowNames(names.all, ", ") + "."
 	}

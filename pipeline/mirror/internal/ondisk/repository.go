@@ -60,11 +60,11 @@ func (r *Repository) open(path string, openBelow OpenBelow) (err error) {
 		return err
 	}
 	if _, err := r.head.root.Lstat("HEAD"); err != nil {
-		return fmt.Errorf("%s has no HEAD: %w", path, ErrNotRepository)
+		return fmt.Errorf("%w: %s has no HEAD", ErrNotRepository, path)
 	}
 	objects, err := r.common.openDirectory("objects")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has no objects: %w", path, ErrNotRepository)
+		return fmt.Errorf("%w: %s has no objects", ErrNotRepository, path)
 	} else if err != nil {
 		return err
 	}
