@@ -16,7 +16,7 @@ const maxListedBody = 120
 
 var listCommitsTool = &tool{
 	name: "list_commits", scope: account.ScopeGit,
-	about: "Commits as JSON, newest first; long messages are cut.",
+	about: "Commits, newest first; long messages are cut.",
 	params: []param{
 		repoParam,
 		textParam("query", source.MaxPatternBytes, "POSIX expression on the message"),
@@ -33,22 +33,6 @@ var listCommitsTool = &tool{
 	call: (*call).listCommits,
 }
 
-type commitItem struct {
-	Hash        code.CommitID `json:"hash"`
-	Date        string        `json:"date"`
-	Message     string        `json:"message"`
-	Refs        string        `json:"refs,omitempty"`
-	Body        string        `json:"body,omitempty"`
-	AuthorName  string        `json:"authorName"`
-	AuthorEmail string        `json:"authorEmail"`
-}
-
-type commitList struct {
-	Commits []commitItem `json:"commits"`
-	Total   int          `json:"totalCount"`
-	Note    string       `json:"note,omitempty"`
-}
-
 func (c *call) listCommits(ctx context.Context) error {
 	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
@@ -62,19 +46,14 @@ func (c *call) listCommits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	page := c.pageOf(total)
-	out := commitList{Commits: []commitItem{}, Total: total}
-	for i := range commits {
-		item := newCommitItem(&commits[i], maxListedBody)
-		if !page.takeEntry(item) {
-			break
-		}
-		out.Commits = append(out.Commits, item)
+	c.addLinef("%s.", formatCount(total, "commit", "commits"))
+	shown := 0
+	for shown < len(commits) && c.out.addLineIfFits(formatCommit(&commits[shown])) {
+		shown++
 	}
-	if out.Note = page.nextPageNote(len(out.Commits)); total == 0 {
-		out.Note = "No commit matches; leave out query, author, path or the times."
+	if c.addPageNote(c.pageOf(total), shown); total == 0 {
+		c.addLinef("No commit matches; leave out query, author, path or the times.")
 	}
-	c.addLinef("%s", encode(out))
 	return nil
 }
 
@@ -95,17 +74,41 @@ func (c *call) commitsRequest() (source.CommitsRequest, error) {
 	return q, nil
 }
 
-func newCommitItem(c *source.Commit, maxBody int) commitItem {
-	body := strings.TrimSpace(c.Body)
-	if len(body) > maxBody {
-		body = cutText(body, maxBody) + " …"
+// formatCommit returns the lines of a commit in a list.
+func formatCommit(c *source.Commit) string {
+	line := fmt.Sprintf("%s %.10s %s: %s", shortCommit(c.ID), c.Date, pathText(cutText(c.AuthorName, maxLineBytes)), pathText(cutText(c.Subject, maxLineBytes)))
+	if c.Refs != "" {
+		line += " (" + pathText(cutText(c.Refs, maxLineBytes)) + ")"
 	}
-	return commitItem{c.ID, c.Date, cutText(c.Subject, maxLineBytes), cutText(c.Refs, maxLineBytes), body, c.AuthorName, c.AuthorEmail}
+	if body := strings.TrimSpace(c.Body); body != "" {
+		line += "\n" + indentLines(cutBody(body, maxListedBody))
+	}
+	return line
+}
+
+// shortCommit returns the part of a commit's ID that the tools take for it.
+func shortCommit(id code.CommitID) string { return fmt.Sprintf("%.12s", id) }
+
+// cutBody returns at most n bytes of a message.
+func cutBody(body string, n int) string {
+	if len(body) <= n {
+		return body
+	}
+	return cutText(body, n) + " …"
+}
+
+// indentLines sets the lines of a message off from those of the answer.
+func indentLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("    " + pathText(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 var getCommitTool = &tool{
 	name: "get_commit", scope: account.ScopeGit,
-	about: "A commit with its message, as JSON; get_diff with ref~1..ref shows its changes.",
+	about: "A commit with its message; get_diff with ref~1..ref shows its changes.",
 	params: []param{
 		repoParam,
 		requiredParam("ref", code.MaxRefBytes, ""),
@@ -126,9 +129,18 @@ func (c *call) getCommit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.addLinef("%s", encode(struct {
-		commitItem
-		Parents []code.CommitID `json:"parents"`
-	}{newCommitItem(&commit, min(maxCommitBody, c.out.bytesLeft()/2)), append([]code.CommitID{}, commit.Parents...)}))
+	c.addLinef("commit %s", commit.ID)
+	for _, parent := range commit.Parents {
+		c.addLinef("parent %s", parent)
+	}
+	if commit.Refs != "" {
+		c.addLinef("refs %s", pathText(cutText(commit.Refs, maxLineBytes)))
+	}
+	c.addLinef("author %s <%s>", pathText(cutText(commit.AuthorName, maxLineBytes)), pathText(cutText(commit.AuthorEmail, maxLineBytes)))
+	c.addLinef("date %s", commit.Date)
+	c.addLinef("\n%s", indentLines(cutText(commit.Subject, maxLineBytes)))
+	if body := strings.TrimSpace(commit.Body); body != "" {
+		c.addLinef("\n%s", indentLines(cutBody(body, min(maxCommitBody, c.out.bytesLeft()/2))))
+	}
 	return nil
 }

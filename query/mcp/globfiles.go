@@ -27,7 +27,7 @@ var globTool = &tool{
 }
 
 func (c *call) globFiles(ctx context.Context) error {
-	q := fileQuery{path: c.args.getText("path"), repo: c.args.getText("repo"), ref: c.args.getText("ref")}
+	q := fileQuery{fold: true, path: c.args.getText("path"), repo: c.args.getText("repo"), ref: c.args.getText("ref")}
 	if err := q.setPaths("pattern", c.args.getText("pattern"), c.args.getText("exclude")); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 var listBranchesTool = &tool{
 	name: "list_branches", scope: account.ScopeGit,
-	about: "Branches as JSON: the default one, then indexed ones (for search and grep), then others, which can only be read.",
+	about: "Branches: the default one, then indexed ones (for search and grep), then others, which can only be read.",
 	params: []param{
 		repoParam,
 		textParam("query", code.MaxRefBytes, "Part of the name"),
@@ -23,25 +24,6 @@ var listBranchesTool = &tool{
 		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listBranches,
-}
-
-type branchItem struct {
-	Name        string        `json:"name"`
-	Commit      code.CommitID `json:"commit"`
-	CommittedAt string        `json:"committedAt,omitempty"`
-	Default     bool          `json:"isDefault"`
-	Indexed     bool          `json:"isIndexed"`
-}
-
-type branchList struct {
-	Repo          string       `json:"repo"`
-	DefaultBranch string       `json:"defaultBranch,omitempty"`
-	IndexedAt     string       `json:"indexedAt,omitempty"`
-	Total         int          `json:"totalCount"`
-	Indexed       int          `json:"indexedCount"`
-	Unindexed     int          `json:"unindexedCount"`
-	Branches      []branchItem `json:"branches"`
-	Note          string       `json:"note,omitempty"`
 }
 
 func (c *call) listBranches(ctx context.Context) error {
@@ -57,43 +39,57 @@ func (c *call) listBranches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := branchList{Repo: r.Name, DefaultBranch: r.DefaultBranch, Branches: []branchItem{}}
-	for _, b := range branches {
-		if b.Default {
-			out.DefaultBranch = b.Ref.Short()
-		}
-	}
 	if filter := strings.ToLower(c.args.getText("query")); filter != "" {
 		branches = slices.DeleteFunc(branches, func(b source.Branch) bool { return !strings.Contains(strings.ToLower(b.Ref.Short()), filter) })
 	}
+	nIndexed := 0
 	for _, b := range branches {
 		if b.Indexed {
-			out.Indexed++
-		} else {
-			out.Unindexed++
+			nIndexed++
 		}
 	}
+	others := len(branches) - nIndexed
 	if indexed, ok := c.args.optionalFlag("indexed"); ok {
 		branches = slices.DeleteFunc(branches, func(b source.Branch) bool { return b.Indexed != indexed })
 	}
-	if out.IndexedAt, err = c.indexedAt(ctx, r.ID); err != nil {
+	indexedAt, err := c.indexedAt(ctx, r.ID)
+	if err != nil {
 		return err
 	}
-	out.Total = len(branches)
-	page := c.pageOf(out.Total)
-	for _, b := range branches[page.from:page.to] {
-		item := branchItem{b.Ref.Short(), b.Commit, timeText(b.Time), b.Default, b.Indexed}
-		if !page.takeEntry(item) {
+	noun, nouns := "branch", "branches"
+	if c.args.getFlag("tags") {
+		noun, nouns = "tag", "tags"
+	}
+	about := []string{fmt.Sprintf("%d indexed", nIndexed), fmt.Sprintf("%d not", others)}
+	if indexedAt != "" {
+		about = append(about, "last at "+indexedAt)
+	}
+	c.addLinef("[%s] %s", r.Name, joinDetails(formatCount(nIndexed+others, noun, nouns), about))
+	page := c.pageOf(len(branches))
+	next := page.from
+	for ; next < page.to; next++ {
+		b := &branches[next]
+		line := pathText(b.Ref.Short()) + " " + shortCommit(b.Commit)
+		if at := timeText(b.Time); at != "" {
+			line += " " + at
+		}
+		if b.Default {
+			line += " default"
+		}
+		if b.Indexed {
+			line += " indexed"
+		}
+		if !c.out.addLineIfFits(line) {
 			break
 		}
-		out.Branches = append(out.Branches, item)
 	}
-	if out.Note = page.nextPageNote(len(out.Branches)); out.Total == 0 && c.args.getFlag("tags") {
-		out.Note = "No tag that is indexed matches. read_file and list_commits take the name of any tag as ref."
-	} else if out.Total == 0 {
-		out.Note = "No branch matches; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref."
+	switch c.addPageNote(page, next-page.from); {
+	case len(branches) > 0:
+	case c.args.getFlag("tags"):
+		c.addLinef("No tag that is indexed matches. read_file and list_commits take the name of any tag as ref.")
+	default:
+		c.addLinef("No branch matches; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref.")
 	}
-	c.addLinef("%s", encode(out))
 	return nil
 }
 

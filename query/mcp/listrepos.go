@@ -10,7 +10,7 @@ import (
 
 var listReposTool = &tool{
 	name: "list_repos", scope: account.ScopeSearch,
-	about: "Repositories by part of their name, as JSON.",
+	about: "Repositories by part of their name.",
 	params: []param{
 		textParam("query", 1024, "Part of the name, in any case"),
 		pageParam,
@@ -22,47 +22,48 @@ var listReposTool = &tool{
 	call: (*call).listRepos,
 }
 
-type repoItem struct {
-	Name          string `json:"name"`
-	URL           string `json:"url,omitempty"`
-	PushedAt      string `json:"pushedAt,omitempty"`
-	DefaultBranch string `json:"defaultBranch,omitempty"`
-	Fork          bool   `json:"isFork"`
-	Archived      bool   `json:"isArchived"`
-}
-
-type repoList struct {
-	Repos []repoItem `json:"repos"`
-	Total int        `json:"totalCount"`
-	// Note explains how to request more. The established server does not have this field.
-	Note string `json:"note,omitempty"`
-}
-
 func (c *call) listRepos(ctx context.Context) error {
 	all, err := c.o.Index.Repositories(ctx, c.args.getText("sort"), strings.ToLower(c.args.getText("query")))
 	if err != nil {
 		return err
 	}
+	c.addLinef("%s.", formatCount(len(all), "repository", "repositories"))
 	page := c.pageOf(len(all))
-	out := repoList{Repos: []repoItem{}, Total: len(all)}
-	for i := page.from; i < page.to; i++ {
-		r := all[i]
+	next := page.from
+	for ; next < page.to; next++ {
+		r := all[next]
 		if c.args.getText("direction") == "desc" {
-			r = all[len(all)-1-i]
+			r = all[len(all)-1-next]
 		}
-		item := repoItem{
-			Name: r.Name, URL: r.WebURL, PushedAt: timeText(r.PushedAt), DefaultBranch: r.DefaultBranch, Fork: r.Fork, Archived: r.Archived,
+		var about []string
+		if r.DefaultBranch != "" {
+			about = append(about, pathText(r.DefaultBranch))
 		}
-		if !page.takeEntry(item) {
+		if at := timeText(r.PushedAt); at != "" {
+			about = append(about, "pushed "+at)
+		}
+		if r.Fork {
+			about = append(about, "fork")
+		}
+		if r.Archived {
+			about = append(about, "archived")
+		}
+		if !c.out.addLineIfFits(joinDetails(pathText(r.Name), about)) {
 			break
 		}
-		out.Repos = append(out.Repos, item)
 	}
-	if out.Note = page.nextPageNote(len(out.Repos)); len(all) == 0 && c.args.getText("query") != "" {
-		out.Note = "No repository has that in its name; try a shorter part."
+	if c.addPageNote(page, next-page.from); len(all) == 0 && c.args.getText("query") != "" {
+		c.addLinef("None has that in its name; try a shorter part.")
 	}
-	c.addLinef("%s", encode(out))
 	return nil
+}
+
+// joinDetails returns a name with details in parentheses.
+func joinDetails(name string, details []string) string {
+	if len(details) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(details, ", ") + ")"
 }
 
 func timeText(t time.Time) string {

@@ -20,7 +20,7 @@ type fileQuery struct {
 	// If empty, the query looks for files.
 	pattern string
 	literal bool
-	fold    bool
+	fold    bool // ignore case: of the pattern or, if there is none, of the paths
 	// path is a part of the path. glob and exclude are regular expressions that the path
 	// must and must not match.
 	path, glob, exclude string
@@ -84,14 +84,18 @@ func (q *fileQuery) buildQuery() *syntax.Parsed {
 	} else {
 		out.Type = syntax.TypeFile
 	}
+	pathLetters := syntax.CaseYes
+	if q.text == nil && q.pattern == "" {
+		pathLetters = letters
+	}
 	if q.glob != "" {
-		all = append(all, &syntax.File{Pattern: q.glob, Case: syntax.CaseYes})
+		all = append(all, &syntax.File{Pattern: q.glob, Case: pathLetters})
 	}
 	if q.path != "" {
-		all = append(all, &syntax.File{Pattern: regexp.QuoteMeta(q.path), Case: syntax.CaseYes})
+		all = append(all, &syntax.File{Pattern: regexp.QuoteMeta(q.path), Case: pathLetters})
 	}
 	if q.exclude != "" {
-		all = append(all, &syntax.Not{Child: &syntax.File{Pattern: q.exclude, Case: syntax.CaseYes}})
+		all = append(all, &syntax.Not{Child: &syntax.File{Pattern: q.exclude, Case: pathLetters}})
 	}
 	if q.repo != "" {
 		all = append(all, &syntax.RepoSet{Names: []string{q.repo}})

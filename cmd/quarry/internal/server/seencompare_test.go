@@ -54,7 +54,7 @@ var uploadID = regexp.MustCompile(`("id":")[0-9a-f]{32}(","repoId")`)
 // differ.
 func withoutTimes(t *testing.T, answer string) any {
 	t.Helper()
-	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text result of a tool
+	answer = regexp.MustCompile(`, last at [^)]*`).ReplaceAllString(answer, "") // in the text result of a tool
 	answer = eventPosition.ReplaceAllString(answer, "$1")
 	answer = uploadID.ReplaceAllString(answer, "$1$2")
 	var out []any
