@@ -66,19 +66,28 @@ func (c *defsCommand) Run(ctx context.Context, s streams) error {
 }
 
 func printSymbols(s streams, found *wire.FindSymbolsResponse) error {
+	namesakes := 0
 	for i := range found.Files {
 		f := &found.Files[i]
 		for _, m := range f.Matches {
+			if m.Relation == wire.FindMatchRelationNamesake {
+				namesakes++
+			}
 			line := strings.TrimRight(m.LineContent, "\r\n")
 			if _, err := fmt.Fprintf(s.out, "%s:%s:%d:%s\n", f.Repository, keepOnLine(f.FileName), m.Range.Start.LineNumber, line); err != nil {
 				return err
 			}
 		}
 	}
+	if namesakes > 0 {
+		_, _ = fmt.Fprintf(s.err, "quarry: other symbols of that name are in the last %d of these lines\n", namesakes)
+	}
 	for _, n := range found.Notices {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
 	}
-	if !found.IsSearchExhaustive {
+	if !found.IsSearchExhaustive && len(found.Files) == 0 {
+		_, _ = fmt.Fprintf(s.err, "quarry: nothing was found before the time of the search was over; repeat it, or narrow it with --repo or --lang\n")
+	} else if !found.IsSearchExhaustive {
 		_, _ = fmt.Fprintf(s.err, "quarry: there are more results; narrow them with --repo or --lang\n")
 	}
 	return nil

@@ -42,6 +42,10 @@ func (c *call) listSymbols(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(found.Symbols) == 0 && !found.Exhaustive {
+		c.addLinef("Found no symbols before the time of the search was over. Call again, or give a path.")
+		return nil
+	}
 	if len(found.Symbols) == 0 {
 		c.addLinef("Found no symbols.")
 		c.suggestRef(ctx, c.args.getText("repo"), c.args.getText("ref"))

@@ -99,7 +99,7 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 		}
 	}
 	if found.Matches == 0 {
-		c.adviseNoSymbol(ctx, what, &r)
+		c.adviseNoSymbol(ctx, what, &r, found.Exhaustive)
 		c.addTextMatches(found)
 		c.writeNotices(found.Notices, symbolArgumentOf)
 		return nil
@@ -149,7 +149,11 @@ func (c *call) addTextMatches(found *navigate.Result) {
 
 var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
-func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Request) {
+func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Request, exhaustive bool) {
+	if !exhaustive {
+		c.addLinef("Found no %s of %s before the time of the search was over. Call again, or narrow it with repo.", what, r.Symbol)
+		return
+	}
 	c.addLinef("Found no %s of %s.", what, r.Symbol)
 	c.suggestRef(ctx, r.Repository, r.Revision)
 	if r.Position != nil {
@@ -169,13 +173,17 @@ func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Requ
 
 // symbolLines writes the matches from the offset on, grouped by repository.
 func (c *call) symbolLines(r *navigate.Result) {
-	passed, offset, repository := 0, c.args.getNumber("offset"), ""
+	passed, offset, repository, namesakes := 0, c.args.getNumber("offset"), "", false
 	last := min(offset+c.args.getNumber("limit"), r.Matches)
 	for i := range r.Files {
 		f := &r.Files[i]
 		heading, line := "", 0
+		apart := len(f.Matches) > 0 && f.Matches[0].Relation == navigate.RelationNamesake
+		if apart && !namesakes {
+			heading, repository = "\nOther symbols of that name:\n", ""
+		}
 		if f.Repo.Name != repository {
-			heading = "\n[" + f.Repo.Name + "]\n"
+			heading += "\n[" + f.Repo.Name + "]\n"
 		}
 		heading += pathText(f.Path) + ":\n"
 		for _, m := range f.Matches {
@@ -190,7 +198,7 @@ func (c *call) symbolLines(r *navigate.Result) {
 				last = passed
 				break
 			}
-			heading, line, repository = "", m.Range.Start.LineNumber, f.Repo.Name
+			heading, line, repository, namesakes = "", m.Range.Start.LineNumber, f.Repo.Name, apart
 		}
 	}
 	if offset >= r.Matches {

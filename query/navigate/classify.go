@@ -24,6 +24,10 @@ type classifier struct {
 	request *Request
 	at      *resolver // at the position; nil without one
 	meant   *target   // the meaning of the name at the position, if known
+	// resolves means that the references are resolved, too, and compared with meant.
+	resolves bool
+	// surplus is the number of uses that refer to meant, less those of other symbols.
+	surplus int
 	// precise is the meaning according to a precise index; nil if none covers the
 	// position.
 	precise   *meaning
@@ -34,9 +38,7 @@ type classifier struct {
 // comments, strings and prose unless the request includes them.
 func (c *classifier) classifyAll(ctx context.Context, found *search.Result, out *Result) {
 	if c.at != nil {
-		if meant := c.at.resolve(ctx, c.at.home, c.at.token); len(meant) > 0 {
-			c.meant = &meant[0]
-		}
+		c.resolvePosition(ctx)
 	}
 	deadline, bytes := time.Now().Add(maxClassifyTime), 0
 	next := 0
@@ -50,15 +52,15 @@ func (c *classifier) classifyAll(ctx context.Context, found *search.Result, out 
 		}
 		text := found.Files[next].Content
 		if bytes += len(text); bytes <= maxClassifyBytes && len(text) > 0 && time.Now().Before(deadline) && ctx.Err() == nil {
-			c.classifyFile(f, text, out)
-		}
-		if c.at != nil {
+			c.classifyFile(ctx, f, &found.Files[next], out)
+		} else if c.at != nil {
 			c.relateFile(f, text)
 		}
 		if c.precise != nil && len(text) > 0 && time.Now().Before(deadline) && ctx.Err() == nil {
 			c.navigator.dropOthers(ctx, c.precise, f, &found.Files[next])
 		}
 	}
+	c.relateUnclear(out)
 	out.Files = slices.DeleteFunc(out.Files, func(f File) bool { return len(f.Matches) == 0 })
 	out.Matches = 0
 	for i := range out.Files {
@@ -66,11 +68,29 @@ func (c *classifier) classifyAll(ctx context.Context, found *search.Result, out 
 	}
 }
 
-// classifyFile sets the roles of the matches of one file.
-func (c *classifier) classifyFile(f *File, text []byte, out *Result) {
+// resolvePosition determines the meaning of the name at the position. The references are
+// resolved only if it is no guess.
+func (c *classifier) resolvePosition(ctx context.Context) {
+	r := c.at
+	r.strict = true
+	meant := r.resolve(ctx, r.home, r.token)
+	if c.resolves = len(meant) > 0 && (meant[0].binding != nil || meant[0].definition() != nil); len(meant) == 0 {
+		r.strict = false
+		meant = r.resolve(ctx, r.home, r.token)
+	}
+	if len(meant) > 0 {
+		c.meant = &meant[0]
+	}
+	r.budget = budget{time.Now().Add(maxReferenceTime), maxReferenceSearches, maxReferenceBytes}
+}
+
+// classifyFile sets the roles and relations of the matches of one file.
+func (c *classifier) classifyFile(ctx context.Context, f *File, found *search.FileMatch, out *Result) {
+	text := found.Content
 	tokens, whole := c.outline.Tokens(f.Language, text, maxFileTokens)
 	var definitions []code.Definition
-	if c.request.IncludeEnclosing || slices.ContainsFunc(f.Matches, func(m Match) bool { return m.Symbol != nil }) {
+	resolves := c.resolves && c.at.sharesNames(f.Language)
+	if resolves || c.request.IncludeEnclosing || slices.ContainsFunc(f.Matches, func(m Match) bool { return m.Symbol != nil }) {
 		definitions, _ = c.outline.Describe(f.Language, text) // on error, those found so far
 	}
 	kept := f.Matches[:0]
@@ -105,6 +125,20 @@ func (c *classifier) classifyFile(f *File, text []byte, out *Result) {
 		kept = append(kept, m)
 	}
 	f.Matches = kept
+	if len(kept) == 0 {
+		return
+	}
+	if resolves && c.at.files[fileKey{f.Repo, f.Path}] == nil {
+		c.at.addSource(found, tokens, definitions)
+	}
+	if c.at != nil {
+		c.relateFile(f, text)
+	}
+	if resolves {
+		c.relateOccurrences(ctx, f, c.at.files[fileKey{f.Repo, f.Path}])
+	} else if c.resolves {
+		c.relateForeign(f)
+	}
 	if c.request.IncludeEnclosing {
 		addEnclosing(f, names.Read(f.Path, f.Language, text, tokens, definitions))
 	}
@@ -153,8 +187,13 @@ func (c *classifier) relateFile(f *File, text []byte) {
 	if relation == RelationPackage || !names.Described(f.Language) || len(text) > maxImportBytes {
 		return
 	}
-	tokens, _ := c.outline.Tokens(f.Language, text, maxImportTokens)
-	user := names.Read(f.Path, f.Language, text, tokens, nil)
+	var user *names.File
+	if in := r.files[fileKey{f.Repo, f.Path}]; in != nil {
+		user = in.names
+	} else {
+		tokens, _ := c.outline.Tokens(f.Language, text, maxImportTokens)
+		user = names.Read(f.Path, f.Language, text, tokens, nil)
+	}
 	if siblings, ok := user.Siblings(); ok && f.Repo == meant.file.repo && siblings.Matches(f.Repo.Name, meant.file.path) {
 		relation = RelationPackage
 	} else if user.ImportsFile(meant.file.repo.Name, meant.file.path) {
@@ -192,10 +231,21 @@ func (c *classifier) relateLocal(f *File) {
 	}
 }
 
-// sortFiles orders the files by their nearest relation to the position.
+// sortFiles orders the files by their nearest relation to the position. Matches of other
+// symbols follow all others, so a file that has both occurs twice.
 func (c *classifier) sortFiles(out *Result) {
 	if c.at == nil {
 		return
+	}
+	isNamesake := func(m Match) bool { return m.Relation == RelationNamesake }
+	for i := range out.Files {
+		f := &out.Files[i]
+		apart := *f
+		apart.Matches = slices.DeleteFunc(slices.Clone(f.Matches), func(m Match) bool { return !isNamesake(m) })
+		if n := len(apart.Matches); n > 0 && n < len(f.Matches) {
+			f.Matches = slices.DeleteFunc(f.Matches, isNamesake)
+			out.Files = append(out.Files, apart)
+		}
 	}
 	nearest := func(f *File) int {
 		best := len(relations)

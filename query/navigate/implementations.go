@@ -62,7 +62,11 @@ func (n *Navigator) Implementations(ctx context.Context, v corpus.View, r Reques
 
 // findImplementations finds the implementations of a name.
 func (n *Navigator) findImplementations(ctx context.Context, v corpus.View, r Request) (*Result, error) {
-	declared, err := n.findSymbol(ctx, v, r, &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes})
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	leaf := &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes}
+	declared, err := n.findText(ctx, v, r, leaf, &classifier{outline: n.outline, request: &r})
 	if err != nil {
 		return nil, err
 	}

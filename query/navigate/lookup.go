@@ -20,7 +20,9 @@ type resolver struct {
 	view      corpus.View
 	revision  string // of the position
 	request   *Request
-	deadline  time.Time
+	budget    budget
+	// strict excludes guesses: names and members of unknown types have no meaning.
+	strict bool
 
 	home  *source // the file of the position; nil if the symbol is not there
 	token int     // of the symbol in home
@@ -28,8 +30,13 @@ type resolver struct {
 	files    map[fileKey]*source
 	sources  map[*names.File]*source
 	lookups  map[lookupKey][]candidate
-	searches int
-	bytes    int
+	compared map[targetPair]certainty
+}
+
+// A budget bounds the work of a resolver.
+type budget struct {
+	deadline        time.Time
+	searches, bytes int // that are left
 }
 
 type fileKey struct {
@@ -65,12 +72,17 @@ func (r *resolver) readSource(f *search.FileMatch) *source {
 	if s := r.files[key]; s != nil {
 		return s
 	}
+	tokens, _ := r.navigator.outline.Tokens(f.Language, f.Content, maxFileTokens)
+	definitions, _ := r.navigator.outline.Describe(f.Language, f.Content) // on error, those found so far
+	return r.addSource(f, tokens, definitions)
+}
+
+// addSource keeps a file of a search's result with its tokens and definitions.
+func (r *resolver) addSource(f *search.FileMatch, tokens []code.Token, definitions []code.Definition) *source {
 	s := &source{repo: f.Repo, ref: f.Ref, path: f.Path, language: f.Language, text: f.Content}
-	tokens, _ := r.navigator.outline.Tokens(f.Language, s.text, maxFileTokens)
-	definitions, _ := r.navigator.outline.Describe(f.Language, s.text) // on error, those found so far
 	s.names = names.Read(f.Path, f.Language, s.text, tokens, definitions)
-	r.bytes += len(s.text)
-	r.files[key], r.sources[s.names] = s, s
+	r.budget.bytes -= len(s.text)
+	r.files[fileKey{f.Repo, f.Path}], r.sources[s.names] = s, s
 	return s
 }
 
@@ -79,7 +91,8 @@ const maxFileTokens = 1 << 19
 
 // isExhausted reports whether the resolver must not read any more.
 func (r *resolver) isExhausted(ctx context.Context) bool {
-	return r.searches >= maxResolveSearches || r.bytes >= maxResolveBytes || time.Now().After(r.deadline) || ctx.Err() != nil
+	b := &r.budget
+	return b.searches <= 0 || b.bytes <= 0 || time.Now().After(b.deadline) || ctx.Err() != nil
 }
 
 // lookup returns the definitions of a name in a repository, or in all repositories if
@@ -93,7 +106,7 @@ func (r *resolver) lookup(ctx context.Context, name, repository, paths string, l
 	if name == "" || len(name) > code.MaxSymbolBytes || r.isExhausted(ctx) {
 		return nil
 	}
-	r.searches++
+	r.budget.searches--
 	children := []syntax.Query{&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(name) + "$", Case: syntax.CaseYes}, familyFilter(language)}
 	if paths != "" {
 		children = append(children, &syntax.File{Pattern: paths, Case: syntax.CaseYes})
@@ -137,7 +150,7 @@ func (r *resolver) open(ctx context.Context, c *candidate) *source {
 	if r.isExhausted(ctx) {
 		return nil
 	}
-	r.searches++
+	r.budget.searches--
 	in := Request{Repository: c.repo.Name}
 	if c.repo.Name == r.home.repo.Name {
 		in.Revision = r.revision

@@ -124,6 +124,8 @@ type Match struct {
 	Enclosing *code.Definition
 	// Precise reports whether a precise index places the symbol of the position here.
 	Precise bool
+	// unclear means that the type of the receiver is not known.
+	unclear bool
 }
 
 // Role is the role of a match.
@@ -149,10 +151,13 @@ const (
 	RelationImport     Relation = "import" // one file imports the other
 	RelationRepository Relation = "repository"
 	RelationOther      Relation = "other"
+	// RelationNamesake marks another symbol of the name, as far as the type of the
+	// receiver and the scope show it.
+	RelationNamesake Relation = "namesake"
 )
 
 // relations lists the relations, nearest first.
-var relations = []Relation{RelationMeaning, RelationScope, RelationFile, RelationPackage, RelationImport, RelationRepository, RelationOther}
+var relations = []Relation{RelationMeaning, RelationScope, RelationFile, RelationPackage, RelationImport, RelationRepository, RelationOther, RelationNamesake}
 
 // Outline reads tokens and definitions of a text. Both bound their time.
 type Outline interface {
@@ -205,9 +210,11 @@ func (n *Navigator) findDefinitions(ctx context.Context, v corpus.View, r Reques
 	member.Parent, member.Kinds, placed.Kinds = name.Parent, symbol.Kinds, symbol.Kinds
 	r.Symbol = name.Name
 	for _, q := range []syntax.Query{member, &syntax.And{Children: []syntax.Query{name.Place(), placed}}} {
-		if other, err := n.findSymbol(ctx, v, r, q); err != nil || other.Matches > 0 {
+		other, err := n.findSymbol(ctx, v, r, q)
+		if err != nil || other.Matches > 0 {
 			return other, err
 		}
+		found.Exhaustive = found.Exhaustive && other.Exhaustive
 	}
 	return found, nil
 }
@@ -235,7 +242,7 @@ func (n *Navigator) References(ctx context.Context, v corpus.View, r Request) (*
 		c.precise = n.meaningAt(ctx, at)
 		c.navigator = n
 	}
-	out, err := n.findText(ctx, v, r, &c)
+	out, err := n.findText(ctx, v, r, &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -246,9 +253,8 @@ func (n *Navigator) References(ctx context.Context, v corpus.View, r Request) (*
 	return out, nil
 }
 
-// findText returns the occurrences in text that c keeps.
-func (n *Navigator) findText(ctx context.Context, v corpus.View, r Request, c *classifier) (*Result, error) {
-	leaf := &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}
+// findText returns the matches of leaf with the symbol in them that c keeps.
+func (n *Navigator) findText(ctx context.Context, v corpus.View, r Request, leaf syntax.Query, c *classifier) (*Result, error) {
 	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true, WithoutAdvice: r.isSpelled()})
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)

@@ -310,6 +310,9 @@ func (r *resolver) guess(ctx context.Context, in *source, name string, i int) []
 	if found := r.inPlaces(ctx, in, name, places, accept); len(found) > 0 {
 		return found
 	}
+	if r.strict {
+		return r.findOnlyType(ctx, in, all)
+	}
 	var near []*candidate
 	for k := range all {
 		if c := &all[k]; isNamed(c.symbol) && matchesUse(in, i, c.symbol) {
@@ -324,6 +327,25 @@ func (r *resolver) guess(ctx context.Context, in *source, name string, i int) []
 		}
 	}
 	sortNear(near, in)
+	return r.openAll(ctx, near[:min(len(near), maxOpened)])
+}
+
+// findOnlyType returns the type among the candidates if all types among them are in one
+// directory, as the parts of a type are. In a language whose imports do not name files, it
+// returns the nearest type.
+func (r *resolver) findOnlyType(ctx context.Context, in *source, all []candidate) []target {
+	var near []*candidate
+	for k := range all {
+		if c := &all[k]; isNamed(c.symbol) && names.IsType(c.symbol.Kind) {
+			near = append(near, c)
+		}
+	}
+	sortNear(near, in)
+	for _, c := range near {
+		if path.Dir(c.path) != path.Dir(near[0].path) && in.names.LocatesImports() {
+			return nil
+		}
+	}
 	return r.openAll(ctx, near[:min(len(near), maxOpened)])
 }
 

@@ -40,7 +40,7 @@ func (r *resolver) resolveMember(ctx context.Context, in *source, x *names.Expr,
 			return found
 		}
 	}
-	if depth > 0 {
+	if depth > 0 || r.strict {
 		return nil // guesses are good enough only for the name itself
 	}
 	if t.module != nil && names.IsExternal(t.module.Module) && t.module.Spec > 0 {
@@ -122,6 +122,9 @@ func (r *resolver) typeOfTarget(ctx context.Context, t *target, depth int) typ {
 	d := t.definition()
 	switch {
 	case d == nil:
+		if t := r.typeIn(t.file, f.EmbeddedType(t.token)); t.isKnown() {
+			return t
+		}
 	case d.Kind == "enumerator":
 		return r.typeIn(t.file, names.Type{File: f, Name: d.Parent, At: t.token})
 	case names.IsFunction(d.Kind):

@@ -191,12 +191,15 @@ func (s *Server) addReferences(ctx context.Context, api *client.Client, d *symbo
 	byPlace := map[string][]wire.FindFile{}
 	for _, f := range found.Files {
 		f.Matches = slices.DeleteFunc(f.Matches, func(m wire.FindMatch) bool { return m.Role == wire.FindMatchRoleDefinition })
-		if d.Uses += len(f.Matches); len(f.Matches) > 0 {
-			place := d.placeOf(&f)
-			byPlace[place] = append(byPlace[place], f)
+		if len(f.Matches) == 0 {
+			continue
+		}
+		place := d.placeOf(&f)
+		if byPlace[place] = append(byPlace[place], f); place != "namesake" {
+			d.Uses += len(f.Matches)
 		}
 	}
-	for _, place := range []string{"file", "package", "import", "repository", "everywhere"} {
+	for _, place := range []string{"file", "package", "import", "repository", "everywhere", "namesake"} {
 		if len(byPlace[place]) > 0 {
 			d.Sections = append(d.Sections, s.newSymbolSection(place, d, byPlace[place]))
 		}
@@ -204,8 +207,12 @@ func (s *Server) addReferences(ctx context.Context, api *client.Client, d *symbo
 	return nil
 }
 
-// placeOf returns how near a file is to the position.
+// placeOf returns how near a file is to the position, or "namesake" if it refers to other
+// symbols of the name.
 func (q symbolRequest) placeOf(f *wire.FindFile) string {
+	if f.Matches[0].Relation == wire.FindMatchRelationNamesake {
+		return "namesake"
+	}
 	if f.Repository == q.Repository && f.FileName == q.Path {
 		return "file"
 	}

@@ -299,6 +299,7 @@ const (
 	FindMatchRelationFile       FindMatchRelation = "file"
 	FindMatchRelationImport     FindMatchRelation = "import"
 	FindMatchRelationMeaning    FindMatchRelation = "meaning"
+	FindMatchRelationNamesake   FindMatchRelation = "namesake"
 	FindMatchRelationOther      FindMatchRelation = "other"
 	FindMatchRelationPackage    FindMatchRelation = "package"
 	FindMatchRelationRepository FindMatchRelation = "repository"
@@ -1480,7 +1481,9 @@ type FindMatch struct {
 
 	// Relation Addition. Only with a position: what the match has in common with it. meaning: the match is what the name
 	// means at the position, as well as that can be determined without a compiler. The other values name the
-	// closest relation; import: the match's file imports the file of the position.
+	// closest relation; import: the match's file imports the file of the position. namesake: the match refers to
+	// another symbol of the name, as far as the type of its receiver shows it; such references follow all others,
+	// so a file that has both occurs twice.
 	Relation FindMatchRelation `json:"relation,omitempty,omitzero"`
 	Symbol   Symbol            `json:"symbol,omitempty,omitzero"`
 
@@ -1501,7 +1504,9 @@ type FindMatchRole string
 
 // FindMatchRelation Addition. Only with a position: what the match has in common with it. meaning: the match is what the name
 // means at the position, as well as that can be determined without a compiler. The other values name the
-// closest relation; import: the match's file imports the file of the position.
+// closest relation; import: the match's file imports the file of the position. namesake: the match refers to
+// another symbol of the name, as far as the type of its receiver shows it; such references follow all others,
+// so a file that has both occurs twice.
 type FindMatchRelation string
 
 // FindPosition Addition. Position at which the symbol is used. If the symbol is not there, the response has no matches and a notice.

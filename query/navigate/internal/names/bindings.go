@@ -159,6 +159,9 @@ func (f *File) readDeclaration(i int) {
 		f.readNames(at, from, to)
 		return
 	case word == "for":
+		if f.d.implicitSelf && f.is(at, "(") { // for (a in b)
+			at++
+		}
 		end := f.findWord(at, "in")
 		if end < 0 {
 			return

@@ -103,7 +103,7 @@ func (f *File) returnedSource(i int) Source {
 	if f.d.indented {
 		end = f.blockEnd(i)
 	}
-	if f.is(i, "=>") && !f.is(i+1, "{") {
+	if (f.is(i, "=>") || f.is(i, "=") && f.d.implicitSelf) && !f.is(i+1, "{") {
 		return f.source(value{exprAt: i + 1})
 	}
 	for k := i; k < end && k < i+maxBody; k++ {

@@ -69,7 +69,7 @@ type description struct {
 }
 
 // byLanguage holds the description of each language.
-var byLanguage = compileDescriptions(&golang, &java, &typescript, &python, &rust, &cFamily, &csharp)
+var byLanguage = compileDescriptions(&golang, &java, &typescript, &python, &rust, &cFamily, &csharp, &kotlin)
 
 var plain = compileDescription(&description{})
 
@@ -111,7 +111,7 @@ func Family(language code.Language) []string {
 }
 
 // typeKinds are the kinds of definitions that have members.
-var typeKinds = []code.SymbolKind{"class", "struct", "interface", "trait", "enum", "union", "type", "alias", "typedef", "annotation", "implementation"}
+var typeKinds = []code.SymbolKind{"class", "struct", "interface", "trait", "enum", "union", "type", "alias", "typedef", "annotation", "implementation", "object"}
 
 // IsType reports whether a definition of the kind has members.
 func IsType(kind code.SymbolKind) bool { return slices.Contains(typeKinds, kind) }

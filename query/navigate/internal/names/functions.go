@@ -32,7 +32,12 @@ func (f *File) readFunction(i int) {
 		at = f.pairOf(at) + 1
 	}
 	if next := f.skipAngles(at); next > at {
-		at = next
+		if at = next; f.isWord(at) && f.d.implicitSelf { // fun <T> name
+			at++
+		}
+	}
+	for f.isMemberDot(at) && f.isWord(at+1) { // fun Type.name
+		at += 2
 	}
 	if f.is(at, "(") {
 		f.readParameters(at, f.functionEnd(at))

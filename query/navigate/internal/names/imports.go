@@ -45,6 +45,9 @@ func (f *File) Places(i *Import) []Place {
 	return f.d.places(f.Path, i)
 }
 
+// LocatesImports reports whether imports tell the places of their modules.
+func (f *File) LocatesImports() bool { return f.d.places != nil }
+
 // A Place is a possible location of the files of a module.
 type Place struct {
 	// Path is a slash-separated path without extension, of a file or directory.
@@ -219,7 +222,11 @@ func readJavaImports(f *File) {
 			f.addImport(Import{Module: strings.Join(parts, "."), All: true, Member: staticMember(static)})
 		default:
 			n := len(parts) - 1
-			f.addImport(Import{Name: parts[n], At: last, Module: strings.Join(parts[:n], "."), Member: parts[n]})
+			one := Import{Name: parts[n], At: last, Module: strings.Join(parts[:n], "."), Member: parts[n]}
+			if f.is(last+1, "as") && f.isWord(last+2) { // Kotlin
+				one.Name, one.At = f.word(last+2), last+2
+			}
+			f.addImport(one)
 		}
 	}
 }

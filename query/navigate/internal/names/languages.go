@@ -14,6 +14,12 @@ var java = description{
 	imports: readJavaImports, places: placesOfJava,
 }
 
+var kotlin = description{
+	languages: "Kotlin", typeParameters: true, annotation: ":", result: ":", declares: "val var for catch", functions: "fun",
+	headers: "for catch while if when", self: "this", super: "super", implicitSelf: true, heirs: ":", directories: true,
+	imports: readJavaImports, places: placesOfJava,
+}
+
 var csharp = description{
 	languages: "C#", typeParameters: true, typeFirst: true, lambda: "=>", headers: "for foreach using catch while if switch fixed",
 	self: "this", super: "base", implicitSelf: true, heirs: ":", directories: true,

@@ -143,6 +143,8 @@ func (f *File) Heirs(d *code.Definition) (out []Type) {
 		return out
 	case f.d.embeds:
 		return f.readEmbedded(at)
+	case f.d.typeFirst && f.is(at, "="): // using T = A
+		return []Type{f.ParseType(at + 1)}
 	case f.d.annotation == ":" && f.is(at, "="): // type T = A & B
 		for k := at + 1; len(out) < maxDepth; k++ {
 			t, next := f.parseOneType(k, 0)
@@ -162,6 +164,10 @@ func (f *File) Heirs(d *code.Definition) (out []Type) {
 	for k := at; k < len(f.tokens) && k < at+maxHead && len(out) < maxDepth; k++ {
 		if f.is(k, "{") || f.is(k, ";") {
 			break
+		}
+		if f.is(k, "(") { // arguments of a constructor
+			k = f.pairOf(k)
+			continue
 		}
 		if f.d.sets.heirs[f.word(k)] || f.is(k, ",") && len(out) > 0 {
 			if t, next := f.parseOneType(k+1, 0); t.IsKnown() && !f.d.sets.heirs[t.Name] {

@@ -35,7 +35,7 @@ const (
 func (t *Type) IsKnown() bool { return t.Name != "" || t.Body > 0 || t.Of != nil }
 
 // typeModifiers may precede a type and have no effect here.
-var typeModifiers = wordSet("mut const readonly final dyn impl ref out in params volatile unsigned struct enum class union unique keyof abstract asserts inout some any where this")
+var typeModifiers = wordSet("mut const readonly final dyn impl ref out in params vararg suspend volatile unsigned struct enum class union unique keyof abstract asserts inout some any where this")
 
 // ParseType returns the type that is written at token i.
 func (f *File) ParseType(i int) Type {
@@ -249,7 +249,7 @@ func (f *File) parseSuffix(t Type, i, depth int) (Type, int) {
 		i = f.pairOf(i) + 1
 		depth++
 	}
-	if f.is(i, "?") && f.d.typeFirst {
+	if f.is(i, "?") && (f.d.typeFirst || f.d.implicitSelf) {
 		i++
 	}
 	if f.is(i, "is") && f.isWord(i+1) && f.d.annotation == ":" && !f.d.indented {
@@ -260,7 +260,7 @@ func (f *File) parseSuffix(t Type, i, depth int) (Type, int) {
 
 // wrappers are types whose members are those of their only argument, after await, "?" or
 // a dereference.
-var wrappers = wordSet("Promise Awaitable Coroutine Box Rc Arc Ref RefMut RefCell Mutex Option Result Readonly Partial Required Type type unique_ptr shared_ptr Nullable")
+var wrappers = wordSet("Promise Awaitable Coroutine Box Rc Arc Ref RefMut RefCell Mutex Option Result Readonly Partial Required Type type unique_ptr shared_ptr Nullable Task ValueTask")
 
 // Unwrap returns the type inside a type that only wraps another.
 func (t Type) Unwrap() Type {

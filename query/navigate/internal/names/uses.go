@@ -54,6 +54,34 @@ func (f *File) Arguments(i int) int {
 	return f.countParts(open)
 }
 
+// Arity returns the numbers of parameters and results of the Go function whose name is
+// token i.
+func (f *File) Arity(i int) (parameters, results int) {
+	if !f.is(i+1, "(") {
+		return -1, -1
+	}
+	next := f.pairOf(i+1) + 1
+	switch {
+	case f.startsLine(next) || f.is(next, "{") || f.is(next, "}") || f.is(next, ";"):
+	case f.is(next, "("):
+		results = f.countParts(next)
+	default:
+		results = 1
+	}
+	return f.countParts(i + 1), results
+}
+
+// EmbeddedType returns the type whose name is token i in the body of a Go type.
+func (f *File) EmbeddedType(i int) Type {
+	if !f.d.embeds {
+		return Type{}
+	}
+	if f.isMemberDot(i-1) && f.isWord(i-2) {
+		i -= 2
+	}
+	return f.ParseType(i)
+}
+
 // TakesArguments reports whether the definition whose name is token i takes n arguments;
 // -1 means no argument list.
 func (f *File) TakesArguments(i, n int) bool {
@@ -80,6 +108,13 @@ func (f *File) countParts(open int) int {
 		}
 	}
 	return n + 1
+}
+
+// IsExtension reports whether the function whose name is token i extends a type from
+// outside: static f(this T x) in C#, fun T.f() in Kotlin.
+func (f *File) IsExtension(i int) bool {
+	open := f.skipAngles(i + 1)
+	return f.is(open, "(") && (f.d.typeFirst && f.is(open+1, "this") || f.isMemberDot(i-1))
 }
 
 // HasOverloads reports whether functions of the same name may differ by their parameters.

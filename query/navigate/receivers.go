@@ -1,0 +1,262 @@
+package navigate
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/navigate/internal/names"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds on resolving the references of a list. The references beyond them keep the
+// relation of their file.
+const (
+	maxReferenceTime     = 2 * time.Second
+	maxReferenceSearches = 256
+	maxReferenceBytes    = 64 << 20 // of files
+	maxAncestors         = 32       // types that a type extends, directly or not
+)
+
+// certainty is how sure it is that an occurrence refers to the symbol at the position.
+type certainty uint8
+
+const (
+	undetermined certainty = iota // a bound was reached, or the names hint at the symbol
+	isSymbol
+	isNamesake
+	isUnclear // nothing is known; most of the other uses decide
+)
+
+// relateOccurrences gives the matches of a file that refer to another symbol of the name
+// RelationNamesake: each is resolved like the position was, by the type of its receiver.
+func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source) {
+	for k := range f.Matches {
+		m := &f.Matches[k]
+		if m.Role == RoleText || m.Role == "" || m.Relation == RelationMeaning {
+			continue
+		}
+		i, ok := in.names.TokenAt(m.Range.Start.ByteOffset)
+		if !ok || in.names.Word(i) != c.request.Symbol {
+			continue
+		}
+		switch c.at.compare(ctx, c.meant, in, i) {
+		case isSymbol:
+			c.surplus++
+		case isNamesake:
+			c.surplus--
+			m.Relation = RelationNamesake
+		case isUnclear:
+			m.unclear = true
+		}
+	}
+}
+
+// relateForeign gives the matches of a file the relation RelationNamesake if its language
+// has no access to the method at the position.
+func (c *classifier) relateForeign(f *File) {
+	d := c.meant.definition()
+	isJVM := func(l code.Language) bool { return l == "Java" || l == "Kotlin" }
+	if d == nil || !names.IsType(d.ParentKind) || !names.Described(f.Language) || isJVM(f.Language) && isJVM(c.at.home.language) {
+		return
+	}
+	for k := range f.Matches {
+		f.Matches[k].Relation = RelationNamesake
+	}
+}
+
+// relateUnclear gives the matches whose receiver has an unknown type the relation of most
+// of the others.
+func (c *classifier) relateUnclear(out *Result) {
+	if c.surplus >= 0 {
+		return
+	}
+	for i := range out.Files {
+		for k := range out.Files[i].Matches {
+			if m := &out.Files[i].Matches[k]; m.unclear {
+				m.Relation = RelationNamesake
+			}
+		}
+	}
+}
+
+// compare reports whether token i of a file refers to the symbol that meant defines, or to
+// one that overrides it or that it overrides.
+func (r *resolver) compare(ctx context.Context, meant *target, in *source, i int) certainty {
+	if in.names.DefinitionAt(i) != nil {
+		return r.compareTargets(ctx, meant, &target{file: in, token: i})
+	}
+	found := r.resolve(ctx, in, i)
+	for k := range found {
+		if r.compareTargets(ctx, meant, &found[k]) == isSymbol {
+			return isSymbol
+		}
+	}
+	x := in.names.Receiver(i)
+	switch {
+	case r.isExhausted(ctx):
+		return undetermined
+	case len(found) > 0:
+		return isNamesake
+	case x != nil:
+		if t := r.typeOf(ctx, in, x, 1); t.isKnown() {
+			return r.compareOwner(ctx, meant, &t)
+		}
+	}
+	return r.compareByName(meant, in, x)
+}
+
+// compareOwner decides about a member that the type t of its receiver does not define, as
+// far as it is indexed. The type may be extended from outside: by an extension function, a
+// trait, or the class of the method in which it is mixed.
+func (r *resolver) compareOwner(ctx context.Context, meant *target, t *typ) certainty {
+	d := meant.definition()
+	if d != nil && t.module == nil && (meant.file.names.IsExtension(meant.token) || isTrait(d.ParentKind) && meant.file.language == "Rust" || d.Parent != "" && r.extends(ctx, meant, t.Name)) {
+		return undetermined
+	}
+	return isNamesake
+}
+
+// compareByName decides about an occurrence whose receiver has an unknown type.
+func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certainty {
+	d := meant.definition()
+	switch {
+	case meant.binding != nil && d == nil:
+		return isNamesake
+	case d == nil || in == meant.file:
+		return undetermined
+	}
+	isMember := d.Parent != "" && names.IsType(d.ParentKind)
+	switch {
+	case x == nil && (!isMember || in.names.HasImplicitSelf()):
+		return undetermined
+	case x == nil, !isMember:
+		return isNamesake
+	case scoreLikeness(x.Name, d.Parent) > 0:
+		return undetermined
+	}
+	return isUnclear
+}
+
+// compareTargets reports whether two definitions of the name are one symbol, or methods of
+// which one overrides the other.
+func (r *resolver) compareTargets(ctx context.Context, a, b *target) certainty {
+	if a.file == b.file && a.token == b.token {
+		return isSymbol
+	}
+	key := targetPair{a.file, b.file, a.token, b.token}
+	if known, ok := r.compared[key]; ok {
+		return known
+	}
+	out := isNamesake
+	if x, y := a.definition(), b.definition(); x != nil && y != nil && (isOneSymbol(a, b) || r.overrides(ctx, a, b) || r.overrides(ctx, b, a)) {
+		out = isSymbol
+	} else if r.isExhausted(ctx) {
+		return undetermined
+	}
+	r.compared[key] = out
+	return out
+}
+
+type targetPair struct {
+	a, b           *source
+	tokenA, tokenB int
+}
+
+// isOneSymbol reports whether two definitions of a name are overloads, declarations or
+// variants of one symbol, or a method and one of an anonymous class that overrides it.
+func isOneSymbol(a, b *target) bool {
+	x, y := a.definition(), b.definition()
+	switch {
+	case x.Parent != y.Parent || a.file.repo != b.file.repo || a.isAnonymous() && b.isAnonymous():
+		return false
+	case a.file == b.file:
+		return true
+	case a.file.names.KeepsTypesInDirectory():
+		return sameDirectory(a.file, &candidate{repo: b.file.repo, path: b.file.path})
+	case a.file.names.HasOverloads(): // C: one is the prototype; C#: a partial class
+		return x.Declaration || y.Declaration || x.Parent != ""
+	}
+	return false
+}
+
+// isAnonymous reports whether a method belongs to a class without a name, whose members have
+// the type that it extends as their parent.
+func (t *target) isAnonymous() bool {
+	class, def := t.file.names.Class(t.token)
+	return def != nil && t.definition().Parent != "" && class != t.definition().Parent
+}
+
+// overrides reports whether the method sub overrides, or implements, the method super: the
+// type of sub extends that of super or, in Go, has all the methods of its interface.
+func (r *resolver) overrides(ctx context.Context, sub, super *target) bool {
+	x, y := sub.definition(), super.definition()
+	hasPrivate := sub.file.names.HasImplicitSelf() && (x.Visibility == "private" || y.Visibility == "private")
+	if x.Parent == "" || y.Parent == "" || hasPrivate || super.isAnonymous() {
+		return false
+	}
+	switch {
+	case sub.file.names.KeepsTypesInDirectory():
+		return y.ParentKind == "interface" && x.ParentKind != "interface" && r.hasMethods(ctx, sub, super)
+	case sub.file.language == "Rust":
+		return isTrait(y.ParentKind) && implementsTrait(sub.file.text, y.Parent, x.Parent)
+	}
+	return r.extends(ctx, sub, y.Parent)
+}
+
+// hasMethods reports whether the type of a Go method has all the methods of the interface
+// of another. Of the signatures, only the numbers of parameters and results of this method
+// are compared.
+func (r *resolver) hasMethods(ctx context.Context, method, spec *target) bool {
+	name, owner := method.definition().Parent, spec.definition().Parent
+	parameters, results := method.file.names.Arity(method.token)
+	if p, r := spec.file.names.Arity(spec.token); p != parameters || r != results {
+		return false
+	}
+	n := 0
+	for k := range spec.file.names.Definitions {
+		d := &spec.file.names.Definitions[k]
+		if d.Parent != owner || d.Name == method.definition().Name {
+			continue
+		}
+		if n++; n > maxInterfaceMethods {
+			break
+		}
+		has := false
+		for _, c := range r.lookup(ctx, d.Name, method.file.repo.Name, "", method.file.language) {
+			has = has || c.symbol.Parent == name && sameDirectory(method.file, &c)
+		}
+		if !has {
+			return false
+		}
+	}
+	return true
+}
+
+// isTrait reports whether a kind of definitions is that of traits, which ctags calls
+// interfaces.
+func isTrait(kind code.SymbolKind) bool { return kind == "trait" || kind == "interface" }
+
+// implementsTrait reports whether a Rust file implements a trait for a type.
+func implementsTrait(text []byte, trait, name string) bool {
+	return regexp.MustCompile(`\bimpl\b[^{;]*\b` + regexp.QuoteMeta(trait) + `\b[^{;]*\bfor\b[^{;]*\b` + regexp.QuoteMeta(name) + `\b`).Match(text)
+}
+
+// extends reports whether the type of a method extends a type of the given name, directly
+// or not.
+func (r *resolver) extends(ctx context.Context, method *target, name string) bool {
+	class, def := method.file.names.Class(method.token)
+	if def == nil || class != method.definition().Parent {
+		class, def = method.definition().Parent, nil
+	}
+	next := r.definitionsOfType(ctx, typ{Type: names.Type{File: method.file.names, Name: class, At: method.token}, src: method.file, def: def}, 1)
+	for n := 0; n < len(next) && n < maxAncestors; n++ {
+		for _, heir := range next[n].file.names.Heirs(next[n].definition()) {
+			if heir.Name == name {
+				return true
+			}
+			next = append(next, r.definitionsOfType(ctx, r.typeIn(next[n].file, heir), 2)...)
+		}
+	}
+	return false
+}
