@@ -73,7 +73,7 @@ func (c *classifier) relateUnclear(out *Result) {
 	}
 	for i := range out.Files {
 		for k := range out.Files[i].Matches {
-			if m := &out.Files[i].Matches[k]; m.unclear {
+			if m := &out.Files[i].Matches[k]; m.unclear && !m.Precise {
 				m.Relation = RelationNamesake
 			}
 		}
