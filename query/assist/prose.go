@@ -22,14 +22,16 @@ func readProse(r *search.Request) *reading.Prose {
 const maxPoorFiles = 20
 
 // isPoor reports whether a result is worth less than the files with most of the words of
-// the query: it has no match or, for a sentence, a few files in which the words are far
-// apart, or a changelog and other prose, which say that something changed but not where.
+// the query: it has no match, or a few files that are a changelog and other prose, which
+// say that something changed but not where, or in which the words of a sentence are more
+// than three lines apart.
 func isPoor(r *search.Result, p *reading.Prose) bool {
 	if r.Stats.Matches == 0 {
 		return r.Exhaustive && !explainsNothing(r.Notices)
 	}
 	e := &r.Evidence
-	return p.Sentence && e.Shown <= maxPoorFiles && (!e.NearTerms || e.InChangelog && !e.InCode) && r.Stopped != search.StopTimeLimit
+	isFar := p.Sentence && !e.CloseTerms
+	return e.Shown <= maxPoorFiles && (isFar || e.InChangelog && !e.InCode) && r.Stopped != search.StopTimeLimit
 }
 
 // withAnyWord returns a request for the files with most of the words of a query.

@@ -142,6 +142,34 @@ func TestChangelogIsNotTheAnswer(t *testing.T) {
 	}
 }
 
+// TestPoorAnswers checks that files with most of the words are the answer to plain words that
+// a changelog has alone, also as a line of code, and to a sentence whose words are near each
+// other by chance.
+func TestPoorAnswers(t *testing.T) {
+	lines := strings.Repeat(`// filler\n`, 3)
+	for text, source := range map[string]string{
+		"worker retries connect broker lost":                    "host/web CHANGELOG.md - Markdown worker retries connect broker lost",
+		"Replace `retries#connect` with `broker#lost?`":         "host/web HISTORY.md - Markdown Replace `retries#connect` with `broker#lost?`",
+		"the worker retries to connect when the broker is lost": `host/web src/zone.go - Go // the worker to\n` + lines + `// when is the broker\n` + lines + `// connect, retries, lost\n`,
+	} {
+		m := proseModel(t)
+		m.AddSources(t, source)
+		for _, stream := range []bool{false, true} {
+			s, r := newSearcher(search.Options{}), search.Request{Query: searchtest.Parse(t, text), Matches: 20}
+			got, err := s.Search(t.Context(), m, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stream {
+				got, _ = collectParts(t, s, m, r)
+			}
+			if len(got.Files) < 2 || got.Files[0].Path != "src/connection.go" || len(got.Notices) == 0 || !strings.HasPrefix(got.Notices[0].Message, "No file") {
+				t.Errorf("%s, stream %t: %d files, %v", text, stream, len(got.Files), got.Notices)
+			}
+		}
+	}
+}
+
 // TestRankedFiles checks which of two files comes first for plain words, and for the same
 // words joined by or: the rules of docs/ranking.md. The files are only in the order of
 // their names otherwise, which is the wrong one.

@@ -73,11 +73,11 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 	}
 	readFirst := paste != nil && (paste.Sure || paste.Long && foreign == nil)
 	if readFirst {
-		if result, err := a.tryPaste(ctx, r, paste, emit); err != nil || result != nil {
+		if result, err := a.tryPaste(ctx, r, paste, prose != nil, emit); err != nil || result != nil {
 			return result, err
 		}
 	}
-	held := &heldParts{emit: emit, sends: prose == nil || !prose.Sentence}
+	held := &heldParts{emit: emit, sends: prose == nil, untilCode: prose != nil && !prose.Sentence}
 	var emitFirst search.Emit
 	if emit != nil {
 		emitFirst = held.add
@@ -92,7 +92,7 @@ func (a *answerer) chooseReading(ctx context.Context, r search.Request, prose *r
 			result, err = a.tryForeign(ctx, r, foreign, emit)
 		}
 		if err == nil && result == nil && paste != nil && !readFirst {
-			result, err = a.tryPaste(ctx, r, paste, emit)
+			result, err = a.tryPaste(ctx, r, paste, prose != nil, emit)
 		}
 	}
 	poor := prose != nil && isPoor(literal, prose)
@@ -131,14 +131,30 @@ func recognizePaste(r *search.Request) *reading.Paste {
 }
 
 // tryPaste returns the answer of the first reading of pasted text with a match, or nil if
-// none has one.
-func (a *answerer) tryPaste(ctx context.Context, r search.Request, paste *reading.Paste, emit search.Emit) (*search.Result, error) {
+// none has one. For a text that may also be plain words it returns nil, too, if the answer
+// is a changelog and other prose: the subject of a commit, read as a message, is often there.
+func (a *answerer) tryPaste(ctx context.Context, r search.Request, paste *reading.Paste, isProse bool, emit search.Emit) (*search.Result, error) {
 	duration := a.share(probeShare)
 	if paste.Long && !paste.Sure {
 		duration = a.share(doubtShare)
 	}
 	p := &pasteReader{a: a, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}
-	return p.tryReadings(ctx)
+	if !isProse {
+		return p.tryReadings(ctx)
+	}
+	held := &heldParts{emit: emit, untilCode: true}
+	if emit != nil {
+		p.emit = held.add
+	}
+	result, err := p.tryReadings(ctx)
+	if err != nil || result == nil {
+		return nil, err
+	}
+	if e := &result.Evidence; e.Shown <= maxPoorFiles && e.InChangelog && !e.InCode {
+		result.Release()
+		return nil, nil
+	}
+	return result, held.send()
 }
 
 // tryReadings returns the answer of the first reading with a match, or nil if none has
