@@ -52,16 +52,22 @@ func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source)
 	}
 }
 
-// relateForeign gives the matches of a file the relation RelationNamesake if its language
-// has no access to the method at the position.
+// relateForeign decides about the matches of a file in another language than that of the
+// method at the position. Java and Kotlin call each other, and so do languages that are not
+// described, such as those of templates.
 func (c *classifier) relateForeign(f *File) {
 	d := c.meant.definition()
-	isJVM := func(l code.Language) bool { return l == "Java" || l == "Kotlin" }
-	if d == nil || !names.IsType(d.ParentKind) || !names.Described(f.Language) || isJVM(f.Language) && isJVM(c.at.home.language) {
+	if d == nil || !names.IsType(d.ParentKind) {
 		return
 	}
+	isJVM := func(l code.Language) bool { return l == "Java" || l == "Kotlin" }
+	mayCall := !names.Described(f.Language) || isJVM(f.Language) && isJVM(c.at.home.language)
 	for k := range f.Matches {
-		f.Matches[k].Relation = RelationNamesake
+		if m := &f.Matches[k]; mayCall {
+			m.unclear = true
+		} else if m.Role != RoleText {
+			m.Relation = RelationNamesake
+		}
 	}
 }
 

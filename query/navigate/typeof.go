@@ -311,7 +311,7 @@ func (r *resolver) membersOfModule(ctx context.Context, t typ, name string) []ta
 // definitionsOfType returns the definitions of a type.
 func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []target {
 	if t.def != nil {
-		if i, ok := t.src.names.TokenAt(int(t.def.Offset)); ok {
+		if i, ok := t.src.names.TokenAt(int(t.def.Offset)); ok && t.src.names.DefinitionAt(i) != nil {
 			return []target{{file: t.src, token: i}}
 		}
 	}
