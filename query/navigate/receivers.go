@@ -2,7 +2,9 @@ package navigate
 
 import (
 	"context"
+	"path"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
@@ -180,10 +182,15 @@ func isOneSymbol(a, b *target) bool {
 		return true
 	case a.file.names.KeepsTypesInDirectory():
 		return sameDirectory(a.file, &candidate{repo: b.file.repo, path: b.file.path})
-	case a.file.names.HasOverloads(): // C: one is the prototype; C#: a partial class
-		return x.Declaration || y.Declaration || x.Parent != ""
+	case a.isAnonymous() || b.isAnonymous():
+		return true
+	case a.file.language == "C" || a.file.language == "C++":
+		return x.Declaration || y.Declaration
 	}
-	return false
+	// Parts of a class in C#, and its variants for platforms in Kotlin, are in files of one
+	// name: Pipeline.cs and Pipeline.Async.cs. Java has neither.
+	stem := func(file string) string { name, _, _ := strings.Cut(path.Base(file), "."); return name }
+	return x.Parent != "" && a.file.language != "Java" && a.file.names.HasImplicitSelf() && stem(a.file.path) == stem(b.file.path)
 }
 
 // isAnonymous reports whether a method belongs to a class without a name, whose members have
