@@ -58,7 +58,7 @@ func (a *answerer) addAdvice(ctx context.Context, r search.Request, result *sear
 	} else if result.Stats.Matches == 0 && result.Exhaustive && r.Query.Type != syntax.TypeDefault {
 		// The notice says that the name selects nothing; as an expression it may.
 		f := &adviceFinder{answerer: a, request: r}
-		within, cancel := context.WithTimeout(ctx, a.share(adviceShare))
+		within, cancel := context.WithTimeout(ctx, a.shareOfTime(adviceShare))
 		f.adviseExpressions(within)
 		cancel()
 		result.Notices = mergeAdvice(result.Notices, f.notices)
@@ -86,7 +86,7 @@ func (a *answerer) findAdvice(ctx context.Context, r search.Request) *adviceFind
 			f.filters = append(f.filters, q)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.share(adviceShare))
+	ctx, cancel := context.WithTimeout(ctx, a.shareOfTime(adviceShare))
 	defer cancel()
 	if f.adviseExpressions(ctx) {
 		return f

@@ -102,8 +102,8 @@ func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emi
 	return result, nil
 }
 
-// share returns a fraction of the maximum time of a search.
-func (a *answerer) share(n time.Duration) time.Duration { return max(a.duration/n, 1) }
+// shareOfTime returns a fraction of the maximum time of a search.
+func (a *answerer) shareOfTime(n time.Duration) time.Duration { return max(a.duration/n, 1) }
 
 // search runs a search, after those for the predicates of its query, which count as its work
 // and its time.

@@ -49,7 +49,7 @@ func (a *answerer) resolvePredicates(ctx context.Context, r search.Request) (_ s
 	if len(unknown) == 0 {
 		return r, costs, nil
 	}
-	most := a.share(predicateShare)
+	most := a.shareOfTime(predicateShare)
 	if r.TimeLimit > 0 {
 		most = min(most, r.TimeLimit)
 	}

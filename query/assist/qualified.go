@@ -85,7 +85,7 @@ func readQualified(r *search.Request) *qualifiedQuery {
 func (a *answerer) tryQualified(ctx context.Context, r search.Request, n *qualifiedQuery, emit search.Emit) (*search.Result, error) {
 	find := search.Request{
 		Query: &syntax.Parsed{Root: syntax.Replace(r.Query.Root, n.term, n.definitions)}, Matches: maxDefinitions, Public: r.Public,
-		LeafPoints: n.points, TimeLimit: a.share(definedShare), WithoutAdvice: true,
+		LeafPoints: n.points, TimeLimit: a.shareOfTime(definedShare), WithoutAdvice: true,
 	}
 	defined, err := a.probe(ctx, find, nil)
 	if err != nil {

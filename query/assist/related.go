@@ -71,7 +71,7 @@ func (a *answerer) addRelated(ctx context.Context, r search.Request, result *sea
 		q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.share(relatedShare))
+	ctx, cancel := context.WithTimeout(ctx, a.shareOfTime(relatedShare))
 	defer cancel()
 	l := &relatedFinder{answerer: a, request: r, result: result, seen: map[fileLine]bool{}}
 	terms := plainTerms(q)
@@ -232,7 +232,7 @@ func (a *answerer) addWords(ctx context.Context, r search.Request, result *searc
 	if result.Evidence.Shown > maxPoorFiles || (pasted || result.Evidence.CloseTerms) && result.Evidence.InCode {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.share(relatedShare))
+	ctx, cancel := context.WithTimeout(ctx, a.shareOfTime(relatedShare))
 	defer cancel()
 	l := &relatedFinder{answerer: a, request: r, result: result}
 	r = withAnyWord(r, p)

@@ -134,9 +134,9 @@ func recognizePaste(r *search.Request) *reading.Paste {
 // none has one. For a text that may also be plain words it returns nil, too, if the answer
 // is a changelog and other prose: the subject of a commit, read as a message, is often there.
 func (a *answerer) tryPaste(ctx context.Context, r search.Request, paste *reading.Paste, isProse bool, emit search.Emit) (*search.Result, error) {
-	duration := a.share(probeShare)
+	duration := a.shareOfTime(probeShare)
 	if paste.Long && !paste.Sure {
-		duration = a.share(doubtShare)
+		duration = a.shareOfTime(doubtShare)
 	}
 	p := &pasteReader{a: a, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}
 	if !isProse {
@@ -236,7 +236,7 @@ func (p *pasteReader) runAttempt(ctx context.Context, t *readingAttempt) (*searc
 // searchReading searches for a reading of a query. It returns nil if the reading has no
 // match.
 func (a *answerer) searchReading(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
-	r.TimeLimit = a.share(readShare)
+	r.TimeLimit = a.shareOfTime(readShare)
 	result, err := a.probe(ctx, r, emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long

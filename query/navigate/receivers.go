@@ -42,7 +42,7 @@ func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source)
 		if !ok || in.names.Word(i) != c.request.Symbol {
 			continue
 		}
-		switch c.at.compare(ctx, c.meant, in, i) {
+		switch c.at.compareOccurrence(ctx, c.meant, in, i) {
 		case isSymbol:
 			c.surplus++
 		case isNamesake:
@@ -88,9 +88,9 @@ func (c *classifier) relateUnclear(out *Result) {
 	}
 }
 
-// compare reports whether token i of a file refers to the symbol that meant defines, or to
+// compareOccurrence reports whether token i of a file refers to the symbol that meant defines, or to
 // one that overrides it or that it overrides.
-func (r *resolver) compare(ctx context.Context, meant *target, in *source, i int) certainty {
+func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *source, i int) certainty {
 	if in.names.DefinitionAt(i) != nil {
 		return r.compareTargets(ctx, meant, &target{file: in, token: i})
 	}
@@ -119,7 +119,7 @@ func (r *resolver) compare(ctx context.Context, meant *target, in *source, i int
 // trait, or the class of the method in which it is mixed.
 func (r *resolver) compareOwner(ctx context.Context, meant *target, t *typ) certainty {
 	d := meant.definition()
-	if d != nil && t.module == nil && (meant.file.names.IsExtension(meant.token) || isTrait(d.ParentKind) && meant.file.language == "Rust" || d.Parent != "" && r.extends(ctx, meant, t.Name)) {
+	if d != nil && t.module == nil && (meant.file.names.IsExtension(meant.token) || isTrait(d.ParentKind) && meant.file.language == "Rust" || d.Parent != "" && r.extendsType(ctx, meant, t.Name)) {
 		return undetermined
 	}
 	return isNamesake
@@ -157,7 +157,7 @@ func (r *resolver) compareTargets(ctx context.Context, a, b *target) certainty {
 		return known
 	}
 	out := isNamesake
-	if x, y := a.definition(), b.definition(); x != nil && y != nil && (isOneSymbol(a, b) || r.overrides(ctx, a, b) || r.overrides(ctx, b, a)) {
+	if x, y := a.definition(), b.definition(); x != nil && y != nil && (isOneSymbol(a, b) || r.overridesMethod(ctx, a, b) || r.overridesMethod(ctx, b, a)) {
 		out = isSymbol
 	} else if r.isExhausted(ctx) {
 		return undetermined
@@ -200,9 +200,9 @@ func (t *target) isAnonymous() bool {
 	return def != nil && t.definition().Parent != "" && class != t.definition().Parent
 }
 
-// overrides reports whether the method sub overrides, or implements, the method super: the
+// overridesMethod reports whether the method sub overrides, or implements, the method super: the
 // type of sub extends that of super or, in Go, has all the methods of its interface.
-func (r *resolver) overrides(ctx context.Context, sub, super *target) bool {
+func (r *resolver) overridesMethod(ctx context.Context, sub, super *target) bool {
 	x, y := sub.definition(), super.definition()
 	hasPrivate := sub.file.names.HasImplicitSelf() && (x.Visibility == "private" || y.Visibility == "private")
 	if x.Parent == "" || y.Parent == "" || hasPrivate || super.isAnonymous() {
@@ -214,7 +214,7 @@ func (r *resolver) overrides(ctx context.Context, sub, super *target) bool {
 	case sub.file.language == "Rust":
 		return isTrait(y.ParentKind) && implementsTrait(sub.file.text, y.Parent, x.Parent)
 	}
-	return r.extends(ctx, sub, y.Parent)
+	return r.extendsType(ctx, sub, y.Parent)
 }
 
 // hasMethods reports whether the type of a Go method has all the methods of the interface
@@ -222,8 +222,8 @@ func (r *resolver) overrides(ctx context.Context, sub, super *target) bool {
 // are compared.
 func (r *resolver) hasMethods(ctx context.Context, method, spec *target) bool {
 	name, owner := method.definition().Parent, spec.definition().Parent
-	parameters, results := method.file.names.Arity(method.token)
-	if p, r := spec.file.names.Arity(spec.token); p != parameters || r != results {
+	parameters, results := method.file.names.CountParameters(method.token)
+	if p, r := spec.file.names.CountParameters(spec.token); p != parameters || r != results {
 		return false
 	}
 	n := 0
@@ -255,9 +255,9 @@ func implementsTrait(text []byte, trait, name string) bool {
 	return regexp.MustCompile(`\bimpl\b[^{;]*\b` + regexp.QuoteMeta(trait) + `\b[^{;]*\bfor\b[^{;]*\b` + regexp.QuoteMeta(name) + `\b`).Match(text)
 }
 
-// extends reports whether the type of a method extends a type of the given name, directly
+// extendsType reports whether the type of a method extends a type of the given name, directly
 // or not.
-func (r *resolver) extends(ctx context.Context, method *target, name string) bool {
+func (r *resolver) extendsType(ctx context.Context, method *target, name string) bool {
 	class, def := method.file.names.Class(method.token)
 	if def == nil || class != method.definition().Parent {
 		class, def = method.definition().Parent, nil

@@ -54,9 +54,9 @@ func (f *File) Arguments(i int) int {
 	return f.countParts(open)
 }
 
-// Arity returns the numbers of parameters and results of the Go function whose name is
+// CountParameters returns the numbers of parameters and results of the Go function whose name is
 // token i.
-func (f *File) Arity(i int) (parameters, results int) {
+func (f *File) CountParameters(i int) (parameters, results int) {
 	if !f.is(i+1, "(") {
 		return -1, -1
 	}
