@@ -16,16 +16,13 @@ import (
 
 // newMCP returns the tools for AI agents, which use the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
-	o := mcp.Options{
+	return mcp.New(mcp.Options{
 		Searcher: s.o.Searcher, FileFinder: s.o.FileFinder, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
 		Behind: func() bool { return s.isBehind(s.o.Coverage()) },
 		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
-		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
-	}
-	if s.o.Accounts != nil {
-		o.FillContexts = s.o.Accounts.FillContexts
-	}
-	return mcp.New(o)
+		ParseQuery: s.o.Accounts.ParseQuery,
+		Now:        s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
 }
 
 // visibleIndex implements mcp.VisibleIndex: it returns what exists for the caller.

@@ -41,11 +41,9 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	out := newParsedSearch(&in, s.o.MaxMatches)
 	started := time.Now()
 	out.Public, out.NewView = s.isPublic, true
-	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
+	options := syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled}
+	out.Query, err = s.o.Accounts.ParseQuery(auth.From(r.Context()), in.Query, options)
 	out.took = time.Since(started)
-	if err == nil && s.o.Accounts != nil {
-		s.o.Accounts.FillContexts(auth.From(r.Context()), out.Query)
-	}
 	return out, err
 }
 

@@ -22,12 +22,17 @@ func (s *Service) SavedContexts(p *Principal) []SavedContext {
 	return s.listSavedContexts(p, func(string) bool { return true })
 }
 
-// FillContexts gives each search context that a query names the filters of p's saved search with
-// that name, if there is one. Filters do not name saved searches in turn.
-func (s *Service) FillContexts(p *Principal, q *syntax.Parsed) {
+// ParseQuery parses a query that p wrote. Each search context that it names gets the filters of p's
+// saved search with that name, if there is one; filters do not name saved searches in turn. A nil
+// Service knows no saved searches. The error is a *syntax.Error.
+func (s *Service) ParseQuery(p *Principal, text string, o syntax.Options) (*syntax.Parsed, error) {
+	q, err := syntax.Parse(text, o)
+	if err != nil || s == nil {
+		return q, err
+	}
 	named := syntax.Contexts(q.Root)
 	if len(named) == 0 {
-		return
+		return q, nil
 	}
 	isNamed := func(name string) bool {
 		return slices.ContainsFunc(named, func(c *syntax.Context) bool { return c.Name == name })
@@ -39,6 +44,7 @@ func (s *Service) FillContexts(p *Principal, q *syntax.Parsed) {
 			}
 		}
 	}
+	return q, nil
 }
 
 func (s *Service) listSavedContexts(p *Principal, wants func(name string) bool) (contexts []SavedContext) {

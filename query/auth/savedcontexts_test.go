@@ -50,11 +50,10 @@ func TestSavedContexts(t *testing.T) {
 	}
 
 	meaning := func(p *auth.Principal, name string) string {
-		q, err := syntax.Parse(fmt.Sprintf("context:%q or lang:go boil", name), syntax.Options{})
+		q, err := w.ParseQuery(p, fmt.Sprintf("context:%q or lang:go boil", name), syntax.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.FillContexts(p, q)
 		named := syntax.Contexts(q.Root)
 		if named[0].Means == nil {
 			return ""

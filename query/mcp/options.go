@@ -65,9 +65,8 @@ type Options struct {
 	Outline navigate.Outline
 	// Precise holds the precise indexes; nil in a process that has none.
 	Precise *precise.Store
-	// FillContexts gives the search contexts of a query the filters of the caller's saved
-	// searches; nil without accounts.
-	FillContexts func(p *auth.Principal, q *syntax.Parsed)
+	// ParseQuery parses a query of a caller, whose saved searches it may name; nil knows none.
+	ParseQuery func(p *auth.Principal, text string, o syntax.Options) (*syntax.Parsed, error)
 	// Note adds a record to the audit log; nil keeps none. If it fails, the call is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
@@ -87,8 +86,8 @@ type Options struct {
 }
 
 func (o *Options) ensureDefaults() {
-	if o.FillContexts == nil {
-		o.FillContexts = func(*auth.Principal, *syntax.Parsed) {}
+	if o.ParseQuery == nil {
+		o.ParseQuery = (*auth.Service)(nil).ParseQuery
 	}
 	if o.Note == nil {
 		o.Note = func(context.Context, audit.Record) error { return nil }

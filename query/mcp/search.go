@@ -36,11 +36,10 @@ func (c *call) rankedSearch(ctx context.Context) error {
 	if c.args.getFlag("literal") {
 		q.pattern, q.literal, q.fold = c.args.getText("query"), true, true
 	} else {
-		parsed, err := syntax.Parse(c.args.getText("query"), syntax.Options{})
+		parsed, err := c.o.ParseQuery(auth.From(ctx), c.args.getText("query"), syntax.Options{})
 		if err != nil {
 			return err
 		}
-		c.o.FillContexts(auth.From(ctx), parsed)
 		q.text = parsed
 	}
 	if err := q.setExclude(c.args.getText("exclude")); err != nil {

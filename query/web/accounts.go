@@ -39,7 +39,7 @@ type Accounts interface {
 	SaveSearch(ctx context.Context, p *auth.Principal, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
 	ChangeSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
 	SavedContexts(p *auth.Principal) []auth.SavedContext
-	FillContexts(p *auth.Principal, q *syntax.Parsed)
+	ParseQuery(p *auth.Principal, text string, o syntax.Options) (*syntax.Parsed, error)
 	DeleteSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID) error
 
 	Cookie(in *auth.SignedIn) *http.Cookie

@@ -146,15 +146,13 @@ func repositoryNames(repositories []*corpus.Repository) iter.Seq[string] {
 	}
 }
 
-// checkContexts gives the search contexts of a query their filters, and returns a *syntax.Error at
-// the first one that does not exist for the caller, so that the page can mark it before a search
-// begins.
+// checkContexts returns a *syntax.Error at the first search context of a query that does not exist
+// for the caller, so that the page can mark it before a search begins.
 func (s *Server) checkContexts(v *pageRequest, q *syntax.Parsed) error {
 	named := syntax.Contexts(q.Root)
 	if len(named) == 0 {
 		return nil
 	}
-	s.o.Accounts.FillContexts(v.principal, q)
 	repositories, err := s.o.Search.SearchableRepositories(v.r.Context())
 	if err != nil {
 		return err

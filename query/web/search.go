@@ -92,7 +92,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 // admitQuery parses the query of a page and records the search. A *syntax.Error is the
 // reason why the query is refused.
 func (s *Server) admitQuery(w http.ResponseWriter, v *pageRequest, p *searchParams) (*syntax.Parsed, error) {
-	q, err := syntax.Parse(p.Query, p.syntaxOptions())
+	q, err := s.o.Accounts.ParseQuery(v.principal, p.Query, p.syntaxOptions())
 	if err == nil {
 		err = s.checkContexts(v, q)
 	}
