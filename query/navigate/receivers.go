@@ -131,7 +131,7 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 	switch {
 	case meant.binding != nil && d == nil:
 		return isNamesake
-	case d == nil || in == meant.file:
+	case d == nil || in == meant.file && x == nil:
 		return undetermined
 	}
 	isMember := d.Parent != "" && names.IsType(d.ParentKind)
