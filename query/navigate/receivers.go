@@ -119,7 +119,11 @@ func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *sou
 // trait, or the class of the method in which it is mixed.
 func (r *resolver) compareOwner(ctx context.Context, meant *target, t *typ) certainty {
 	d := meant.definition()
-	if d != nil && t.module == nil && (meant.file.names.IsExtension(meant.token) || isTrait(d.ParentKind) && meant.file.language == "Rust" || d.Parent != "" && r.extendsType(ctx, meant, t.Name)) {
+	switch {
+	case d == nil || t.module != nil:
+		return isNamesake
+	case meant.file.names.IsExtension(meant.token), meant.file.language == "Rust" && isTrait(d.ParentKind),
+		d.Parent != "" && r.extendsType(ctx, meant, t.Name):
 		return undetermined
 	}
 	return isNamesake
