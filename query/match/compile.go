@@ -293,7 +293,7 @@ func (c *Query) newRepositoryFilter(q syntax.Query) (*Predicate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
-		matches := nameFilter(re)
+		matches := nameFilter(re, q.Pattern, flags != "")
 		p.Repo = func(r *corpus.Repository) bool {
 			return matches(r.Name) || r.DisplayName != "" && matches(r.DisplayName)
 		}

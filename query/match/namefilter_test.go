@@ -30,7 +30,7 @@ func TestNameFilter(t *testing.T) {
 		}
 		name := draw(letters, rng.IntN(6))
 		want := re.MatchString(name)
-		if got := nameFilter(re)(name); got != want {
+		if got := nameFilter(re, pattern, isFolded)(name); got != want {
 			t.Fatalf("%q, ignoring case %v: %q matches: %v, want %v", pattern, isFolded, name, got, want)
 		}
 		if want {
@@ -43,13 +43,14 @@ func TestNameFilter(t *testing.T) {
 }
 
 func BenchmarkNameFilter(b *testing.B) {
-	const pattern = `acme/repo0001`
-	re := regexp.MustCompile("(?i)" + pattern)
-	for name, matches := range map[string]func(string) bool{"regexp": re.MatchString, "filter": nameFilter(re)} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				matches("github.example.com/acme/repo4711-service")
-			}
-		})
+	for _, pattern := range []string{`acme/repo0001`, `^linux$`, `repo.*0001`, `(acme|initech)/repo0`} {
+		re := regexp.MustCompile("(?i)" + pattern)
+		for name, matches := range map[string]func(string) bool{"regexp": re.MatchString, "filter": nameFilter(re, pattern, true)} {
+			b.Run(pattern+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					matches("github.example.com/acme/repo4711-service")
+				}
+			})
+		}
 	}
 }
