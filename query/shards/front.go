@@ -22,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // numberWait bounds the wait for the numbers of repositories that a shard knows already.
@@ -151,6 +152,25 @@ func (f *Front) probePeers(ctx context.Context, s *share, p *peer) {
 
 // errSettings means that a shard would decide otherwise than this front what a caller sees.
 var errSettings = errors.New("the settings access.defaultVisibility, connections or query.contexts of the shard and of the front differ: give both the same")
+
+// Replicas returns the replicas of each share, and the names in the settings of a share without any.
+func (f *Front) Replicas() (replicas []sharding.Replica) {
+	for _, s := range f.shares {
+		s.mu.Lock()
+		for _, p := range s.replicas {
+			r := sharding.Replica{Share: s.name, Partitions: s.owned, Address: p.Address, Failure: p.failure}
+			if p.state != nil {
+				r.Version, r.Age = p.state.Program, p.ageLocked()
+			}
+			replicas = append(replicas, r)
+		}
+		if len(s.replicas) == 0 {
+			replicas = append(replicas, sharding.Replica{Share: s.name, Partitions: s.owned, Address: strings.Join(s.addresses, " "), Failure: errNotProbed})
+		}
+		s.mu.Unlock()
+	}
+	return replicas
+}
 
 // CheckReady returns an error if no shard is reached. It names no address: anyone may read it.
 func (f *Front) CheckReady() error {

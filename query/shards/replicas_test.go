@@ -325,6 +325,9 @@ func TestFrozenReplica(t *testing.T) {
 	first.lost.Store(true)
 	f.awaitProbed(t, "the first replica is lost", func() bool { return f.shares[0].replicas[0].state == nil })
 	answered.Wait()
+	if r := f.Replicas(); r[0].Failure == nil || r[0].Age != 0 || r[1].Failure != nil {
+		t.Errorf("the replicas are %+v", r)
+	}
 }
 
 // TestReplicasTakeTurns checks that replicas that lag alike share the sessions, and that one that
@@ -336,6 +339,9 @@ func TestReplicasTakeTurns(t *testing.T) {
 	f := startFront(t, all...)
 	if c := f.Coverage(); c.Age > lagTolerance || c.Next[0] != 5 {
 		t.Errorf("the coverage is %+v, want that of the better replicas", c)
+	}
+	if r := f.Replicas(); len(r) != 3 || r[0].Age > lagTolerance || r[2].Age < time.Minute || r[2].Failure != nil || r[2].Share != "0/1" {
+		t.Errorf("the replicas are %+v", r)
 	}
 	for range 10 {
 		searchFront(t.Context(), t, f)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // failedShown is how many failed deliveries the overview lists.
@@ -24,6 +25,8 @@ type adminOverview struct {
 	DeadLetters  int
 	Running      *wire.Replay
 	Failed       []wire.Delivery
+	Replicas     []sharding.Replica // of the shards of a front
+	LostShares   []string           // of which no replica answers
 	Groups       []figureGroup
 }
 
@@ -123,10 +126,24 @@ func (s *Server) adminPage(w http.ResponseWriter, v *pageRequest) error {
 	} else if !isMissing(err) {
 		return operationError(v, err)
 	}
+	if s.o.Replicas != nil {
+		o.setReplicas(s.o.Replicas())
+	}
 	if o.Groups, err = s.gatherFigures(); err != nil {
 		return err
 	}
 	return s.renderPage(w, v, view{template: "admin", title: s.texts.mustFormat("admin"), data: o})
+}
+
+// setReplicas sets the replicas, and the shares of which none answers.
+func (o *adminOverview) setReplicas(replicas []sharding.Replica) {
+	o.Replicas = replicas
+	for _, r := range replicas {
+		answers := func(other sharding.Replica) bool { return other.Share == r.Share && other.Failure == nil }
+		if !slices.ContainsFunc(replicas, answers) && !slices.Contains(o.LostShares, r.Share) {
+			o.LostShares = append(o.LostShares, r.Share)
+		}
+	}
 }
 
 // gatherFigures reads the metrics of the page. A metric with a label has a figure for

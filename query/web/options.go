@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // Bounds of what pages accept.
@@ -67,6 +68,8 @@ type Options struct {
 	Readiness func(ctx context.Context) (*wire.Readiness, error)
 	// Gatherer provides the figures of the administration page; nil shows none.
 	Gatherer Gatherer
+	// Replicas returns those of the shards of a front, for the administration page; nil shows none.
+	Replicas func() []sharding.Replica
 	// Outline extracts tokens and symbols; nil shows code without colors.
 	Outline Outline
 	// Status provides the freshness of a repository's index; nil hides it.

@@ -35,7 +35,7 @@ type templates struct {
 func newTemplates(a *assets, t *texts, public publicurl.URL, now func() time.Time) (*templates, error) {
 	functions := template.FuncMap{
 		"asset": a.assetURL, "icon": func(name string) (template.HTML, error) { return a.renderIcon(public, name) }, "resolve": resolveAny(public), "path": public.Path, "text": t.format, "number": formatNumber, "bytes": formatBytes, "list": joinWords,
-		"day": formatDay, "moment": formatMoment, "elapsed": formatElapsed, "ago": func(at time.Time) string { return t.formatAge(at, now()) },
+		"day": formatDay, "moment": formatMoment, "elapsed": formatElapsed, "span": t.formatSpan, "ago": func(at time.Time) string { return t.formatAge(at, now()) },
 		"short": shortCommit, "ref": shortRef, "searchURL": func(query string) string { return plainParams().URL(query) }, "repositoryURL": repositoryURL,
 		"visible": markVisible, "visibletext": markText, "editorlink": trustEditorURL,
 	}

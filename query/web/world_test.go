@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 const secret = "thirty-two bytes, as is the least"
@@ -128,6 +129,9 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 	options.Status, _ = operations.(web.Status)
 	if all, ok := operations.(web.Repositories); ok {
 		options.Repositories = all
+	}
+	if front, ok := operations.(interface{ Replicas() []sharding.Replica }); ok {
+		options.Replicas = front.Replicas
 	}
 	if searches != nil {
 		options.Search, options.Contexts = searches, testContexts

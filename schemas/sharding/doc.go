@@ -14,5 +14,5 @@
 //
 // A Share is a value.
 //
-// This package does not know the processes: query/shards does.
+// A Replica describes a process of a share; query/shards probes the processes.
 package sharding

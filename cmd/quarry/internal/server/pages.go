@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/web"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 // openPages creates the web pages on the API's listener.
@@ -21,6 +22,10 @@ func (s *Server) openPages(context.Context) error {
 	if err != nil {
 		return err
 	}
+	var replicas func() []sharding.Replica
+	if s.front != nil {
+		replicas = s.front.Replicas
+	}
 	s.pages, err = web.New(web.Options{
 		Accounts: s.auth, Repositories: s.repositories, Providers: providers, Audit: s.api,
 		Secret:    s.masterSecret.DeriveKey("forms of pages"),
@@ -28,8 +33,8 @@ func (s *Server) openPages(context.Context) error {
 		Front: s.api.Front(),
 		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api,
 		Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
-		Ready: s.checkPagesReady,
-		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Replicas: replicas, Ready: s.checkPagesReady,
+		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return err
 }
