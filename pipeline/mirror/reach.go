@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
@@ -51,6 +53,89 @@ func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error)
 	return m.reachOnDisk(ctx, commit)
 }
 
+// ReachFrom is Reach for a reader of an index with these refs, whose answer does not depend on how
+// old the mirror is: an indexed ref is at its commit in the index, and a ref as last fetched counts
+// only if its indexed commit in the mirror is the same. It differs in a mirror whose partition was
+// at another process, which has fetched a forced push since. If no ref leads to the commit,
+// ReachFrom fails with ErrMissing if the mirror lacks a commit of the index.
+func (m *Mirror) ReachFrom(ctx context.Context, commit code.CommitID, index []code.Revision) (Reach, error) {
+	if err := validateCommit(commit); err != nil {
+		return ReachNone, m.wrapError("read", err)
+	}
+	indexed := map[code.Ref]code.CommitID{}
+	var tips []code.CommitID
+	for _, r := range index {
+		if err := validateCommit(r.Commit); err != nil {
+			return ReachNone, m.wrapError("read", err)
+		}
+		if !r.Ref.IsPin() {
+			indexed[r.Ref], tips = r.Commit, append(tips, r.Commit)
+		}
+	}
+	reached, missing := m.isReached(ctx, commit, tips, false)
+	if errors.Is(missing, ErrMissing) {
+		if _, err := m.Commit(ctx, commit); err != nil {
+			return ReachNone, err
+		}
+		var err error
+		if reached, err = m.isReached(ctx, commit, tips, true); err != nil {
+			return ReachNone, err
+		}
+	} else if missing != nil {
+		return ReachNone, missing
+	}
+	if reached {
+		return ReachIndexed, nil
+	}
+	recorded, err := m.IndexedRevisions(ctx)
+	if err != nil {
+		return ReachNone, err
+	}
+	old := map[code.Ref]bool{}
+	for _, r := range recorded {
+		old[r.Ref] = indexed[r.Ref] != r.Commit
+		delete(indexed, r.Ref)
+	}
+	for ref := range indexed { // the mirror has no record of it
+		old[ref] = true
+	}
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
+		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", branchPrefix, tagPrefix}})
+	if err != nil {
+		return ReachNone, m.wrapError("look for the refs that lead to a commit of", err)
+	}
+	for ref := range bytes.Lines(out) {
+		if !old[code.Ref(bytes.TrimSuffix(ref, []byte("\n")))] {
+			return ReachFetched, nil
+		}
+	}
+	if reach, err := m.reachOnDisk(ctx, commit); err != nil || reach != ReachNone {
+		return reach, err
+	}
+	return ReachNone, missing
+}
+
+// isReached reports whether a commit is one of the tips, or one of their ancestors. It fails with
+// ErrMissing if the mirror lacks one of them, unless that is ignored.
+func (m *Mirror) isReached(ctx context.Context, commit code.CommitID, tips []code.CommitID, ignoreMissing bool) (bool, error) {
+	// List the commit without the commits that the tips reach; the output is empty if
+	// they reach it.
+	var in strings.Builder
+	fmt.Fprintln(&in, commit)
+	for _, id := range tips {
+		fmt.Fprintf(&in, "^%s\n", id)
+	}
+	args := []string{"rev-list", "--max-count=1"}
+	if ignoreMissing {
+		args = append(args, "--ignore-missing")
+	}
+	left, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), stdin: []byte(in.String()), args: append(args, "--stdin")})
+	if err != nil {
+		return false, m.wrapError("look for the refs that lead to a commit of", err)
+	}
+	return len(left) == 0, nil
+}
+
 // reachOnDisk checks the refs that exist only in the repository on disk, because a client
 // may name them.
 func (m *Mirror) reachOnDisk(ctx context.Context, commit code.CommitID) (Reach, error) {
@@ -70,22 +155,12 @@ func (m *Mirror) reachOnDisk(ctx context.Context, commit code.CommitID) (Reach, 
 	if err != nil || len(tips) == 0 {
 		return ReachNone, nil // moved or deleted, or not a copy
 	}
-	// List the commit without the commits that the tips reach; the output is empty if
-	// they reach it.
-	var in strings.Builder
-	fmt.Fprintln(&in, commit)
-	for _, id := range tips {
-		fmt.Fprintf(&in, "^%s\n", id)
-	}
-	left, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), stdin: []byte(in.String()),
-		args: []string{"rev-list", "--max-count=1", "--ignore-missing", "--stdin"}})
+	reached, err := m.isReached(ctx, commit, slices.Collect(maps.Values(tips)), true)
 	switch {
 	case errors.Is(err, ErrMissing):
 		return ReachNone, nil
-	case err != nil:
-		return ReachNone, m.wrapError("look for the refs that lead to a commit of", err)
-	case len(left) == 0:
+	case reached:
 		return ReachFetched, nil
 	}
-	return ReachNone, nil
+	return ReachNone, err
 }

@@ -22,7 +22,7 @@ const (
 //	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
 //	quarry_places_restored_segments_total{from}         unreadable segments of the projections
 //	quarry_server_rebuilt_stores_total{store}           stores that were damaged at the start
-//	quarry_server_missing_mirrors_total                 mirrors that a reader found missing
+//	quarry_server_missing_mirrors_total                 mirrors that a reader found missing or old
 type Metrics struct {
 	scrubbed prometheus.Counter
 	lastPass prometheus.Gauge
@@ -63,7 +63,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"store"}),
 		mirrors: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_server_missing_mirrors_total",
-			Help: "Mirrors that a request for files or history found missing; they are fetched again.",
+			Help: "Mirrors that a request for files or history found missing, or older than the index; they are fetched again.",
 		}),
 	}
 	for _, name := range []string{ScrubbedProjections, ScrubbedAccounts} {

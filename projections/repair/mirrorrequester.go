@@ -16,7 +16,7 @@ import (
 const maxMirrorRequests = 10_000
 
 // A MirrorRequester requests that repositories are fetched again whose mirrors a reader
-// found missing. The requests wait in the log for a slot of imports, like those of a
+// found missing or old. The requests wait in the log for a slot of imports, like those of a
 // Reindexer.
 type MirrorRequester struct {
 	log     Log
@@ -115,6 +115,6 @@ func (r *MirrorRequester) appendRequest(ctx context.Context, id code.RepositoryI
 	r.mu.next[id] = positions[0].Offset + 1
 	r.mu.Unlock()
 	r.metrics.mirrors.Inc()
-	r.logger.Warn("mirror is missing; fetching it", "repository_id", id, "position", positions[0].String())
+	r.logger.Warn("mirror is missing or old; fetching it", "repository_id", id, "position", positions[0].String())
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 // emptyGit has one commit with an empty tree, and records its calls.
 type emptyGit struct{ asked []string }
 
-func (*emptyGit) Reach(context.Context, code.RepositoryID, code.CommitID) (source.Reach, error) {
+func (*emptyGit) Reach(context.Context, code.RepositoryID, code.CommitID, []code.Revision) (source.Reach, error) {
 	return source.ReachNone, nil
 }
 

@@ -46,10 +46,12 @@ type GitCall struct {
 	Head   code.Ref
 	Commit code.CommitID
 	// Base is the other commit of a difference or a merge base.
-	Base  code.CommitID
-	Path  string
-	Paths []string // of directories, or names of entries
-	Log   source.LogQuery
+	Base code.CommitID
+	// Indexed are the indexed refs of the caller.
+	Indexed []code.Revision
+	Path    string
+	Paths   []string // of directories, or names of entries
+	Log     source.LogQuery
 	// Limit bounds a list, and MaxBytes a file or a difference.
 	Limit    int
 	MaxBytes int64
@@ -121,8 +123,8 @@ func (g RemoteGit) Resolve(ctx context.Context, id code.RepositoryID, name code.
 }
 
 // Reach implements source.Git.
-func (g RemoteGit) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
-	r, err := g.call(ctx, GitCall{Method: gitReach, Repository: id, Commit: commit})
+func (g RemoteGit) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID, indexed []code.Revision) (source.Reach, error) {
+	r, err := g.call(ctx, GitCall{Method: gitReach, Repository: id, Commit: commit, Indexed: indexed})
 	return r.Reach, err
 }
 

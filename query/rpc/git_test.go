@@ -30,7 +30,7 @@ func (g *echoGit) Resolve(_ context.Context, id code.RepositoryID, name code.Rev
 	return code.CommitID(fmt.Sprintf("%d %+v %s", id, name, head)), g.fail
 }
 
-func (g *echoGit) Reach(ctx context.Context, _ code.RepositoryID, _ code.CommitID) (source.Reach, error) {
+func (g *echoGit) Reach(ctx context.Context, _ code.RepositoryID, _ code.CommitID, indexed []code.Revision) (source.Reach, error) {
 	if g.block != nil {
 		select {
 		case <-g.block:
@@ -39,7 +39,7 @@ func (g *echoGit) Reach(ctx context.Context, _ code.RepositoryID, _ code.CommitI
 			return 0, ctx.Err()
 		}
 	}
-	return source.ReachIndexed, g.fail
+	return source.Reach(len(indexed)), g.fail
 }
 
 func (g *echoGit) Branches(context.Context, code.RepositoryID) ([]source.Branch, error) {
@@ -131,7 +131,7 @@ func callAll(t *testing.T, g source.Git) map[GitMethod][]any {
 	keep := func(m GitMethod, results ...any) { all[m] = results }
 	commitID, err := g.Resolve(ctx, id, name, "refs/heads/main")
 	keep(gitResolve, commitID, err)
-	reach, err := g.Reach(ctx, id, commit)
+	reach, err := g.Reach(ctx, id, commit, []code.Revision{{Ref: "refs/heads/main", Commit: other}})
 	keep(gitReach, reach, err)
 	branches, err := g.Branches(ctx, id)
 	keep(gitBranches, branches, err)
@@ -181,7 +181,7 @@ func TestGitCalls(t *testing.T) {
 		}
 	}
 	git.fail = fmt.Errorf("read: %w", &source.ObjectError{Object: "0123"})
-	if _, err := remote.Reach(t.Context(), 7, "c"); !errors.Is(err, source.ErrNoObject) || !strings.Contains(err.Error(), "0123") {
+	if _, err := remote.Reach(t.Context(), 7, "c", nil); !errors.Is(err, source.ErrNoObject) || !strings.Contains(err.Error(), "0123") {
 		t.Errorf("a missing object: %v", err)
 	}
 }

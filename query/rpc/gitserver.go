@@ -90,6 +90,9 @@ func (g *gitSession) checkCall(c *GitCall) error {
 			errs = append(errs, ref.Validate())
 		}
 	}
+	for _, r := range c.Indexed {
+		errs = append(errs, r.Ref.Validate())
+	}
 	_, err := code.ParseRevisionName(cmp.Or(c.Name.Commit, "HEAD") + c.Name.Steps)
 	errs = append(errs, err)
 	if c.Repository != g.repository || len(c.Name.Refs) > maxGitRefs || len(c.Paths) > source.MaxEntries {
@@ -109,7 +112,7 @@ func (g *gitSession) carryOut(ctx context.Context, c *GitCall) (r *GitReply, err
 	case gitResolve:
 		r.Commit, err = g.o.Git.Git.Resolve(ctx, id, c.Name, c.Head)
 	case gitReach:
-		r.Reach, err = g.o.Git.Git.Reach(ctx, id, c.Commit)
+		r.Reach, err = g.o.Git.Git.Reach(ctx, id, c.Commit, c.Indexed)
 	case gitBranches:
 		r.Branches, err = g.o.Git.Git.Branches(ctx, id)
 	case gitFile:

@@ -130,7 +130,7 @@ func (g *fakeGit) Resolve(ctx context.Context, _ code.RepositoryID, name code.Re
 
 // Reach knows trunk, which leads to olderCommit; side is in the mirror and leads to
 // newerCommit.
-func (g *fakeGit) Reach(ctx context.Context, _ code.RepositoryID, commit code.CommitID) (source.Reach, error) {
+func (g *fakeGit) Reach(ctx context.Context, _ code.RepositoryID, commit code.CommitID, _ []code.Revision) (source.Reach, error) {
 	reach := source.ReachNone
 	switch commit {
 	case olderCommit:

@@ -14,8 +14,9 @@ import (
 type Git interface {
 	// Resolve returns the commit that a name refers to; HEAD is the branch head.
 	Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error)
-	// Reach returns which kind of ref leads to a commit.
-	Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (Reach, error)
+	// Reach returns which kind of ref leads to a commit. indexed are the indexed refs, with their
+	// commits in the index: those of an old mirror may lead to commits that were dropped.
+	Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID, indexed []code.Revision) (Reach, error)
 	// Branches returns the branches as of the last fetch, in any order; Indexed and
 	// Default are not set.
 	Branches(ctx context.Context, id code.RepositoryID) ([]Branch, error)

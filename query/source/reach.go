@@ -7,21 +7,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // checkReach returns ErrNoRevision if no ref leads to the commit. If an indexed ref does,
 // the result is cached until another commit is indexed, because the check walks through
 // history.
 func (b *Browser) checkReach(ctx context.Context, s Snapshot, rev revision) error {
-	key := cacheKey{operation: "reach", id: rev.id, commit: rev.commit, path: tipsDigest(s.Branches(rev.id))}
+	branches := s.Branches(rev.id)
+	key := cacheKey{operation: "reach", id: rev.id, commit: rev.commit, path: tipsDigest(branches)}
 	_, hit := b.cache.get(key)
 	b.metrics.observeLookup(key.operation, hit)
 	if hit {
 		return nil
 	}
+	indexed := make([]code.Revision, len(branches))
+	for i, br := range branches {
+		indexed[i] = code.Revision{Ref: br.Ref, Commit: br.Commit}
+	}
 	var reach Reach
 	err := b.callGit(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
-		reach, err = b.o.Git.Reach(ctx, rev.id, rev.commit)
+		reach, err = b.o.Git.Reach(ctx, rev.id, rev.commit, indexed)
 		return err
 	})
 	switch {

@@ -21,9 +21,9 @@ type Reads struct {
 	analyzer  *analyze.Analyzer
 }
 
-// A Requester has lost mirrors fetched again.
+// A Requester has lost and old mirrors fetched again.
 type Requester interface {
-	// RequestMirror requests that a lost mirror is fetched again, and reports whether it
+	// RequestMirror requests that a mirror is fetched again, and reports whether it
 	// will be.
 	RequestMirror(ctx context.Context, id code.RepositoryID) bool
 	// IsFetching reports whether a requested mirror is not fetched yet.
@@ -84,14 +84,18 @@ func (g *Reads) mapRead(ctx context.Context, id code.RepositoryID, err error, co
 		missing = g.findMissing(ctx, id, commits)
 	}
 	if missing == nil || slices.Contains(commits, code.CommitID(missing.Name)) && !g.isRecorded(ctx, id, code.CommitID(missing.Name)) {
+		if missing != nil && g.requester.RequestMirror(ctx, id) {
+			return &gitError{kind: errFetching, cause: err} // the index has the commit: another process has fetched it
+		}
 		return MapError(err)
 	}
 	g.mirrorOf(id).ReportMissing(missing.Name, err)
 	return &gitError{kind: &source.ObjectError{Object: missing.Name}, cause: err}
 }
 
-// errFetching reports that a lost mirror is fetched again.
-var errFetching = fmt.Errorf("%w: it is lost and is being fetched again; retry in a moment", source.ErrUnavailable)
+// errFetching reports that a mirror is fetched again, because it is lost, or because another process
+// has fetched the repository since.
+var errFetching = fmt.Errorf("%w: it is lost or old, and is being fetched again; retry in a moment", source.ErrUnavailable)
 
 // mapLoss converts an error of a mirror. If there is no mirror, it requests one. While that
 // is fetched, it lacks objects and refs.
@@ -163,9 +167,13 @@ var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.Reach
 	mirror.ReachIndexed: source.ReachIndexed}
 
 // Reach implements source.Git.
-func (g *Reads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
-	reach, err := g.mirrorOf(id).Reach(ctx, commit)
-	return reaches[reach], g.mapRead(ctx, id, err, commit)
+func (g *Reads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID, indexed []code.Revision) (source.Reach, error) {
+	reach, err := g.mirrorOf(id).ReachFrom(ctx, commit, indexed)
+	commits := []code.CommitID{commit}
+	for _, r := range indexed {
+		commits = append(commits, r.Commit)
+	}
+	return reaches[reach], g.mapRead(ctx, id, err, commits...)
 }
 
 // Branches implements source.Git.
