@@ -160,6 +160,9 @@ func (r *resolver) compareTargets(ctx context.Context, a, b *target) certainty {
 	if known, ok := r.compared[key]; ok {
 		return known
 	}
+	if r.isExhausted(ctx) { // the comparison of two methods may read whole files
+		return undetermined
+	}
 	out := isNamesake
 	if x, y := a.definition(), b.definition(); x != nil && y != nil && (isOneSymbol(a, b) || r.overridesMethod(ctx, a, b) || r.overridesMethod(ctx, b, a)) {
 		out = isSymbol
