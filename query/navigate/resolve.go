@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -135,8 +136,9 @@ func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, 
 			}
 		}
 	}
+	around := sync.OnceValue(func() map[string]bool { return f.EnclosingNames(i) })
 	for k := range f.Definitions { // in the file
-		if d := &f.Definitions[k]; d.Name == name && isTopLevel(f, d, i) {
+		if d := &f.Definitions[k]; d.Name == name && isInScope(f, d, around) {
 			if t, ok := f.TokenAt(int(d.Offset)); ok {
 				return []target{{file: in, token: t}}
 			}
@@ -153,16 +155,16 @@ func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, 
 	return r.guess(ctx, in, name, i)
 }
 
-// isTopLevel reports whether a definition of the file is visible at token i without a
-// receiver.
-func isTopLevel(f *names.File, d *code.Definition, i int) bool {
+// isInScope reports whether a definition of the file is visible without a receiver in a
+// place in the bodies of the definitions named around.
+func isInScope(f *names.File, d *code.Definition, around func() map[string]bool) bool {
 	switch {
 	case d.Kind == "package" || d.Kind == "implementation":
 		return false
 	case d.Parent == "", d.ParentKind == "package", d.ParentKind == "namespace", d.ParentKind == "module":
 		return true
 	case names.IsFunction(d.ParentKind):
-		return f.IsInside(i, d.Parent)
+		return around()[d.Parent]
 	case d.ParentKind == "enum" && (f.Language == "C" || f.Language == "C++"):
 		return true
 	}

@@ -28,17 +28,19 @@ func (f *File) Classes(i int) (out []*code.Definition) {
 	return out
 }
 
-// IsInside reports whether token i is in the body of a definition of that name.
-func (f *File) IsInside(i int, name string) bool {
-	return f.Enclosing(i, func(code.SymbolKind) bool { return true }) != nil && func() bool {
-		at := int(f.tokens[i].start)
-		for k := range f.Definitions {
-			if d := &f.Definitions[k]; d.Name == name && int(d.Offset) <= at && f.bodyEnd(d) > at {
-				return true
-			}
+// EnclosingNames returns the names of the definitions whose bodies contain token i.
+func (f *File) EnclosingNames(i int) map[string]bool {
+	at, out := int(f.tokens[i].start), map[string]bool{}
+	for k := range f.Definitions {
+		d := &f.Definitions[k]
+		if int(d.Offset) > at {
+			break
 		}
-		return false
-	}()
+		if f.bodyEnd(d) > at {
+			out[d.Name] = true
+		}
+	}
+	return out
 }
 
 // IsCalled reports whether the name at token i is followed by arguments.
