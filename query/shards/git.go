@@ -190,18 +190,14 @@ func (g *GitPeers) resolvePeers(ctx context.Context) (peers []gitPeer, failed er
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	for _, setting := range g.o.Peers {
-		if !isName(setting) {
-			peers = append(peers, gitPeer{setting, setting})
-			continue
+		addresses, err := LookupPeer(ctx, g.o.Lookup, setting)
+		if err != nil {
+			failed = err
+			host, _, _ := net.SplitHostPort(setting) // isName
+			g.o.Logger.Warn("the name of processes with git mirrors cannot be resolved; trying again", "name", host, "error", err)
 		}
-		host, port, _ := net.SplitHostPort(setting) // isName
-		hosts, err := g.o.Lookup(ctx, host)
-		if err != nil || len(hosts) == 0 {
-			failed = errors.New(describeFailure(err))
-			g.o.Logger.Warn("the name of processes with git mirrors cannot be resolved; trying again", "name", host, "error", failed)
-		}
-		for _, h := range ChooseFamily(hosts) {
-			peers = append(peers, gitPeer{net.JoinHostPort(h, port), setting})
+		for _, address := range addresses {
+			peers = append(peers, gitPeer{address, setting})
 		}
 	}
 	slices.SortFunc(peers, func(a, b gitPeer) int { return strings.Compare(a.address, b.address) })

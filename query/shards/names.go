@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
@@ -30,9 +31,9 @@ func isName(address string) bool {
 	return err != nil
 }
 
-// ChooseFamily returns the IPv4 addresses of a host or, if it has none, those of IPv6. A process
+// chooseFamily returns the IPv4 addresses of a host or, if it has none, those of IPv6. A process
 // with addresses of both would count as two replicas, or as one that is lost.
-func ChooseFamily(addresses []string) []string {
+func chooseFamily(addresses []string) []string {
 	isV6 := func(a string) bool { return strings.Contains(a, ":") }
 	if v4 := slices.DeleteFunc(slices.Clone(addresses), isV6); len(v4) > 0 {
 		return v4
@@ -40,27 +41,43 @@ func ChooseFamily(addresses []string) []string {
 	return addresses
 }
 
+// LookupPeer returns the addresses of a peer: one for each address of a host that is a name, and
+// otherwise its own.
+func LookupPeer(ctx context.Context, lookup func(ctx context.Context, host string) ([]string, error), peer string) (addresses []string, err error) {
+	if !isName(peer) {
+		return []string{peer}, nil
+	}
+	host, port, _ := net.SplitHostPort(peer) // isName
+	hosts, err := lookup(ctx, host)
+	if err == nil && len(hosts) == 0 {
+		err = errors.New("it has no addresses")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range chooseFamily(hosts) {
+		addresses = append(addresses, net.JoinHostPort(h, port))
+	}
+	return addresses, nil
+}
+
 // followName probes the replicas at the addresses of a name until ctx ends. A name that cannot be
 // resolved keeps those that it had.
 func (f *Front) followName(ctx context.Context, s *share, address string) {
-	host, port, _ := net.SplitHostPort(address) // isName
+	host, _, _ := net.SplitHostPort(address) // isName
 	var probes sync.WaitGroup
 	defer probes.Wait()
 	known := map[string]context.CancelFunc{} // end the probes of a replica
 	failed, crowded := "", false
 	for {
 		resolveCtx, cancel := context.WithTimeout(ctx, resolveTimeout)
-		hosts, err := f.o.Lookup(resolveCtx, host)
+		current, err := LookupPeer(resolveCtx, f.o.Lookup, address)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && len(hosts) > 0 {
+		if err == nil {
 			failed = ""
-			var current []string
-			for _, h := range ChooseFamily(hosts) {
-				current = append(current, net.JoinHostPort(h, port))
-			}
 			for a, end := range known {
 				if !slices.Contains(current, a) {
 					f.o.Logger.Info("a replica of a share has gone from its name", "peer", a, "share", s.name, "name", host)
@@ -91,7 +108,7 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 					"name", host, "max", maxReplicas)
 			}
 			crowded = full
-		} else if reason := describeFailure(err); reason != failed {
+		} else if reason := err.Error(); reason != failed {
 			failed = reason
 			f.o.Logger.Warn("the name of a share cannot be resolved; trying again", "share", s.name, "name", host, "error", reason)
 		}
@@ -99,13 +116,6 @@ func (f *Front) followName(ctx context.Context, s *share, address string) {
 			return
 		}
 	}
-}
-
-func describeFailure(err error) string {
-	if err == nil {
-		return "it has no addresses"
-	}
-	return err.Error()
 }
 
 // removePeer removes a replica, whose probes have ended. Its sessions move to others.

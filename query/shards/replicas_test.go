@@ -486,7 +486,7 @@ func TestChooseFamily(t *testing.T) {
 		{[]string{"::1", "127.0.0.1"}, []string{"127.0.0.1"}}, {[]string{"fe80::1%eth0", "::1"}, []string{"fe80::1%eth0", "::1"}},
 		{[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.1", "10.0.0.2"}}, {nil, nil},
 	} {
-		if got := ChooseFamily(c.all); !slices.Equal(got, c.want) {
+		if got := chooseFamily(c.all); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.all, got, c.want)
 		}
 	}

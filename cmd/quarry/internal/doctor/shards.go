@@ -95,18 +95,12 @@ func reachReplicas(ctx context.Context, addresses []string) (all, reached int, f
 		})
 	}
 	for _, address := range addresses {
-		host, port, err := net.SplitHostPort(address)
+		found, err := shards.LookupPeer(ctx, net.DefaultResolver.LookupHost, address)
 		if err != nil {
-			dial(address) // returns the error
-			continue
+			found = []string{address} // dialing it returns the error
 		}
-		hosts, err := net.DefaultResolver.LookupHost(ctx, host)
-		if err != nil {
-			dial(address)
-			continue
-		}
-		for _, h := range shards.ChooseFamily(hosts) {
-			dial(net.JoinHostPort(h, port))
+		for _, a := range found {
+			dial(a)
 		}
 	}
 	dials.Wait()
