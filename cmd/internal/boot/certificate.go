@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,16 +17,9 @@ const recheckCertificate = time.Minute
 // Certificate is the certificate of a listener, in two PEM files that are read again after
 // they have changed. It is safe for concurrent use.
 type Certificate struct {
-	certificateUse
-	certFile, keyFile string
-	log               *slog.Logger
-	now               func() time.Time
-	mu                struct {
-		sync.Mutex
-		current *tls.Certificate
-		changed [2]time.Time // modification times of the files that were read last
-		checked time.Time
-	}
+	renewed[*tls.Certificate]
+	use certificateUse
+	log *slog.Logger
 }
 
 // certificateUse is what a certificate is for: its name in errors, the metric of its expiry, and
@@ -49,8 +40,17 @@ func ReadCertificate(certFile, keyFile string, log *slog.Logger, reg prometheus.
 }
 
 func readCertificate(use certificateUse, certFile, keyFile string, log *slog.Logger, reg prometheus.Registerer) (*Certificate, error) {
-	c := &Certificate{certificateUse: use, certFile: certFile, keyFile: keyFile, log: log, now: time.Now}
-	if err := c.readFiles(); err != nil {
+	name := "certificate of " + use.name
+	read := func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s, %s and %s: %w", name, certFile, keyFile, err)
+		}
+		return &pair, nil
+	}
+	files := []string{certFile, keyFile}
+	c := &Certificate{renewed: renewed[*tls.Certificate]{name: name, files: files, read: read, now: time.Now}, use: use, log: log}
+	if _, err := c.readFiles(); err != nil {
 		return nil, err
 	}
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -59,53 +59,27 @@ func readCertificate(use certificateUse, certFile, keyFile string, log *slog.Log
 	}, func() float64 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return float64(c.mu.current.Leaf.NotAfter.Unix())
+		return float64(c.mu.value.Leaf.NotAfter.Unix())
 	}))
 	return c, nil
 }
 
-// readFiles reads the files if they have changed since they were last read.
-func (c *Certificate) readFiles() error {
-	var changed [2]time.Time
-	for i, name := range []string{c.certFile, c.keyFile} {
-		info, err := os.Stat(name)
-		if err != nil {
-			return fmt.Errorf("certificate of %s: %w", c.name, err)
-		}
-		changed[i] = info.ModTime()
-	}
-	if changed == c.mu.changed {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
-		return fmt.Errorf("certificate of %s, %s and %s: %w", c.name, c.certFile, c.keyFile, err)
-	}
-	c.mu.current, c.mu.changed = &pair, changed
-	return nil
-}
-
-// get returns the certificate for a handshake. It keeps the last one if the files cannot
-// be read, for example in the middle of their replacement.
+// get returns the certificate for a handshake. It keeps the last one if the files cannot be read.
 func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.now(); now.Sub(c.mu.checked) >= recheckCertificate {
-		c.mu.checked = now
-		before := c.mu.current
-		if err := c.readFiles(); err != nil {
-			c.log.Error("certificate not renewed: the one before stays in use", "error", err)
-		} else if before != c.mu.current {
-			c.log.Info("certificate renewed", "expires", c.mu.current.Leaf.NotAfter)
-		}
+	certificate, isNew, err := c.current()
+	switch {
+	case err != nil:
+		c.log.Error("certificate not renewed: the one before stays in use", "error", err)
+	case isNew:
+		c.log.Info("certificate renewed", "expires", certificate.Leaf.NotAfter)
 	}
-	return c.mu.current, nil
+	return certificate, nil
 }
 
 // WrapListener returns a listener whose connections speak TLS 1.2 or later. A client that
 // speaks HTTP gets status 400 with the reason.
 func (c *Certificate) WrapListener(l net.Listener) net.Listener {
-	return tlsListener{l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, c.plainHTTP}
+	return tlsListener{l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, c.use.plainHTTP}
 }
 
 type tlsListener struct {

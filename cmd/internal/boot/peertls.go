@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,8 +40,9 @@ func ReadPeerTLS(o PeerTLSOptions) (p *PeerTLS, err error) {
 		}
 	}
 	if o.CAFile != "" {
-		p.authorities = &authorities{file: o.CAFile, log: o.Logger, now: time.Now}
-		if err := p.authorities.readFile(); err != nil {
+		p.authorities = &authorities{renewed[*x509.CertPool]{name: "authorities of other processes", files: []string{o.CAFile}, now: time.Now}, o.Logger}
+		p.authorities.read = p.authorities.readPool
+		if _, err := p.authorities.readFiles(); err != nil {
 			return nil, err
 		}
 	}
@@ -81,46 +81,27 @@ func (p *PeerTLS) ClientConfig(host string) *tls.Config {
 
 // authorities are those of a PEM file.
 type authorities struct {
-	file string
-	log  *slog.Logger
-	now  func() time.Time
-	mu   struct {
-		sync.Mutex
-		pool             *x509.CertPool
-		changed, checked time.Time
-	}
+	renewed[*x509.CertPool]
+	log *slog.Logger
 }
 
-// readFile reads the file if it has changed since it was last read.
-func (a *authorities) readFile() error {
-	info, err := os.Stat(a.file)
+func (a *authorities) readPool() (*x509.CertPool, error) {
+	text, err := os.ReadFile(a.files[0])
 	if err != nil {
-		return fmt.Errorf("authorities of other processes: %w", err)
-	}
-	if info.ModTime().Equal(a.mu.changed) {
-		return nil
-	}
-	text, err := os.ReadFile(a.file)
-	if err != nil {
-		return fmt.Errorf("authorities of other processes: %w", err)
+		return nil, fmt.Errorf("%s: %w", a.name, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("authorities of other processes: there is no certificate in %s", a.file)
+		return nil, fmt.Errorf("%s: there is no certificate in %s", a.name, a.files[0])
 	}
-	a.mu.pool, a.mu.changed = pool, info.ModTime()
-	return nil
+	return pool, nil
 }
 
 // get returns the authorities for a handshake. It keeps the last ones if the file cannot be read.
 func (a *authorities) get() *x509.CertPool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now := a.now(); now.Sub(a.mu.checked) >= recheckCertificate {
-		a.mu.checked = now
-		if err := a.readFile(); err != nil {
-			a.log.Error("authorities not renewed: the ones before stay in use", "error", err)
-		}
+	pool, _, err := a.current()
+	if err != nil {
+		a.log.Error("authorities not renewed: the ones before stay in use", "error", err)
 	}
-	return a.mu.pool
+	return pool
 }
