@@ -57,8 +57,15 @@ const (
 // not at the position.
 func (n *Navigator) openPosition(ctx context.Context, v corpus.View, r *Request) (*resolver, error) {
 	out := &resolver{
-		navigator: n, view: v, request: r, revision: r.Position.Revision, budget: budget{time.Now().Add(maxResolveTime), maxResolveSearches, maxResolveBytes},
-		files: map[fileKey]*source{}, sources: map[*names.File]*source{}, lookups: map[lookupKey][]candidate{}, compared: map[targetPair]certainty{},
+		navigator: n,
+		view:      v,
+		request:   r,
+		revision:  r.Position.Revision,
+		budget:    budget{time.Now().Add(maxResolveTime), maxResolveSearches, maxResolveBytes},
+		files:     map[fileKey]*source{},
+		sources:   map[*names.File]*source{},
+		lookups:   map[lookupKey][]candidate{},
+		compared:  map[targetPair]certainty{},
 	}
 	p := r.Position
 	in := Request{Repository: p.Repository, Revision: p.Revision}

@@ -95,7 +95,11 @@ func (f *Front) addPeer(s *share, address, setting string) *peer {
 	if len(s.replicas) >= maxReplicas || slices.ContainsFunc(s.replicas, func(p *peer) bool { return p.Address == address }) {
 		return nil
 	}
-	p := &peer{Peer: rpc.Peer{Address: address, Secret: f.o.Secret, TLS: configFor(f.o.TLS, setting), Owned: s.owned}, awaited: make(chan struct{}, 1), failure: errNotProbed}
+	p := &peer{
+		Peer:    rpc.Peer{Address: address, Secret: f.o.Secret, TLS: configFor(f.o.TLS, setting), Owned: s.owned},
+		awaited: make(chan struct{}, 1),
+		failure: errNotProbed,
+	}
 	p.calls = f.metrics.addPeer(s.name, address)
 	s.replicas = append(slices.Clip(s.replicas), p)
 	return p
@@ -165,7 +169,12 @@ func (f *Front) Replicas() (replicas []sharding.Replica) {
 			replicas = append(replicas, r)
 		}
 		if len(s.replicas) == 0 {
-			replicas = append(replicas, sharding.Replica{Share: s.name, Partitions: s.owned, Address: strings.Join(s.addresses, " "), Failure: errNotProbed})
+			replicas = append(replicas, sharding.Replica{
+				Share:      s.name,
+				Partitions: s.owned,
+				Address:    strings.Join(s.addresses, " "),
+				Failure:    errNotProbed,
+			})
 		}
 		s.mu.Unlock()
 	}

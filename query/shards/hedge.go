@@ -90,7 +90,10 @@ type session interface{ Close() }
 // openHedged carries out the first call of a session, which follows the route. If it is late,
 // another replica that has reached the same offsets gets it as well. The first answer decides
 // where the session and its route continue, and the other call is canceled.
-func openHedged[S session, R any](ctx context.Context, r *route, kind, step string, first S, open func(*choice) S, call func(context.Context, S) (R, error)) (S, R, error) {
+func openHedged[S session, R any](
+	ctx context.Context, r *route, kind, step string, first S,
+	open func(*choice) S, call func(context.Context, S) (R, error),
+) (S, R, error) {
 	h := &r.f.hedger
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

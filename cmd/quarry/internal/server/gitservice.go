@@ -35,6 +35,9 @@ func (s *Server) openGitService(context.Context) error {
 		s.masterSecret = secrets.Master(value)
 	}
 	return s.servePeers(c.Git.Listen, "git.listen", rpc.ServerOptions{
-		Secret: s.shardSecret(), Git: &rpc.GitService{Git: s.newGitReads(), Holds: s.holdsRepository}, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Secret:     s.shardSecret(),
+		Git:        &rpc.GitService{Git: s.newGitReads(), Holds: s.holdsRepository},
+		Logger:     s.o.Logger,
+		Registerer: s.o.Registerer,
 	})
 }
