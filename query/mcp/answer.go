@@ -53,6 +53,15 @@ func (a *answerText) addLineIfFits(s string) bool {
 	return true
 }
 
+// addEntry adds an entry of a list if it fits. The first one is cut so that it fits: a
+// list in which it did not would never go on.
+func (a *answerText) addEntry(s string, isFirst bool) bool {
+	if isFirst {
+		s = cutText(s, max(a.bytesLeft()-1, 0))
+	}
+	return a.addLineIfFits(s)
+}
+
 // cutLine returns a line of a file without its line end, cut to maxLineBytes.
 func cutLine(line []byte) string {
 	s := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), maxLineBytes+utf8.UTFMax)]), "\r\n"), "\uFFFD")
@@ -93,9 +102,9 @@ func cutText(s string, n int) string {
 }
 
 // pathText returns a path in the form shown in a line: quoted and escaped if it contains
-// line feeds or other control characters.
+// line feeds or other characters that do not show, such as marks of direction.
 func pathText(path string) string {
-	if strings.ContainsFunc(path, unicode.IsControl) {
+	if strings.ContainsFunc(path, func(c rune) bool { return !unicode.IsGraphic(c) }) {
 		return strconv.Quote(path)
 	}
 	return path

@@ -102,3 +102,13 @@ func TestCutLine(t *testing.T) {
 		}
 	}
 }
+
+func TestPathText(t *testing.T) {
+	for path, want := range map[string]string{
+		"a b/ä\u00a0🎉": "a b/ä\u00a0🎉", "a\nb": `"a\nb"`, "a\u202eb": `"a\u202eb"`, "a\u2028b": `"a\u2028b"`, "\u200ba": `"\u200ba"`,
+	} {
+		if have := pathText(path); have != want {
+			t.Errorf("%q: %s, want %s", path, have, want)
+		}
+	}
+}

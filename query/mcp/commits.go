@@ -48,7 +48,7 @@ func (c *call) listCommits(ctx context.Context) error {
 	}
 	c.addLinef("%s.", formatCount(total, "commit", "commits"))
 	shown := 0
-	for shown < len(commits) && c.out.addLineIfFits(formatCommit(&commits[shown])) {
+	for shown < len(commits) && c.out.addEntry(formatCommit(&commits[shown]), shown == 0) {
 		shown++
 	}
 	if c.addPageNote(c.pageOf(total), shown); total == 0 {
@@ -76,9 +76,9 @@ func (c *call) commitsRequest() (source.CommitsRequest, error) {
 
 // formatCommit returns the lines of a commit in a list.
 func formatCommit(c *source.Commit) string {
-	line := fmt.Sprintf("%s %.10s %s: %s", shortCommit(c.ID), c.Date, pathText(cutText(c.AuthorName, maxLineBytes)), pathText(cutText(c.Subject, maxLineBytes)))
+	line := fmt.Sprintf("%s %.10s %s: %s", shortCommit(c.ID), c.Date, cutText(pathText(c.AuthorName), maxLineBytes), cutText(pathText(c.Subject), maxLineBytes))
 	if c.Refs != "" {
-		line += " (" + pathText(cutText(c.Refs, maxLineBytes)) + ")"
+		line += " (" + cutText(pathText(c.Refs), maxLineBytes) + ")"
 	}
 	if body := strings.TrimSpace(c.Body); body != "" {
 		line += "\n" + indentLines(cutBody(body, maxListedBody))
@@ -134,9 +134,9 @@ func (c *call) getCommit(ctx context.Context) error {
 		c.addLinef("parent %s", parent)
 	}
 	if commit.Refs != "" {
-		c.addLinef("refs %s", pathText(cutText(commit.Refs, maxLineBytes)))
+		c.addLinef("refs %s", cutText(pathText(commit.Refs), maxLineBytes))
 	}
-	c.addLinef("author %s <%s>", pathText(cutText(commit.AuthorName, maxLineBytes)), pathText(cutText(commit.AuthorEmail, maxLineBytes)))
+	c.addLinef("author %s <%s>", cutText(pathText(commit.AuthorName), maxLineBytes), cutText(pathText(commit.AuthorEmail), maxLineBytes))
 	c.addLinef("date %s", commit.Date)
 	c.addLinef("\n%s", indentLines(cutText(commit.Subject, maxLineBytes)))
 	if body := strings.TrimSpace(commit.Body); body != "" {

@@ -79,7 +79,7 @@ func (c *call) listBranches(ctx context.Context) error {
 		if b.Indexed {
 			line += " indexed"
 		}
-		if !c.out.addLineIfFits(line) {
+		if !c.out.addEntry(line, next == page.from) {
 			break
 		}
 	}

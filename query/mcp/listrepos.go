@@ -48,7 +48,7 @@ func (c *call) listRepos(ctx context.Context) error {
 		if r.Archived {
 			about = append(about, "archived")
 		}
-		if !c.out.addLineIfFits(joinDetails(pathText(r.Name), about)) {
+		if !c.out.addEntry(joinDetails(pathText(r.Name), about), next == page.from) {
 			break
 		}
 	}
