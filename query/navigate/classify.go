@@ -128,14 +128,14 @@ func (c *classifier) classifyFile(ctx context.Context, f *File, found *search.Fi
 	if len(kept) == 0 {
 		return
 	}
-	if resolves && c.at.files[fileKey{f.Repo, f.Path}] == nil {
+	if resolves && c.at.files[fileKey{f.Repo, f.Ref, f.Path}] == nil {
 		c.at.addSource(found, tokens, definitions)
 	}
 	if c.at != nil {
 		c.relateFile(f, text)
 	}
 	if resolves {
-		c.relateOccurrences(ctx, f, c.at.files[fileKey{f.Repo, f.Path}])
+		c.relateOccurrences(ctx, f, c.at.files[fileKey{f.Repo, f.Ref, f.Path}])
 	} else if c.resolves {
 		c.relateForeign(f)
 	}
@@ -165,7 +165,7 @@ func (c *classifier) relateFile(f *File, text []byte) {
 	if len(f.Matches) == 0 {
 		return
 	}
-	if f.Repo == r.home.repo && f.Path == r.home.path {
+	if f.Repo == r.home.repo && f.Ref == r.home.ref && f.Path == r.home.path {
 		c.relateLocal(f)
 		return
 	}
@@ -177,7 +177,7 @@ func (c *classifier) relateFile(f *File, text []byte) {
 		for k := range f.Matches {
 			m := &f.Matches[k]
 			m.Relation = RelationFile
-			if start, _ := meant.file.names.Range(meant.token); start == m.Range.Start.ByteOffset {
+			if start, _ := meant.file.names.Range(meant.token); f.Ref == meant.file.ref && start == m.Range.Start.ByteOffset {
 				m.Relation = RelationMeaning
 			}
 		}
@@ -188,7 +188,7 @@ func (c *classifier) relateFile(f *File, text []byte) {
 		return
 	}
 	var user *names.File
-	if in := r.files[fileKey{f.Repo, f.Path}]; in != nil {
+	if in := r.files[fileKey{f.Repo, f.Ref, f.Path}]; in != nil {
 		user = in.names
 	} else {
 		tokens, _ := c.outline.Tokens(f.Language, text, maxImportTokens)

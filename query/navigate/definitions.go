@@ -55,7 +55,7 @@ func (r *resolver) rank(out *Result, meant []target) {
 	for n, t := range meant {
 		if r.isWanted(&t) {
 			r.addTarget(out, &t, n)
-			if key := (fileKey{t.file.repo, t.file.path}); order[key] == 0 {
+			if key := (fileKey{t.file.repo, t.file.ref, t.file.path}); order[key] == 0 {
 				order[key] = len(meant) - n
 			}
 		}
@@ -66,7 +66,7 @@ func (r *resolver) rank(out *Result, meant []target) {
 	}
 	slices.SortStableFunc(out.Files, func(a, b File) int {
 		return cmp.Or(
-			order[fileKey{b.Repo, b.Path}]-order[fileKey{a.Repo, a.Path}],
+			order[fileKey{b.Repo, b.Ref, b.Path}]-order[fileKey{a.Repo, a.Ref, a.Path}],
 			compareBool(r.sharesNames(a.Language), r.sharesNames(b.Language)),
 			compareRelations(a.Matches[0].Relation, b.Matches[0].Relation),
 		)
@@ -146,7 +146,7 @@ func (r *resolver) addTarget(out *Result, t *target, n int) {
 
 // describe adds the outline's description of a definition, if its file was read.
 func (r *resolver) describe(f *File, m *Match) {
-	s := r.files[fileKey{f.Repo, f.Path}]
+	s := r.files[fileKey{f.Repo, f.Ref, f.Path}]
 	if s == nil {
 		return
 	}

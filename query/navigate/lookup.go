@@ -41,6 +41,7 @@ type budget struct {
 
 type fileKey struct {
 	repository *corpus.Repository
+	ref        code.Ref
 	path       string
 }
 
@@ -68,7 +69,7 @@ type lookupKey struct{ name, repository, paths string }
 
 // readSource reads a file of a search's result.
 func (r *resolver) readSource(f *search.FileMatch) *source {
-	key := fileKey{f.Repo, f.Path}
+	key := fileKey{f.Repo, f.Ref, f.Path}
 	if s := r.files[key]; s != nil {
 		return s
 	}
@@ -82,7 +83,7 @@ func (r *resolver) addSource(f *search.FileMatch, tokens []code.Token, definitio
 	s := &source{repo: f.Repo, ref: f.Ref, path: f.Path, language: f.Language, text: f.Content}
 	s.names = names.Read(f.Path, f.Language, s.text, tokens, definitions)
 	r.budget.bytes -= len(s.text)
-	r.files[fileKey{f.Repo, f.Path}], r.sources[s.names] = s, s
+	r.files[fileKey{f.Repo, f.Ref, f.Path}], r.sources[s.names] = s, s
 	return s
 }
 
@@ -143,7 +144,7 @@ func (r *resolver) open(ctx context.Context, c *candidate) *source {
 	if c.file != nil {
 		return c.file
 	}
-	if s := r.files[fileKey{c.repo, c.path}]; s != nil {
+	if s := r.files[fileKey{c.repo, c.ref, c.path}]; s != nil {
 		c.file = s
 		return s
 	}

@@ -185,7 +185,7 @@ func isOneSymbol(a, b *target) bool {
 	switch {
 	case x.Parent != y.Parent || a.file.repo != b.file.repo || a.isAnonymous() && b.isAnonymous():
 		return false
-	case a.file == b.file:
+	case a.file.path == b.file.path: // perhaps on two refs
 		return true
 	case a.file.names.KeepsTypesInDirectory():
 		return sameDirectory(a.file, &candidate{repo: b.file.repo, path: b.file.path})
