@@ -16,6 +16,10 @@ const (
 	// maxBlameRanges bounds the ranges of a blame in a reply, each of which takes up to some
 	// hundred bytes with its path.
 	maxBlameRanges = 500_000
+	// maxGitCommits bounds the commits of a page, which clients ask for by the hundred.
+	maxGitCommits = 10_000
+	// maxGitIndexed bounds the indexed refs that a call brings along.
+	maxGitIndexed = 200_000
 	// maxGitRefs bounds the refs that a revision name may mean: code.ParseRevisionName returns
 	// fewer.
 	maxGitRefs = 8
@@ -94,8 +98,9 @@ func (g *gitSession) checkCall(c *GitCall) error {
 		errs = append(errs, r.Ref.Validate())
 	}
 	_, err := code.ParseRevisionName(cmp.Or(c.Name.Commit, "HEAD") + c.Name.Steps)
-	errs = append(errs, err)
-	if c.Repository != g.repository || len(c.Name.Refs) > maxGitRefs || len(c.Paths) > source.MaxEntries {
+	errs = append(errs, err, c.Log.CheckBounds())
+	if c.Repository != g.repository || len(c.Name.Refs) > maxGitRefs || len(c.Paths) > source.MaxEntries || len(c.Indexed) > maxGitIndexed ||
+		c.Log.Limit < 0 || c.Log.Limit > maxGitCommits {
 		errs = append(errs, errors.New("it is about another repository, or has too many names"))
 	}
 	if err := errors.Join(errs...); err != nil {

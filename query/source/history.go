@@ -22,7 +22,7 @@ type CommitsRequest struct {
 // Commits returns a page of a history, newest first, and the total number of commits. The
 // path need not exist at the revision: it may have existed before.
 func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequest) ([]Commit, int, error) {
-	if err := q.checkBounds(); err != nil {
+	if err := q.CheckBounds(); err != nil {
 		return nil, 0, err
 	}
 	base, head, isRange := strings.Cut(q.Revision, "..")
@@ -102,8 +102,8 @@ func (b *Browser) readPage(ctx context.Context, id code.RepositoryID, q LogQuery
 	return commits, count.n, count.err
 }
 
-// checkBounds refuses values that must not reach git.
-func (q *CommitsRequest) checkBounds() (err error) {
+// CheckBounds refuses values that must not reach git. It does not check Commit and Except.
+func (q *LogQuery) CheckBounds() (err error) {
 	if q.Path, err = cleanDirectory(q.Path); err != nil {
 		return err
 	}
