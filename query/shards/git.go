@@ -159,17 +159,15 @@ func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if due := time.Since(g.mu.resolved) >= resolveEvery; g.mu.peers == nil || due && !g.mu.resolving {
+		last := g.mu.peers
 		g.mu.resolving = true
 		g.mu.Unlock()
-		peers, err := g.resolvePeers(ctx)
+		peers := g.resolvePeers(ctx, last)
 		g.mu.Lock()
-		g.mu.resolving, g.mu.resolved = false, time.Now()
-		if err == nil || g.mu.peers == nil { // a name that cannot be resolved keeps its last addresses
-			g.mu.peers = peers
-			maps.DeleteFunc(g.mu.lost, func(address string, _ time.Time) bool {
-				return !slices.ContainsFunc(peers, func(p gitPeer) bool { return p.address == address })
-			})
-		}
+		g.mu.resolving, g.mu.resolved, g.mu.peers = false, time.Now(), peers
+		maps.DeleteFunc(g.mu.lost, func(address string, _ time.Time) bool {
+			return !slices.ContainsFunc(peers, func(p gitPeer) bool { return p.address == address })
+		})
 	}
 	rank := func(p gitPeer) int {
 		switch {
@@ -185,16 +183,20 @@ func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 	return peers
 }
 
-// resolvePeers returns the addresses of the peers, or those of the names that can be resolved.
-func (g *GitPeers) resolvePeers(ctx context.Context) (peers []gitPeer, failed error) {
+// resolvePeers returns the addresses of the peers. A name that cannot be resolved keeps its last ones.
+func (g *GitPeers) resolvePeers(ctx context.Context, last []gitPeer) (peers []gitPeer) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	for _, setting := range g.o.Peers {
 		addresses, err := LookupPeer(ctx, g.o.Lookup, setting)
 		if err != nil {
-			failed = err
 			host, _, _ := net.SplitHostPort(setting) // isName
 			g.o.Logger.Warn("the name of processes with git mirrors cannot be resolved; trying again", "name", host, "error", err)
+			for _, p := range last {
+				if p.setting == setting {
+					peers = append(peers, p)
+				}
+			}
 		}
 		for _, address := range addresses {
 			peers = append(peers, gitPeer{address, setting})
@@ -202,5 +204,5 @@ func (g *GitPeers) resolvePeers(ctx context.Context) (peers []gitPeer, failed er
 	}
 	slices.SortFunc(peers, func(a, b gitPeer) int { return strings.Compare(a.address, b.address) })
 	peers = slices.CompactFunc(peers, func(a, b gitPeer) bool { return a.address == b.address })
-	return peers[:min(len(peers), maxGitPeers)], failed
+	return peers[:min(len(peers), maxGitPeers)]
 }

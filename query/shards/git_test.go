@@ -185,3 +185,31 @@ func TestGitPeersByName(t *testing.T) {
 		t.Errorf("%v, want the holder first, and no address of another family", peers)
 	}
 }
+
+// TestGitPeersOfSeveralNames moves the processes of one name while another name cannot be resolved.
+func TestGitPeersOfSeveralNames(t *testing.T) {
+	holder := startWorker(t, "holder", true, true)
+	host, port, err := net.SplitHostPort(holder.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, hosts := "127.0.0.9", map[string][]string{}
+	g := newGitPeers(func(o *GitOptions) {
+		o.Lookup = func(_ context.Context, name string) ([]string, error) {
+			if hosts[name] == nil {
+				return nil, errors.New("no such host")
+			}
+			return hosts[name], nil
+		}
+	}, "a:"+port, "b:"+port)
+	hosts["a"], hosts["b"] = []string{moved}, []string{"127.0.0.8"}
+	g.orderPeers(t.Context(), 3)
+	hosts["a"], hosts["b"] = []string{host}, nil
+	g.mu.resolved = time.Time{}
+	if commit, err := resolve(t, g); commit != "holder" || err != nil {
+		t.Errorf("after one name has moved and the other one is lost: %s, %v", commit, err)
+	}
+	if peers := g.orderPeers(t.Context(), 3); len(peers) != 2 {
+		t.Errorf("%v, want the last address of the name that is lost", peers)
+	}
+}
