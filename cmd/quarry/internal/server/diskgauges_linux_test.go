@@ -76,7 +76,7 @@ func TestDiskGaugesEqualUsage(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		s := open(t, c, registry, registry)
 		stop := run(t, s)
-		waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+		waitForCallers(t, s)
 		compare(s, when, registry)
 		for i := range 5 {
 			commit = g.commitFiles("b.txt", strings.Repeat(when+" text\n", 1000*(i+1)))

@@ -161,7 +161,7 @@ func TestErasureGoesOnAfterARestart(t *testing.T) {
 	c := erasureConfig(t, g)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+	waitForCallers(t, s)
 	s.registerAt(t, g, commit)
 	at := s.requestErasure(t, g, "").At
 	stop()
@@ -212,7 +212,7 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			run(t, s)
-			waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+			waitForCallers(t, s)
 			s.registerAt(t, g, first)
 			log.hold.Store(true)
 			g.commitFiles("b.txt", word+"\n")

@@ -52,7 +52,7 @@ func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+	waitForCallers(t, s)
 	s.registerAt(t, g, commit)
 	log.stuck.Store(true)
 	defer log.stuck.Store(false)

@@ -83,7 +83,6 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 	c.Access.OIDC = []config.OIDC{{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry", HostClaim: "github_id"}}
 	c.PublicURL = "http://127.0.0.1"
 	s := runServer(t, c)
-	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	here := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.1"}
 	if _, err := s.auth.Setup(t.Context(), here, auth.Newcomer{Value: s.auth.SetupValue(), Email: "ada@example.org", Name: "Ada", Password: "correct horse battery"}); err != nil {
 		t.Fatal(err)

@@ -73,10 +73,18 @@ func runServer(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
 	run(t, s)
-	if s.accounts != nil { // until then only the operator is admitted
-		waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+	if s.accounts != nil {
+		waitForCallers(t, s)
 	}
 	return s
+}
+
+// waitForCallers waits until a server answers all callers, and not only its operator. While
+// the projections catch up with the log it may do so and then stop again, until the
+// repositories that came last have numbers.
+func waitForCallers(t testing.TB, s *Server) {
+	t.Helper()
+	waitUntil(t, func() bool { return s.versions.CheckCaughtUp() == nil && s.checkCallersReady() == nil })
 }
 
 // run runs a server until the test ends or stop is called.

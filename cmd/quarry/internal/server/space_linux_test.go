@@ -125,7 +125,7 @@ func runUntilStopped(t *testing.T, c *config.Config) (s *Server, registry *prome
 	}
 	closeAtEnd(t, s)
 	stop = run(t, s)
-	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+	waitForCallers(t, s)
 	return s, registry, stop
 }
 
