@@ -24,7 +24,13 @@ func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator,
 		if best >= 0 && decl[i].isPunct(':') && !isDoubleColon(decl, i) {
 			break // member initializers
 		}
-		if !decl[i].isGroup('(') || !d.isCallable(decl, i) {
+		if !decl[i].isGroup('(') {
+			continue
+		}
+		if best < 0 && i+1 < len(decl) && decl[i+1].isGroup('(') && p.isPointer(decl[i]) {
+			break
+		}
+		if !d.isCallable(decl, i) {
 			continue
 		}
 		if best < 0 || d.isBetterGroup(p, decl, best, i) {
@@ -49,9 +55,16 @@ func (d cDialect) wrappedFunction(p *declParser, decl []token, found bool) (toke
 			return name, !found
 		}
 		name, ok := p.pointerName(decl[i])
-		return name, ok && bytes.IndexByte(p.src[name.end:decl[i].end-1], '(') >= 0
+		return name, ok && !p.isPointer(decl[i])
 	}
 	return token{}, false
+}
+
+// isPointer reports whether a group before the parameters is the declarator of a pointer to
+// a function, as in "time_t (*now)(void)".
+func (p *declParser) isPointer(group token) bool {
+	name, ok := p.pointerName(group)
+	return ok && bytes.IndexByte(p.src[name.end:group.end-1], '(') < 0
 }
 
 // isCallable reports whether the token before the group at index i can be the name of a

@@ -115,26 +115,46 @@ func phpNested(s *scanner, brace int) int {
 
 var newWord, newClass = []byte("new "), []byte("new class")
 
-// cNested finds structs, unions and enums with a name.
+// cNested finds structs, unions and enums that have a name or are the type of a typedef.
 func cNested(s *scanner, brace int) int {
 	end := brace
 	for end > 0 && isBlank(s.src[end-1]) && brace-end < maxLine {
 		end--
 	}
-	name := s.wordStart(end)
-	if name == end {
+	last := s.wordStart(end)
+	if last == end {
 		return -1
 	}
-	end = name
-	for end > 0 && (s.src[end-1] == ' ' || s.src[end-1] == '\t') {
-		end--
-	}
-	start := s.wordStart(end)
-	switch string(s.src[start:end]) {
-	case "struct", "union", "enum":
+	start, before := s.wordBefore(last)
+	switch {
+	case isAggregate(before):
+		if typedef, word := s.wordBefore(start); string(word) == "typedef" {
+			return typedef
+		}
+		return start
+	case string(before) == "typedef" && isAggregate(s.src[last:end]):
 		return start
 	}
 	return -1
+}
+
+// isAggregate reports whether word is a keyword before the body of a type of C.
+func isAggregate(word []byte) bool {
+	switch string(word) {
+	case "struct", "union", "enum":
+		return true
+	}
+	return false
+}
+
+// wordBefore returns the word that ends before the blanks before offset pos, and its start.
+func (s *scanner) wordBefore(pos int) (start int, word []byte) {
+	end := pos
+	for end > 0 && pos-end < maxLine && (s.src[end-1] == ' ' || s.src[end-1] == '\t') {
+		end--
+	}
+	start = s.wordStart(end)
+	return start, s.src[start:end]
 }
 
 // kotlinNested finds object expressions with a supertype.
@@ -259,8 +279,25 @@ func (p *declParser) readNested(first int, def int32) {
 		}
 		p.decl = decl[len(decl):] // the free part of the same array
 		p.scopes.readNested(&p.scanner, in, n, p.readToken)
+		p.readTypedef(in)
 	})
 	p.decl = decl
+}
+
+// readTypedef reads the names after the body of a typedef in a scope.
+func (p *declParser) readTypedef(in scope) {
+	p.pushScope(in)
+	for range maxDeclTokens {
+		if len(p.decl) == 0 || p.decl[0].word != wTypedef {
+			break
+		}
+		t := p.next()
+		if t.kind == tokEOF || t.isPunct('{') || t.isPunct('}') {
+			break
+		}
+		p.readToken(t)
+	}
+	p.popScope()
 }
 
 // skipBlock skips the block whose "{" has just been read, and reads the definitions inside
