@@ -20,6 +20,8 @@ type partition struct {
 	number int32
 	// held are the projections whose rows of the partition the store holds.
 	held []Projection
+	// ahead holds the offset of the next record to apply of each of them, if it is above next.
+	ahead []event.Offset
 	// next is the offset after the last record committed.
 	next event.Offset
 	// target is the high-water mark when the run began: records below it are history, all
@@ -258,7 +260,10 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	start := p.r.o.Now()
 	b := p.r.o.Store.NewBatch()
 	defer func() { p.settleBatch(err == nil) }()
-	for _, projection := range p.held {
+	for i, projection := range p.held {
+		if rec.Position.Offset < p.ahead[i] {
+			continue
+		}
 		if err := projection.Apply(ctx, b, rec); err != nil {
 			return errors.Join(damageOf(err), fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
 		}

@@ -45,6 +45,9 @@ type Options struct {
 	// does not hold, and checkpoints advance as if it did. The caller must not change the
 	// result for a store that has rows.
 	Holds func(p Projection, partition int32) bool
+	// Ahead holds, by the name of a projection and by partition, the offset of the next record
+	// that the projection has yet to apply, where it is above the checkpoint. Optional.
+	Ahead map[string]map[int32]event.Offset
 	// Topic is the topic to follow. Default: event.TopicEvents.
 	Topic event.Topic
 	// DeadLetters receives the records that cannot be applied. If nil, they are counted,
@@ -191,6 +194,7 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 		for _, projection := range r.o.Projections {
 			if r.o.Holds(projection, p.number) {
 				p.held = append(p.held, projection)
+				p.ahead = append(p.ahead, r.o.Ahead[projection.Name()][p.number])
 			}
 		}
 		if err := p.loadPosition(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // versionFile is the name of a version's Meta in its directory.
@@ -25,8 +26,10 @@ type Meta struct {
 	CopyOf     string `json:"copyOf,omitempty"`
 	Projection string `json:"projection,omitempty"`
 	// Snapshot is the name of the snapshot from which the version was filled; it then
-	// followed the log.
+	// followed the log. A version of a share may have several, with commas between them.
 	Snapshot string `json:"snapshot,omitempty"`
+	// Ahead is Options.Ahead of a version that was filled from several snapshots.
+	Ahead map[string]map[int32]event.Offset `json:"ahead,omitempty"`
 	// Share is the share of the partitions whose places the version holds, as Share.String
 	// returns it; empty for all of them, and NoShare for none.
 	Share string `json:"share,omitempty"`

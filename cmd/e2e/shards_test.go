@@ -487,8 +487,7 @@ func (c *shardCluster) checkAlerts(t *testing.T, rest, lost scrape) {
 	e.checkRules(t, promtool, string(rules))
 }
 
-// checkSettings starts processes with settings that do not agree with others, or with their
-// own index.
+// checkSettings starts processes with settings that do not agree with others.
 func (c *shardCluster) checkSettings(t *testing.T) {
 	start := func(name, want string, settings ...string) string {
 		address, err := loopback.FreeAddress()
@@ -523,8 +522,6 @@ func (c *shardCluster) checkSettings(t *testing.T) {
 		settings []string
 		want     string
 	}{
-		{"shard-0", []string{"shard.share=1/2", "shard.listen=" + c.peers[0]}, "hold the share 0/2, and the settings want the share 1/2"},
-		{"front", nil, "hold no partition, as those of a front, and the settings want all partitions"},
 		{"new", []string{"shard.share=9/12", "shard.listen=" + c.peers[0]}, "has no partition"},
 		{"new", []string{"shard.share=0/2"}, "share and listen are given together"},
 		{"front", []string{"shard.peers=0/2@" + c.peers[0] + ",0-3@" + c.peers[1]}, "has 2 owners"},

@@ -169,6 +169,15 @@ func (w *World) Register(n int) event.Record {
 	return w.Append(w.Repositories[id].Partition, &event.RepositoryRegistered{Repository: repo, At: w.eventTime()})
 }
 
+// PartitionOf returns the partition of a repository of a world with n partitions.
+func PartitionOf(id code.RepositoryID, n int32) int32 {
+	for i := int32(0); ; i++ {
+		if code.NewRepositoryID("host", fmt.Sprint(i)) == id {
+			return i % n
+		}
+	}
+}
+
 // Remove removes a repository.
 func (w *World) Remove(r *Repository) event.Record {
 	delete(w.Repositories, r.ID)

@@ -130,8 +130,8 @@ func (a *Archive) List(ctx context.Context) ([]Snapshot, error) {
 
 // readManifest reads the manifest of a snapshot that has objects of these kinds.
 func (a *Archive) readManifest(ctx context.Context, name string, kinds []string) (*Manifest, error) {
-	if format, _, _ := ParseName(name); format != Format {
-		return nil, fmt.Errorf("%w: it has format version %d, this program reads %d", ErrUnsuitable, format, Format)
+	if format, _, _ := ParseName(name); format > Format {
+		return nil, fmt.Errorf("%w: it has format version %d, this program reads up to %d", ErrUnsuitable, format, Format)
 	}
 	if !slices.Contains(kinds, manifestSuffix) {
 		return nil, fmt.Errorf("%w: it is incomplete: it is being created, or its creation was interrupted", ErrDamaged)
@@ -219,21 +219,29 @@ func (a *Archive) deleteObjects(ctx context.Context, name string, kinds []string
 	return nil
 }
 
-// Prune deletes all but the newest keep snapshots that can be used, and those without a
-// manifest that are older than a day. It keeps snapshots of later formats. It returns the
-// names of what it has deleted.
+// Prune deletes all but the newest keep snapshots that can be used, of each partition and of
+// all partitions together, and those without a manifest that are older than a day. It keeps
+// snapshots of later formats. It returns the names of what it has deleted.
 func (a *Archive) Prune(ctx context.Context, keep int) (deleted []string, err error) {
 	list, err := a.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	good := 0
+	whole, newer := 0, map[int32]int{} // the snapshots that are newer: whole ones, and those of each partition
 	for _, s := range list {
 		format, _, _ := ParseName(s.Name)
-		if s.Manifest != nil {
-			good++
+		needed := format > Format || s.Manifest == nil && a.o.Now().Sub(s.BegunAt) < unfinishedAge
+		if m := s.Manifest; m != nil {
+			if m.IsWhole() {
+				whole++
+				needed = whole <= keep
+			}
+			for _, p := range m.Partitions {
+				newer[p]++
+				needed = needed || newer[p] <= keep
+			}
 		}
-		if format > Format || s.Manifest != nil && good <= keep || s.Manifest == nil && a.o.Now().Sub(s.BegunAt) < unfinishedAge {
+		if needed {
 			continue
 		}
 		if err := a.Delete(ctx, s.Name); err != nil && !errors.Is(err, code.ErrNotFound) {

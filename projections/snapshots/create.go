@@ -38,6 +38,12 @@ type Contents struct {
 	Schemas map[string]int
 	// Edit returns the value with which a row is written.
 	Edit store.RowEdit
+	// Ranges returns a function that returns the ranges of keys of a partition, ascending, in
+	// a log of n partitions. Rows outside of the ranges of all partitions, with other families
+	// than those of the places, belong to none.
+	Ranges func(r store.Reader, n int32) (func(partition int32) []store.Range, error)
+	// Holds reports whether the store holds the rows of a partition. Optional.
+	Holds func(partition int32) bool
 	// Segments returns the segments that rows name and that the segment store has.
 	Segments func(store.Reader) (map[segment.ID]bool, error)
 }
@@ -99,7 +105,7 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 	a.mu.held[m.Name] = ids
 	a.mu.Unlock()
 	release()
-	if err := a.writeTables(ctx, m, rows, contents.Edit); err != nil {
+	if err := a.writeRows(ctx, m, rows, contents); err != nil {
 		return err
 	}
 	// Another process may have deleted a segment before it saw the list, or the list because
@@ -173,8 +179,38 @@ func (a *Archive) recordSum(ctx context.Context, partition int32, at event.Offse
 	return "", fmt.Errorf("the log has no record %d in partition %d", at, partition)
 }
 
-// writeTables writes the rows and stores each table as soon as it is complete.
-func (a *Archive) writeTables(ctx context.Context, m *Manifest, rows *store.Snapshot, edit store.RowEdit) (err error) {
+// noPartition are the ranges of keys of the rows that belong to no partition.
+var noPartition = []store.Range{
+	{Lo: []byte{0}, Hi: []byte{byte(store.FamilyLocal)}},
+	{Lo: []byte{byte(store.FamilyLocal) + 1}, Hi: []byte{byte(store.FamilyPlaces)}},
+	{Lo: []byte{byte(store.FamilyPlaces) + 1}, Hi: []byte{byte(store.FamilySegments)}},
+}
+
+// writeRows writes the rows that are of no partition, and then those of each partition that the
+// store holds.
+func (a *Archive) writeRows(ctx context.Context, m *Manifest, rows *store.Snapshot, contents Contents) error {
+	ranges, err := contents.Ranges(rows, int32(len(m.Positions)))
+	if err == nil {
+		err = a.writeTables(ctx, m, nil, rows, noPartition, contents.Edit)
+	}
+	for i := range m.Positions {
+		p := int32(i)
+		if contents.Holds != nil && !contents.Holds(p) {
+			continue
+		}
+		m.Partitions = append(m.Partitions, p)
+		if err == nil {
+			err = a.writeTables(ctx, m, &p, rows, ranges(p), contents.Edit)
+		}
+	}
+	return err
+}
+
+// writeTables writes the rows in some ranges, which are those of a partition or of none, and
+// stores each table as soon as it is complete.
+func (a *Archive) writeTables(
+	ctx context.Context, m *Manifest, partition *int32, rows *store.Snapshot, ranges []store.Range, edit store.RowEdit,
+) (err error) {
 	if err := os.MkdirAll(a.o.TempDir, 0o700); err != nil {
 		return err
 	}
@@ -183,8 +219,8 @@ func (a *Archive) writeTables(ctx context.Context, m *Manifest, rows *store.Snap
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return rows.WriteTables(ctx, dir, edit, func(t store.Table) error {
-		out := Table{Object: tableObject(m.Name, len(m.Tables)), Rows: t.Rows}
+	return rows.WriteTables(ctx, dir, ranges, edit, func(t store.Table) error {
+		out := Table{Object: tableObject(m.Name, len(m.Tables)), Partition: partition, Rows: t.Rows}
 		var err error
 		if out.SizeBytes, out.Sum, err = sumFile(t.Path); err != nil {
 			return err

@@ -6,18 +6,18 @@
 // describes one, and Snapshot, an entry of a list. The format is in docs/format/snapshot.md,
 // the reasons are in docs/adr/0042-snapshots-of-rows.md.
 //
-//	Create  rows of one moment ──► list of segments ──► tables ──► segments are there?
-//	        ──► manifest
-//	Load    manifest ──► same log? ──► tables: size, checksum ──► ingest ──► same positions
-//	        and schemas? ──► segments ──► the log, from the positions on
+//	Create  rows of one moment ──► list of segments ──► tables, by partition ──► segments are
+//	        there? ──► manifest
+//	Load    manifest ──► same log? ──► tables of the partitions: size, checksum ──► ingest
+//	        ──► same positions and schemas? ──► segments ──► the log, from the positions on
 //
 // # Invariants
 //
 //  1. The manifest is written last and deleted first: a snapshot without one is never used.
 //  2. The list of segments is written before the tables. While it exists, Guard deletes none
 //     of these segments.
-//  3. Load uses a snapshot completely or not at all: any size, checksum, position, schema
-//     version or record of the log that differs is an error, and the store that it has
+//  3. Load uses a part of a snapshot completely or not at all: any size, checksum, position,
+//     schema version or record of the log that differs is an error, and the store that it has
 //     filled must be removed.
 //  4. A snapshot never keeps text: ReleaseSegment and DeleteBefore delete the snapshots that
 //     name segments with text that must go.

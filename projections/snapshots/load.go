@@ -28,9 +28,25 @@ const (
 // families are the families of rows that a snapshot may contain.
 var families = []store.Family{store.FamilyCatalog, store.FamilyDeliveries, store.FamilyLocal, store.FamilyMeta, store.FamilyPlaces}
 
-// Load fills an empty store with a snapshot. Its error wraps ErrDamaged or ErrUnsuitable if
+// Part is what a store gets from a snapshot.
+type Part struct {
+	Manifest *Manifest
+	// Rest means the rows that belong to no partition. The store must not have any.
+	Rest bool
+	// Partitions are those whose rows and segments the store gets; it must have none of them.
+	// Of a snapshot of version 1, they are all with Rest, or none.
+	Partitions []int32
+}
+
+// WholePart returns everything in a snapshot.
+func WholePart(m *Manifest) Part {
+	return Part{Manifest: m, Rest: true, Partitions: m.Partitions}
+}
+
+// Load adds a part of a snapshot to a store. Its error wraps ErrDamaged or ErrUnsuitable if
 // the snapshot cannot be used; after any error, the store must be removed.
-func (a *Archive) Load(ctx context.Context, m *Manifest, rows *store.Store, contents Contents) error {
+func (a *Archive) Load(ctx context.Context, part Part, rows *store.Store, contents Contents) error {
+	m := part.Manifest
 	if m.StoreFormat != store.FormatVersion || !maps.Equal(m.Schemas, contents.Schemas) {
 		return fmt.Errorf("%w: its rows have format version %d and the schema versions %v, this program reads %d and %v",
 			ErrUnsuitable, m.StoreFormat, m.Schemas, store.FormatVersion, contents.Schemas)
@@ -38,18 +54,31 @@ func (a *Archive) Load(ctx context.Context, m *Manifest, rows *store.Store, cont
 	if err := a.checkLog(ctx, m); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(m.Tables, ingestBatch) {
-		err := ingestAll(ctx, rows, len(batch), func(ctx context.Context, i int) (path string, err error) {
-			return a.fetchTable(ctx, batch[i], rows)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := m.checkRows(rows); err != nil {
+	before, err := contents.Segments(rows)
+	if err != nil {
 		return err
 	}
-	ids, err := a.checkSegments(ctx, m, rows, contents)
+	var groups [][]Table // the tables of a group do not overlap
+	if part.Rest {
+		groups = append(groups, m.tablesOf(nil))
+	}
+	for _, p := range part.Partitions {
+		groups = append(groups, m.tablesOf(&p))
+	}
+	for _, group := range groups {
+		for batch := range slices.Chunk(group, ingestBatch) {
+			err := ingestAll(ctx, rows, len(batch), func(ctx context.Context, i int) (path string, err error) {
+				return a.fetchTable(ctx, batch[i], rows)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := part.checkRows(rows); err != nil {
+		return err
+	}
+	ids, err := a.checkSegments(ctx, part, rows, before, contents)
 	if err != nil {
 		return err
 	}
@@ -142,17 +171,21 @@ func (t *Table) checkFile(path string) error {
 	return err
 }
 
-// checkRows returns an error unless the store has rows of projections only, with the
-// positions and schema versions of the manifest.
-func (m *Manifest) checkRows(rows *store.Store) error {
+// checkRows returns an error unless the store has rows of projections only, and, with the rest,
+// the positions and schema versions of the manifest.
+func (part *Part) checkRows(rows *store.Store) error {
+	m := part.Manifest
 	found, err := rows.Families()
 	if err != nil {
 		return err
 	}
 	for _, family := range found {
-		if !slices.Contains(families, family) {
+		if !slices.Contains(families, family) && (part.Rest || family != store.FamilySegments) {
 			return fmt.Errorf("%w: it contains rows of the family %q", ErrDamaged, byte(family))
 		}
+	}
+	if !part.Rest {
+		return nil
 	}
 	for _, p := range m.Positions {
 		next, err := rows.Checkpoint(p.Partition)
@@ -169,9 +202,12 @@ func (m *Manifest) checkRows(rows *store.Store) error {
 	return nil
 }
 
-// checkSegments returns the segments of the snapshot, or ErrDamaged unless its list is that
-// of its rows.
-func (a *Archive) checkSegments(ctx context.Context, m *Manifest, rows *store.Store, contents Contents) ([]segment.ID, error) {
+// checkSegments returns the segments that the rows name, and did not name before. It returns
+// ErrDamaged unless the list of the snapshot has them, and no others if all of it was loaded.
+func (a *Archive) checkSegments(
+	ctx context.Context, part Part, rows *store.Store, before map[segment.ID]bool, contents Contents,
+) ([]segment.ID, error) {
+	m := part.Manifest
 	listed, err := a.readSegments(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -180,7 +216,11 @@ func (a *Archive) checkSegments(ctx context.Context, m *Manifest, rows *store.St
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if len(listed) != m.Segments || !maps.Equal(listed, named) {
+	maps.DeleteFunc(named, func(id segment.ID, _ bool) bool { return before[id] })
+	unlisted := maps.Clone(named)
+	maps.DeleteFunc(unlisted, func(id segment.ID, _ bool) bool { return listed[id] })
+	complete := part.Rest && len(part.Partitions) == len(m.Partitions)
+	if len(listed) != m.Segments || len(unlisted) > 0 || complete && len(named) != len(listed) {
 		return nil, fmt.Errorf("%w: its rows name %d segments, its list has %d, its manifest %d", ErrDamaged, len(named), len(listed), m.Segments)
 	}
 	ids := slices.Collect(maps.Keys(named))

@@ -17,8 +17,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Format is the version of the format. It is the beginning of the name of each object.
-const Format = 1
+// Format is the version of the format. It is the beginning of the name of each object. The
+// tables of version 1 are not by partition, so only a process that holds everything uses it.
+const Format = 2
 
 // Bounds of a snapshot.
 const (
@@ -71,7 +72,10 @@ type Manifest struct {
 	Schemas     map[string]int `json:"schemas"`
 	// Positions has an element for each partition of the log, in order.
 	Positions []Position `json:"positions"`
-	Tables    []Table    `json:"tables"`
+	// Partitions are those whose rows the snapshot has, ascending. In version 1, it is empty
+	// and means all of them. Rows that belong to no partition are complete in each snapshot.
+	Partitions []int32 `json:"partitions,omitempty"`
+	Tables     []Table `json:"tables"`
 	// Segments counts the segments of the list, whose checksum is SegmentsSum.
 	Segments    int    `json:"segments"`
 	SegmentsSum string `json:"segmentsSum"`
@@ -89,9 +93,32 @@ type Position struct {
 	RecordSum string `json:"recordSum,omitempty"`
 }
 
+// IsWhole reports whether the snapshot has the rows of all partitions.
+func (m *Manifest) IsWhole() bool {
+	return len(m.Partitions) == 0 || len(m.Partitions) == len(m.Positions)
+}
+
+// Has reports whether the rows of a partition can be loaded without those of others.
+func (m *Manifest) Has(partition int32) bool {
+	_, found := slices.BinarySearch(m.Partitions, partition)
+	return found
+}
+
+// tablesOf returns the tables of a partition, or, if it is nil, those that are of none.
+func (m *Manifest) tablesOf(partition *int32) (tables []Table) {
+	for _, t := range m.Tables {
+		if partition == nil && t.Partition == nil || partition != nil && t.Partition != nil && *partition == *t.Partition {
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
 // Table describes an object with rows.
 type Table struct {
-	Object    string `json:"object"`
+	Object string `json:"object"`
+	// Partition is that of the rows; nil if they are of none, and in version 1.
+	Partition *int32 `json:"partition,omitempty"`
 	SizeBytes int64  `json:"sizeBytes"`
 	Rows      int64  `json:"rows"`
 	// Sum is the xxh3-128 of the object, 32 hexadecimal characters.
@@ -202,7 +229,15 @@ func (m *Manifest) check(name string) error {
 	case m.Segments < 0 || m.Segments > MaxSegments:
 		what = fmt.Sprintf("%d segments, at most %d", m.Segments, MaxSegments)
 	}
+	for i, p := range m.Partitions {
+		if p < 0 || int(p) >= len(m.Positions) || i > 0 && p <= m.Partitions[i-1] {
+			what = fmt.Sprintf("it has the rows of partition %d of %d", p, len(m.Positions))
+		}
+	}
 	for i, t := range m.Tables {
+		if t.Partition != nil && !m.Has(*t.Partition) {
+			what = fmt.Sprintf("table %d is of partition %d", i, *t.Partition)
+		}
 		if t.Object != tableObject(name, i) || t.SizeBytes <= 0 || t.SizeBytes > MaxTableBytes || t.Rows <= 0 {
 			what = fmt.Sprintf("table %d is %.80q of %d bytes with %d rows", i, t.Object, t.SizeBytes, t.Rows)
 		}

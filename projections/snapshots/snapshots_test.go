@@ -29,6 +29,9 @@ import (
 var contents = Contents{
 	Schemas: map[string]int{"catalog": catalog.SchemaVersion, "places": places.SchemaVersion, "deliveries": deliveries.SchemaVersion},
 	Edit:    places.SnapshotRow, Segments: places.StoredSegments,
+	Ranges: func(r store.Reader, n int32) (func(int32) []store.Range, error) {
+		return places.PartitionRanges(r, func(id code.RepositoryID) int32 { return projectiontest.PartitionOf(id, n) })
+	},
 }
 
 func must(t *testing.T, err error) {
@@ -185,7 +188,7 @@ func (in *installation) load(a *Archive, m *Manifest) (dir string, err error) {
 	dir = filepath.Join(in.t.TempDir(), "loaded")
 	rows, err := store.Open(dir, store.Options{})
 	must(in.t, err)
-	return dir, errors.Join(a.Load(in.t.Context(), m, rows, contents), rows.Close())
+	return dir, errors.Join(a.Load(in.t.Context(), WholePart(m), rows, contents), rows.Close())
 }
 
 // TestSnapshotsEqualReplays creates snapshots at random moments of random histories with
@@ -511,15 +514,50 @@ func TestUnsuitableSnapshots(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	later := "v2" + strings.TrimPrefix(m.Name, "v1")
+	later := "v3" + strings.TrimPrefix(m.Name, "v2")
 	must(t, in.objects.Folder(Folder).PutBytes(t.Context(), later+manifestSuffix, []byte("a later format")))
 	s, err := in.archive.Find(t.Context(), later)
-	if err != nil || s.Manifest != nil || !strings.Contains(s.Problem, "format version 2, this program reads 1") {
+	if err != nil || s.Manifest != nil || !strings.Contains(s.Problem, "format version 3, this program reads up to 2") {
 		t.Errorf("a later format: %+v, %v", s, err)
 	}
 	in.now = in.now.Add(2 * unfinishedAge)
 	if deleted, err := in.archive.Prune(t.Context(), 1); err != nil || len(deleted) > 0 {
 		t.Errorf("pruned %v, %v", deleted, err)
+	}
+}
+
+// TestFirstVersionIsLoaded loads a snapshot of version 1, which has no tables by partition, as a
+// whole and not for a partition.
+func TestFirstVersionIsLoaded(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, 41, 1) // of one partition, whose tables do not overlap in any version
+	n := in.openNode(filepath.Join(t.TempDir(), "live"), places.Options{})
+	defer n.close()
+	n.change(60)
+	m, err := in.archive.Create(t.Context(), n.rows, contents)
+	must(t, err)
+	first := *m
+	first.Name, first.Partitions, first.Tables = "v1"+strings.TrimPrefix(m.Name, "v2"), nil, slices.Clone(m.Tables)
+	folder := filepath.Join(in.dir, Folder)
+	for i := range first.Tables {
+		first.Tables[i].Partition, first.Tables[i].Object = nil, tableObject(first.Name, i)
+		must(t, os.Link(filepath.Join(folder, m.Tables[i].Object), filepath.Join(folder, first.Tables[i].Object)))
+	}
+	must(t, os.Link(filepath.Join(folder, m.Name+segmentsSuffix), filepath.Join(folder, first.Name+segmentsSuffix)))
+	encoded, err := encodeManifest(&first)
+	must(t, err)
+	must(t, in.objects.Folder(Folder).PutBytes(t.Context(), first.Name+manifestSuffix, encoded))
+	s, err := in.archive.Find(t.Context(), first.Name)
+	must(t, err)
+	if s.Manifest == nil || !s.Manifest.IsWhole() || s.Manifest.Has(0) {
+		t.Fatalf("a snapshot of version 1: %+v, %s", s.Manifest, s.Problem)
+	}
+	dir, err := in.load(in.archive, s.Manifest)
+	must(t, err)
+	loaded := in.openNode(dir, places.Options{})
+	defer loaded.close()
+	if diff := projectiontest.Difference(n.dump(), loaded.dump()); diff != "" {
+		t.Error(diff)
 	}
 }
 

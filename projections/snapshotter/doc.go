@@ -2,8 +2,9 @@
 //
 // It answers the question "when is a snapshot created, and by which process?". With an
 // interval, one process of the installation creates them (Options.Lead): the next one as
-// soon as the newest one that can be used is as old as the interval. On request, each process
-// with projections creates one.
+// soon as the newest one that can be used is as old as the interval. Of the processes of a
+// share, one creates snapshots of its partitions, unless newer ones have them. On request, each
+// process with projections creates one.
 //
 // # Invariants
 //

@@ -20,11 +20,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 const (
-	// Group is the group of processes whose leader creates snapshots.
-	Group = "quarry-snapshots"
+	// group is the group of processes whose leader creates snapshots; those of a share have
+	// one for themselves.
+	group = "quarry-snapshots"
 	// lookEvery is the interval at which the snapshots are listed for the metrics, and at
 	// which the leader looks whether one is due.
 	lookEvery = time.Minute
@@ -34,8 +36,11 @@ const (
 type Options struct {
 	Archive  *snapshots.Archive
 	Versions *versions.Versions
-	// Lead calls work while this process leads Group, until ctx ends.
-	Lead func(ctx context.Context, work func(ctx context.Context) error) error
+	// Lead calls work while this process leads a group, until ctx ends.
+	Lead func(ctx context.Context, group string, work func(ctx context.Context) error) error
+	// Share is that of the versions, and Partitions are its partitions, none if it is all.
+	Share      sharding.Share
+	Partitions []int32
 	// Interval is the interval at which snapshots are created; 0: only on request.
 	Interval time.Duration
 	// Keep is the number of snapshots to keep.
@@ -83,7 +88,11 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 	})
 	if s.o.Interval > 0 {
 		g.Go(func() error {
-			return s.o.Lead(gctx, func(ctx context.Context) error {
+			name := group
+			if !s.o.Share.IsAll() {
+				name += "-" + s.o.Share.String()
+			}
+			return s.o.Lead(gctx, name, func(ctx context.Context) error {
 				for {
 					s.createIfDue(ctx)
 					if err := clock.Sleep(ctx, min(lookEvery, s.o.Interval)); err != nil {
@@ -96,18 +105,22 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// createIfDue creates a snapshot if the newest one that can be used is as old as the
-// interval.
+// createIfDue creates a snapshot if the newest one that can be used, of all partitions or of
+// one of the share, is as old as the interval.
 func (s *Snapshotter) createIfDue(ctx context.Context) {
 	list, err := s.o.Archive.List(ctx)
 	if err != nil {
 		s.o.Logger.Warn("cannot list the snapshots; trying again", "error", err)
 		return
 	}
-	for _, known := range list {
-		if known.Manifest != nil && s.o.Now().Sub(known.Manifest.CreatedAt) < s.o.Interval {
-			return
-		}
+	hasNew := func(suits func(*snapshots.Manifest) bool) bool {
+		return slices.ContainsFunc(list, func(known snapshots.Snapshot) bool {
+			return known.Manifest != nil && suits(known.Manifest) && s.o.Now().Sub(known.Manifest.CreatedAt) < s.o.Interval
+		})
+	}
+	lacksNew := func(p int32) bool { return !hasNew(func(m *snapshots.Manifest) bool { return m.Has(p) }) }
+	if s.o.Share.IsAll() && hasNew((*snapshots.Manifest).IsWhole) || !s.o.Share.IsAll() && !slices.ContainsFunc(s.o.Partitions, lacksNew) {
+		return
 	}
 	if s.beginCreation() == nil {
 		s.createNow(ctx)
@@ -149,7 +162,7 @@ func (s *Snapshotter) beginCreation() error {
 func (s *Snapshotter) createNow(ctx context.Context) {
 	version := s.o.Versions.Acquire()
 	defer version.Release()
-	m, err := s.o.Archive.Create(ctx, version.Store, versions.SnapshotContents())
+	m, err := s.o.Archive.Create(ctx, version.Store, s.o.Versions.SnapshotContents())
 	var deleted []string
 	if err == nil {
 		if deleted, err = s.o.Archive.Prune(ctx, s.o.Keep); err != nil {

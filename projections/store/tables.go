@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,11 +47,14 @@ type tableWriter struct {
 	family byte
 }
 
-// WriteTables writes the rows of the snapshot to tables in dir: the checkpoints, the schema
-// versions and the rows of all projections, without segments. It calls done for each table,
-// in order; the file then belongs to done.
-func (s *Snapshot) WriteTables(ctx context.Context, dir string, edit RowEdit, done func(Table) error) (err error) {
-	it, err := s.Iter([]byte{0}, []byte{byte(FamilySegments)})
+// Range is the keys from Lo (inclusive) to Hi (exclusive).
+type Range struct{ Lo, Hi []byte }
+
+// WriteTables writes the rows of the snapshot with keys in the ranges, which ascend, to tables
+// in dir, which no other call uses. It calls done for each table, in order; the file then
+// belongs to done.
+func (s *Snapshot) WriteTables(ctx context.Context, dir string, ranges []Range, edit RowEdit, done func(Table) error) (err error) {
+	it, err := s.Iter(nil, nil)
 	if err != nil {
 		return err
 	}
@@ -76,14 +80,13 @@ func (s *Snapshot) WriteTables(ctx context.Context, dir string, edit RowEdit, do
 	o.EnsureDefaults()
 	format := o.MakeWriterOptions(6, tablesFormat.MaxTableFormat())
 	format.BlockSize, format.FilterPolicy, format.Compression = blockBytes, bloom.FilterPolicy(bloomBitsPerKey), sstable.FastestCompression
-	version := versionKey()
-	for n, ok := 0, it.First(); ok; n, ok = n+1, it.Next() {
-		if n%ctxCheckRows == 0 && ctx.Err() != nil {
+	version, n := versionKey(), 0
+	writeRow := func(key, value []byte) error {
+		if n++; n%ctxCheckRows == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		key := it.Key()
 		if string(key) == string(version) {
-			continue // the store that ingests the tables has written its version
+			return nil // the store that ingests the tables has written its version
 		}
 		if t != nil && (t.family != key[0] || t.w.Raw().EstimatedSize() >= tableBytes) {
 			if err := finish(); err != nil {
@@ -98,7 +101,7 @@ func (s *Snapshot) WriteTables(ctx context.Context, dir string, edit RowEdit, do
 			}
 			t = &tableWriter{Table: Table{Path: path}, w: sstable.NewWriter(objstorageprovider.NewFileWritable(f), format), family: key[0]}
 		}
-		value, err := edit(key, it.Value())
+		value, err := edit(key, value)
 		if err == nil {
 			err = t.w.Set(key, value)
 		}
@@ -106,8 +109,16 @@ func (s *Snapshot) WriteTables(ctx context.Context, dir string, edit RowEdit, do
 			return fmt.Errorf("store: table of rows: row %q: %w", key, err)
 		}
 		t.Rows++
+		return nil
 	}
-	if err := it.Err(); err != nil {
+	for _, r := range ranges {
+		for ok := it.SeekGE(r.Lo); ok && bytes.Compare(it.Key(), r.Hi) < 0; ok = it.Next() {
+			if err := writeRow(it.Key(), it.Value()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(it.Err(), ctx.Err()); err != nil {
 		return err
 	}
 	return finish()

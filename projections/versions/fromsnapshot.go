@@ -1,18 +1,22 @@
 package versions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/repair"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -26,11 +30,16 @@ const (
 )
 
 // SnapshotContents describes the rows of the projections.
-func SnapshotContents() snapshots.Contents {
+func (v *Versions) SnapshotContents() snapshots.Contents {
 	return snapshots.Contents{
 		Schemas: map[string]int{"catalog": catalog.SchemaVersion, "places": places.SchemaVersion, "deliveries": deliveries.SchemaVersion},
-		Edit:    places.SnapshotRow, Segments: places.StoredSegments,
+		Edit:    places.SnapshotRow, Segments: places.StoredSegments, Ranges: v.o.partitionRanges, Holds: v.o.Share.Has,
 	}
+}
+
+// partitionRanges is snapshots.Contents.Ranges.
+func (o *Options) partitionRanges(r store.Reader, n int32) (func(partition int32) []store.Range, error) {
+	return places.PartitionRanges(r, func(id code.RepositoryID) int32 { return o.PartitionOf(id, n) })
 }
 
 // SkippedSnapshots returns the reasons why snapshots were not used at the start, by name.
@@ -40,11 +49,8 @@ func (v *Versions) SkippedSnapshots() map[string]string {
 	return maps.Clone(v.mu.skipped)
 }
 
-// usesSnapshots reports whether versions start from snapshots. All snapshots are of all
-// partitions, so a process with a share replays the log.
-func (v *Versions) usesSnapshots() bool {
-	return v.o.Snapshots != nil && v.o.FileSystem == nil && v.o.Share.IsAll()
-}
+// usesSnapshots reports whether versions start from snapshots.
+func (v *Versions) usesSnapshots() bool { return v.o.Snapshots != nil && v.o.FileSystem == nil }
 
 // replaceBehind returns a version from a snapshot in place of i if i is empty, or if the log
 // no longer has the records that it lacks. Otherwise, and without a snapshot, it returns i.
@@ -60,7 +66,7 @@ func (v *Versions) replaceBehind(ctx context.Context, i *Version) (*Version, err
 	if reason == "" {
 		return i, nil
 	}
-	next, err := v.startFromSnapshot(ctx, reason)
+	next, err := v.startFromSnapshots(ctx, reason, nil)
 	if err != nil || next == nil {
 		return i, err
 	}
@@ -101,74 +107,69 @@ func (v *Versions) behindReason(ctx context.Context, rows *store.Store) (string,
 	return "", nil
 }
 
-// startFromSnapshot builds a version from the newest snapshot that can be used and makes it
-// the live one of the home. It returns nil if there is none: the caller then replays the
-// log. The new version is complete before the home names it.
-func (v *Versions) startFromSnapshot(ctx context.Context, reason string) (*Version, error) {
-	if !v.usesSnapshots() {
-		return nil, nil
+// startFromSnapshots builds a version from the newest snapshots that can be used, and from the
+// version old unless it is nil, and makes it the live one of the home. It returns nil if there
+// is neither: the caller then replays the log. The new version is complete before the home
+// names it.
+func (v *Versions) startFromSnapshots(ctx context.Context, reason string, old *oldVersion) (*Version, error) {
+	var list []snapshots.Snapshot
+	if v.usesSnapshots() {
+		var err error
+		if list, err = v.o.Snapshots.List(ctx); err != nil {
+			v.o.Logger.Warn("cannot list the snapshots; replaying the log", "error", err)
+		}
 	}
-	list, err := v.o.Snapshots.List(ctx)
+	n, err := v.o.Log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
-		v.o.Logger.Warn("cannot list the snapshots; replaying the log", "error", err)
-		return nil, ctx.Err()
+		return nil, err
 	}
-	for _, s := range list {
-		began := time.Now()
-		i, err := v.loadSnapshot(ctx, s)
-		if ctx.Err() != nil {
-			return nil, errors.Join(ctx.Err(), err)
-		}
-		if err == nil {
-			v.metrics.loads.WithLabelValues(loadUsed).Inc()
-			v.o.Logger.Info("started from a snapshot; following the log from there", "snapshot", s.Name, "reason", reason, "rows", s.Manifest.Rows(),
-				"segments", s.Manifest.Segments, "bytes", s.Manifest.Bytes(), "duration", time.Since(began))
-			return i, v.o.Home.Switch(i.Store.Dir())
-		}
+	skip := func(name, problem string) {
 		v.mu.Lock()
 		if v.mu.skipped == nil {
 			v.mu.skipped = map[string]string{}
 		}
-		v.mu.skipped[s.Name] = err.Error()
+		v.mu.skipped[name] = problem
 		v.mu.Unlock()
 		v.metrics.loads.WithLabelValues(loadSkipped).Inc()
-		v.o.Logger.Warn("skipping a snapshot", "snapshot", s.Name, "error", err)
+		v.o.Logger.Warn("skipping a snapshot", "snapshot", name, "error", problem)
+		list = slices.DeleteFunc(list, func(s snapshots.Snapshot) bool { return s.Name == name })
 	}
-	v.o.Logger.Info("no snapshot can be used; replaying the log", "reason", reason, "snapshots", len(list))
-	return nil, nil
-}
-
-// loadSnapshot builds a version from a snapshot, next to the live one, and opens it. After an
-// error, the version is removed.
-func (v *Versions) loadSnapshot(ctx context.Context, s snapshots.Snapshot) (i *Version, err error) {
-	if s.Manifest == nil {
-		return nil, errors.New(s.Problem)
-	}
-	dir, err := v.o.Home.Next()
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, store.Remove(dir))
+	for _, s := range slices.Clone(list) {
+		if s.Manifest == nil {
+			skip(s.Name, s.Problem)
 		}
-	}()
-	meta := projections.Meta{Snapshot: s.Name, BegunAt: time.Now().UTC()}
-	if err := projections.WriteMeta(dir, meta); err != nil {
-		return nil, err
 	}
-	rows, err := store.Open(dir, store.Options{Cache: v.blocks, DiskFull: v.o.DiskFull, Logger: v.o.Logger})
-	if err != nil {
-		return nil, err
+	for found := len(list); ; {
+		b := &partsBuilder{v: v, partitions: n, old: old}
+		b.planParts(list)
+		if len(b.parts) == 0 && old == nil {
+			v.o.Logger.Info("no snapshot can be used; replaying the log", "reason", reason, "snapshots", found)
+			return nil, ctx.Err()
+		}
+		began := time.Now()
+		i, err := b.buildVersion(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, errors.Join(ctx.Err(), err)
+		case err != nil && b.failed == "" && old != nil:
+			if !repair.IsDamage(err) && !errors.Is(err, projections.ErrSchema) {
+				return nil, err
+			}
+			v.o.Logger.Warn("cannot keep the projections of another share", "directory", old.dir, "error", err)
+			old = nil
+			continue
+		case err != nil:
+			skip(cmp.Or(b.failed, b.parts[0].Manifest.Name), err.Error())
+			continue
+		}
+		for _, part := range b.parts {
+			v.metrics.loads.WithLabelValues(loadUsed).Inc()
+			v.o.Logger.Info("started from a snapshot; following the log from there", "snapshot", part.Manifest.Name, "reason", reason,
+				"rows", part.Manifest.Rows(), "segments", part.Manifest.Segments, "bytes", part.Manifest.Bytes(),
+				"partitions", part.Partitions, "duration", time.Since(began))
+		}
+		return i, v.o.Home.Switch(i.Store.Dir())
 	}
-	if err := errors.Join(v.o.Snapshots.Load(ctx, s.Manifest, rows, SnapshotContents()), rows.Close()); err != nil {
-		return nil, err
-	}
-	meta.Schemas, meta.CompletedAt = s.Manifest.Schemas, time.Now().UTC()
-	if err := projections.WriteMeta(dir, meta); err != nil {
-		return nil, err
-	}
-	return v.openVersion(ctx, dir)
 }
 
 // dropSnapshots deletes the snapshots that have not applied an erasure.

@@ -60,6 +60,10 @@ type snapshotWorld struct {
 	objects segmentstore.Driver
 	world   *projectiontest.World
 	share   sharding.Share
+	// home is the name of the directory of the projections.
+	home string
+	// replays is set if the projections use no snapshots.
+	replays bool
 }
 
 func (w *snapshotWorld) path(name string) string { return filepath.Join(w.dir, name) }
@@ -75,25 +79,31 @@ func (w *snapshotWorld) addRecords(steps int) {
 	for range steps {
 		_, records := w.world.Step()
 		if len(records) > 0 {
-			_, err := w.log.Append(w.t.Context(), event.TopicEvents, 0, records...)
-			w.must(err)
+			for _, rec := range records {
+				_, err := w.log.Append(w.t.Context(), event.TopicEvents, rec.Position.Partition, rec)
+				w.must(err)
+			}
 		}
 	}
 }
 
 // open opens the projections, with the archive of their snapshots.
 func (w *snapshotWorld) open(ctx context.Context, objects segmentstore.Driver) (*Versions, *snapshots.Archive, error) {
-	home, err := projections.OpenHome(w.path("projections"))
+	home, err := projections.OpenHome(w.path(w.home))
 	w.must(err)
 	archive := snapshots.New(snapshots.Options{
 		Store: objects, Log: w.log, TempDir: w.path("tmp"), Creator: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	frames := segment.NewCache(1 << 20)
 	w.t.Cleanup(func() { w.must(frames.Close()) })
-	v, err := Open(ctx, Options{
+	o := Options{
 		Home: home, Log: w.log, DataDir: w.dir, TempDir: w.path("tmp"), BlocksBytes: 1 << 20, LogDir: w.path("log"), Objects: archive.Guard(), Snapshots: archive, Frames: frames,
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Share: w.share,
-	})
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Share: w.share, PartitionOf: projectiontest.PartitionOf,
+	}
+	if w.replays {
+		o.Snapshots = nil
+	}
+	v, err := Open(ctx, o)
 	return v, archive, err
 }
 
@@ -118,16 +128,16 @@ func (w *snapshotWorld) follow(f func(*Versions, *snapshots.Archive)) string {
 	return meta.Snapshot
 }
 
-// newSnapshotWorld returns a directory with a log of one partition and a random world.
-func newSnapshotWorld(t *testing.T) *snapshotWorld {
-	w := &snapshotWorld{t: t, dir: t.TempDir()}
-	log, err := embeddedlog.Open(w.path("log"), embeddedlog.Options{Partitions: 1})
+// newSnapshotWorld returns a directory with a log of some partitions and a random world.
+func newSnapshotWorld(t *testing.T, partitions int32) *snapshotWorld {
+	w := &snapshotWorld{t: t, dir: t.TempDir(), home: "projections"}
+	log, err := embeddedlog.Open(w.path("log"), embeddedlog.Options{Partitions: partitions})
 	w.must(err)
 	t.Cleanup(func() { w.must(log.Close()) })
 	w.log = &trimmedLog{Log: log}
 	w.objects, err = segmentstore.OpenDirectory(w.path("segments"))
 	w.must(err)
-	w.world = projectiontest.NewWorld(t, 5, 1, w.objects)
+	w.world = projectiontest.NewWorld(t, 5, partitions, w.objects)
 	return w
 }
 
@@ -136,7 +146,7 @@ func newSnapshotWorld(t *testing.T) *snapshotWorld {
 // that it fetches, which leaves the projections as they were.
 func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	t.Parallel()
-	w := newSnapshotWorld(t)
+	w := newSnapshotWorld(t, 1)
 	w.addRecords(20)
 	if from := w.follow(nil); from != "" {
 		t.Fatalf("started from %s, and there is none", from)
@@ -147,7 +157,7 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	var made *snapshots.Manifest
 	w.follow(func(v *Versions, archive *snapshots.Archive) {
 		var err error
-		made, err = archive.Create(t.Context(), v.Live().Store, SnapshotContents())
+		made, err = archive.Create(t.Context(), v.Live().Store, v.SnapshotContents())
 		w.must(err)
 	})
 	w.addRecords(20)

@@ -144,7 +144,8 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := r.o.readMeta(dir); err != nil {
+	meta, err := r.o.readMeta(dir)
+	if err != nil {
 		return err
 	}
 	rows, err := store.Open(dir, store.Options{CacheBytes: r.o.BlocksBytes, Logger: r.o.Logger})
@@ -152,7 +153,7 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, now: time.Now, store: rows, log: r.o.Log, objects: r.o.Objects, share: r.o.Share}, projections.Meta{})
+	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, now: time.Now, store: rows, log: r.o.Log, objects: r.o.Objects, share: r.o.Share}, projections.Meta{Ahead: meta.Ahead})
 	if err != nil {
 		return err
 	}

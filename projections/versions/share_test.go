@@ -1,37 +1,44 @@
 package versions
 
 import (
+	"context"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
-func (w *snapshotWorld) setShare(text string) {
+// withShare returns the world for a process with its own projections and a share.
+func (w *snapshotWorld) withShare(home, share string) *snapshotWorld {
 	w.t.Helper()
+	other := *w
 	var err error
-	w.share, err = sharding.ParseShare(text, "")
+	other.share, err = sharding.ParseShare(share, "")
 	w.must(err)
+	other.home = home
+	return &other
 }
 
-// TestShareIsKept opens projections of a share: they hold its places and no others, use no
-// snapshot, delete no object of the segment store, and are not opened as another share.
+// TestShareIsKept opens projections of a share: they hold its places and no others, start from a
+// snapshot, and delete no object of the segment store.
 func TestShareIsKept(t *testing.T) {
 	t.Parallel()
-	w := newSnapshotWorld(t)
+	w := newSnapshotWorld(t, 1)
 	w.addRecords(30)
-	w.follow(func(v *Versions, archive *snapshots.Archive) {
-		_, err := archive.Create(t.Context(), v.Live().Store, SnapshotContents())
-		w.must(err)
-	})
+	w.createSnapshot()
 	w.addRecords(30)
 	for _, share := range []string{"0/1", "0", "none", ""} {
-		w.must(os.RemoveAll(w.path("projections")))
+		p := w.withShare("share-"+strings.ReplaceAll(share, "/", "-"), share)
 		for range 2 { // a new version, and one with rows
-			w.setShare(share)
-			from := w.follow(func(v *Versions, _ *snapshots.Archive) {
+			from := p.follow(func(v *Versions, _ *snapshots.Archive) {
 				i := v.Live()
 				view := i.Places.Acquire()
 				if segments, want := len(view.Segments()), share != "none"; segments > 0 != want {
@@ -45,22 +52,155 @@ func TestShareIsKept(t *testing.T) {
 					t.Errorf("share %q deletes objects: %v", share, deletes)
 				}
 			})
-			if (from != "") != (share == "") {
-				t.Errorf("share %q started from snapshot %q", share, from)
+			if from == "" {
+				t.Errorf("share %q started from no snapshot", share)
 			}
 		}
-		for _, other := range []string{"0/1", "0", "none", ""} {
-			if other == share {
-				continue
-			}
-			w.setShare(other)
-			v, _, err := w.open(t.Context(), w.objects)
-			if err == nil || !strings.Contains(err.Error(), "correct shard.share and shard.peers, or remove "+w.path("projections")) {
-				t.Errorf("share %q opens as %q: %v", share, other, err)
-			}
-			if err == nil {
-				w.must(v.Close())
-			}
+	}
+}
+
+// createSnapshot follows the log and creates a snapshot.
+func (w *snapshotWorld) createSnapshot() (m *snapshots.Manifest) {
+	w.t.Helper()
+	w.follow(func(v *Versions, archive *snapshots.Archive) {
+		var err error
+		m, err = archive.Create(w.t.Context(), v.Live().Store, v.SnapshotContents())
+		w.must(err)
+	})
+	return m
+}
+
+// dumpRows follows the log and returns the rows, and the names of the snapshots from which the
+// version has started.
+func (w *snapshotWorld) dumpRows() (rows []projectiontest.Row, from string) {
+	w.t.Helper()
+	from = w.follow(func(v *Versions, _ *snapshots.Archive) {
+		var err error
+		rows, err = projectiontest.Dump(v.Live().Store)
+		w.must(err)
+		named, err := places.StoredSegments(v.Live().Store)
+		w.must(err)
+		rows = slices.DeleteFunc(rows, func(r projectiontest.Row) bool {
+			return r.Key[0] == segment.KeyPrefix && !named[segment.ID(r.Key[1:1+len(segment.ID{})])]
+		})
+	})
+	return rows, from
+}
+
+// checkReplay compares the projections with a replay of the log, row by row.
+func (w *snapshotWorld) checkReplay(what string) (from string) {
+	w.t.Helper()
+	rows, from := w.dumpRows()
+	replay := w.withShare("replay", w.share.String())
+	replay.replays = true
+	if w.share.IsAll() {
+		replay.share = w.share
+	}
+	want, _ := replay.dumpRows()
+	w.must(os.RemoveAll(replay.path("replay")))
+	if diff := projectiontest.Difference(want, rows); diff != "" {
+		w.t.Errorf("%s, share %s: differs from a replay: %s", what, w.share, diff)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.path(w.home), "projections-*")); err != nil || len(left) != 1 {
+		w.t.Errorf("%s, share %s: versions %v, %v", what, w.share, left, err)
+	}
+	return from
+}
+
+// movingWorld returns a world of 4 partitions with the shards 0/2 and 1/2, which have created
+// snapshots at different positions.
+func movingWorld(t *testing.T) (w *snapshotWorld, made []*snapshots.Manifest) {
+	w = newSnapshotWorld(t, 4)
+	for _, share := range []string{"0/2", "1/2"} {
+		w.addRecords(40)
+		made = append(made, w.withShare("shard-"+share[:1], share).createSnapshot())
+	}
+	w.addRecords(40)
+	return w, made
+}
+
+// TestPartitionsMove starts shards of other shares, in empty directories and in those of the
+// shares before, and compares each with a replay: from the snapshots of two shards at different
+// positions, with and without what was kept, and without any.
+func TestPartitionsMove(t *testing.T) {
+	t.Parallel()
+	w, made := movingWorld(t)
+	if made[0].IsWhole() || made[0].Has(1) || !made[1].Has(1) {
+		t.Fatalf("snapshots of %v and %v", made[0].Partitions, made[1].Partitions)
+	}
+	both, zero, one := made[1].Name+","+made[0].Name, made[0].Name, made[1].Name
+	for _, c := range []struct{ share, from string }{
+		{"0/3", both}, {"1/3", one}, {"2/3", both}, {"none", one}, {"0-3", both}, {"0/2", both}, {"", ""},
+	} {
+		if from := w.withShare("empty", c.share).checkReplay("an empty directory"); from != c.from {
+			t.Errorf("share %q started from %q, want %q", c.share, from, c.from)
 		}
+		w.must(os.RemoveAll(w.path("empty")))
+	}
+	for _, c := range []struct{ share, from string }{
+		{"0/3", one}, {"2", zero}, {"none", ""}, {"1,2", both}, {"", ""}, {"0/2", ""}, {"1/2", one}, {"0/1", zero},
+	} {
+		if from := w.withShare("shard-0", c.share).checkReplay("a share that has changed"); from != c.from {
+			t.Errorf("share %q continued from %q, want %q", c.share, from, c.from)
+		}
+		w.addRecords(5)
+	}
+	again := w.withShare("shard-1", "0/3")
+	again.replays = true
+	again.checkReplay("without snapshots")
+}
+
+// TestPartitionsMoveOverFailures interrupts a change of the share at each object that it fetches,
+// which leaves the old version live, and between the switch to the new version and the removal
+// of the old one; and damages a snapshot, which is then not used.
+func TestPartitionsMoveOverFailures(t *testing.T) {
+	t.Parallel()
+	w, made := movingWorld(t)
+	moved := w.withShare("shard-0", "0/3")
+	left := 0
+	for ; ; left++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		interrupted := &interruptedStore{Driver: w.objects, cancel: cancel}
+		interrupted.left.Store(int64(left))
+		home, err := projections.OpenHome(moved.path(moved.home))
+		w.must(err)
+		before, err := home.Current()
+		w.must(err)
+		v, _, err := moved.open(ctx, interrupted)
+		cancel()
+		if err == nil {
+			w.must(v.Close())
+			break
+		}
+		current, err := home.Current()
+		w.must(err)
+		if meta, err := projections.ReadMeta(current); err != nil || current != before || meta.Share != "0/2" {
+			t.Fatalf("after %d objects, the live version is %s of share %q: %v", left, current, meta.Share, err)
+		}
+	}
+	if left < 2 {
+		t.Errorf("the partition was fetched with %d objects", left)
+	}
+	if from := moved.checkReplay("after interruptions"); from != made[1].Name {
+		t.Errorf("continued from %q, want %q", from, made[1].Name)
+	}
+
+	home, err := projections.OpenHome(moved.path(moved.home))
+	w.must(err)
+	next, err := home.Next()
+	w.must(err)
+	w.must(projections.WriteMeta(next, projections.Meta{Share: "0/2"}))
+	current, err := home.Current()
+	w.must(err)
+	w.must(os.WriteFile(filepath.Join(home.Dir(), "CURRENT"), []byte(filepath.Base(current)+"\n"+filepath.Base(next)+"\n"), 0o600))
+	moved.checkReplay("with the version of the share before")
+
+	tables, err := filepath.Glob(filepath.Join(w.path("segments"), snapshots.Folder, made[1].Name+".table-*"))
+	w.must(err)
+	for _, table := range tables {
+		w.must(os.Remove(table))
+	}
+	if from := w.withShare("new", "0/3").checkReplay("with a damaged snapshot"); from != made[0].Name {
+		t.Errorf("started from %q, want %q", from, made[0].Name)
 	}
 }

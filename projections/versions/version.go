@@ -127,7 +127,7 @@ func (i *Version) openRunner(o versionOptions) (err error) {
 	i.Runner, err = projections.New(projections.Options{
 		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
 		DeadLetters: o.deadLetters, Now: o.now, Logger: o.Logger, Registerer: o.Registerer,
-		Searchable: i.logSearchable(o.Logger), Holds: holdsOf(o.share),
+		Searchable: i.logSearchable(o.Logger), Holds: holdsOf(o.share), Ahead: i.Meta.Ahead,
 	})
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,10 +87,12 @@ type Options struct {
 	// RepairEvery is the interval of repair.Reindexer. Optional.
 	RepairEvery time.Duration
 	// Share is the part of the partitions whose places the versions hold. A version of
-	// another share is not opened. With a share, no object of the segment store is deleted,
-	// no snapshot is used and no erasure is carried out: rows that other processes hold may
-	// name the same segments.
+	// another share is replaced. With a share, no object of the segment store is deleted and
+	// no erasure is carried out: rows that other processes hold may name the same segments.
 	Share sharding.Share
+	// PartitionOf returns the partition of a repository in a log of n partitions. It is
+	// required with Snapshots or Share.
+	PartitionOf func(id code.RepositoryID, n int32) int32
 	// Snapshots are the snapshots from which a new node starts, and which name segments.
 	// Optional.
 	Snapshots *snapshots.Archive
@@ -171,7 +172,7 @@ func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionO
 		Logger: v.o.Logger, Registerer: m, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: v.o.Share.IsAll(), objects: v.o.Objects, cache: v.o.Frames, share: v.o.Share,
 		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.PurgeAfter,
 	}
-	if v.usesSnapshots() {
+	if v.usesSnapshots() && v.o.Share.IsAll() {
 		o.deleteSnapshots = v.o.Snapshots.ReleaseSegment
 	}
 	return o
@@ -193,9 +194,11 @@ func (v *Versions) open(ctx context.Context) error {
 	}
 	i, err := v.openVersion(ctx, dir)
 	switch {
+	case errors.Is(err, errOtherShare):
+		i, err = v.changeShare(ctx, dir, err)
 	case errors.Is(err, projections.ErrSchema):
 		schema := err
-		if i, err = v.startFromSnapshot(ctx, schema.Error()); i == nil && err == nil {
+		if i, err = v.startFromSnapshots(ctx, schema.Error(), nil); i == nil && err == nil {
 			i, err = v.rebuildVersion(ctx, schema)
 		}
 	case repair.IsDamage(err):
@@ -214,7 +217,7 @@ func (v *Versions) open(ctx context.Context) error {
 		return err
 	}
 	v.live.Store(i)
-	if err := v.o.Home.Clean(); err != nil {
+	if err := errors.Join(v.dropOtherShare(), v.o.Home.Clean()); err != nil {
 		return err
 	}
 	v.warnFrozen(i)
@@ -310,7 +313,7 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 	return v.registerVersion(i), nil
 }
 
-// readMeta reads the Meta of the version in dir, and returns an error if it is that of
+// readMeta reads the Meta of the version in dir, and returns errOtherShare if it is that of
 // another share. The Meta of a new version is written first.
 func (o *Options) readMeta(dir string) (projections.Meta, error) {
 	meta, err := projections.ReadMeta(dir)
@@ -322,8 +325,8 @@ func (o *Options) readMeta(dir string) (projections.Meta, error) {
 		meta.Share, meta.BegunAt = share, time.Now().UTC()
 		return meta, projections.WriteMeta(dir, meta)
 	}
-	return meta, fmt.Errorf("the projections in %s hold %s, and the settings want %s: correct shard.share and shard.peers, or remove %s, and the next start builds the index of the new share from the log",
-		dir, describeShare(meta.Share), describeShare(share), filepath.Dir(dir))
+	return meta, fmt.Errorf("%w: the projections in %s hold %s, and the settings want %s, which the next start of the server builds",
+		errOtherShare, dir, describeShare(meta.Share), describeShare(share))
 }
 
 func describeShare(share string) string {

@@ -78,14 +78,18 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return err
 	}
 	s.addCloser(s.versions)
+	var partitions []int32
 	if !s.share.IsAll() {
-		return nil // snapshots are of all partitions
+		if partitions, err = s.share.Partitions(s.partitions); err != nil {
+			return nil // a front has none, and creates no snapshots
+		}
 	}
 	s.snapshotter = snapshotter.New(snapshotter.Options{
 		Archive: o.Snapshots, Versions: s.versions, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
-		Lead: func(ctx context.Context, work func(context.Context) error) error {
-			return eventlog.Lead(ctx, s.log, snapshotter.Group, s.o.Logger, work)
+		Lead: func(ctx context.Context, group string, work func(context.Context) error) error {
+			return eventlog.Lead(ctx, s.log, group, s.o.Logger, work)
 		},
+		Share: s.share, Partitions: partitions,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return nil
@@ -97,8 +101,12 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	if err != nil {
 		host = "unknown"
 	}
+	creator := host + " (" + s.o.Version + ")"
+	if !s.share.IsAll() {
+		creator += ", share " + s.share.String()
+	}
 	archive := snapshots.New(snapshots.Options{
-		Store: s.segments, Log: s.log, TempDir: s.o.Config.TempDir(), Creator: host + " (" + s.o.Version + ")", Logger: s.o.Logger, Now: boot.Now,
+		Store: s.segments, Log: s.log, TempDir: s.o.Config.TempDir(), Creator: creator, Logger: s.o.Logger, Now: boot.Now,
 	})
 	c := s.o.Config
 	o := versions.Options{
@@ -115,6 +123,7 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, Ctags: s.openedCtags, MaxFileBytes: int64(c.Pipeline.MaxFileBytes),
 			Logger: s.o.Logger,
 		}.Analyze,
+		PartitionOf:   func(id code.RepositoryID, n int32) int32 { return eventlog.PartitionOf(event.RecordKey(id), n) },
 		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Logger: s.o.Logger,
 		Registerer: s.o.Registerer,
 	}

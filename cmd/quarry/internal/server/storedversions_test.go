@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/scip"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
@@ -61,6 +62,7 @@ func storedVersions(t *testing.T) []string {
 	t.Helper()
 	versions := map[string]int{
 		"backup": backup.FormatVersion, "eventlog": embeddedlog.FormatVersion, "scip": scip.FormatVersion, "segment": segment.FormatVersion, "store": store.FormatVersion,
+		"snapshot":    snapshots.Format,
 		"rows.places": places.SchemaVersion, "rows.catalog": catalog.SchemaVersion, "rows.deliveries": deliveries.SchemaVersion,
 		"rows.accounts": accounts.SchemaVersion, "rows.audit": audit.SchemaVersion, "rows.numbers": numbers.SchemaVersion,
 	}
