@@ -3,6 +3,8 @@ package snapshotter
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,11 +90,7 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 	})
 	if s.o.Interval > 0 {
 		g.Go(func() error {
-			name := group
-			if !s.o.Share.IsAll() {
-				name += "-" + s.o.Share.String()
-			}
-			return s.o.Lead(gctx, name, func(ctx context.Context) error {
+			return s.o.Lead(gctx, groupName(s.o.Share), func(ctx context.Context) error {
 				for {
 					s.createIfDue(ctx)
 					if err := clock.Sleep(ctx, min(lookEvery, s.o.Interval)); err != nil {
@@ -103,6 +101,16 @@ func (s *Snapshotter) Run(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// groupName returns the name of the group of a share, with a digest: a share may have characters
+// that names of groups do not have, and be longer.
+func groupName(share sharding.Share) string {
+	if share.IsAll() {
+		return group
+	}
+	digest := sha256.Sum256([]byte(share.String()))
+	return group + "-" + hex.EncodeToString(digest[:8])
 }
 
 // createIfDue creates a snapshot if the newest one that can be used, of all partitions or of
