@@ -33,7 +33,7 @@ func findProgram(t *testing.T) string {
 }
 
 // maxSeconds bounds each run.
-const maxSeconds = 40
+const maxSeconds = 30
 
 // undoing lists operations that remove what the others need. They are tested last,
 // separately.
