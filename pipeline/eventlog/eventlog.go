@@ -108,6 +108,17 @@ type Checkpointer interface {
 	Checkpoint(dir string) error
 }
 
+// Importer is a Log to which another log can be copied.
+type Importer interface {
+	Log
+	// Import adds records to one partition as Append does, but they keep their times, in
+	// milliseconds.
+	Import(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	// DeleteBefore is Trim of a Trimmer. It has another name because a server trims the
+	// logs that are Trimmers.
+	DeleteBefore(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error
+}
+
 // Reader reads one partition in order. The alias lets packages that do not import this
 // one, such as projections, read the log.
 type Reader = event.Reader

@@ -17,6 +17,7 @@ import (
 type pendingAppend struct {
 	items     []appendItem
 	bytes     int
+	keepTimes bool
 	positions []event.Position // set by the writer
 }
 
@@ -28,14 +29,23 @@ type appendItem struct {
 // Append implements eventlog.Log. The records of one call become durable
 // together or not at all.
 func (l *Log) Append(ctx context.Context, name event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
-	positions, err := l.append(ctx, name, partition, records)
+	positions, err := l.append(ctx, name, partition, records, false)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", name, err)
 	}
 	return positions, nil
 }
 
-func (l *Log) append(ctx context.Context, name event.Topic, number int32, records []event.Record) ([]event.Position, error) {
+// Import implements eventlog.Importer.
+func (l *Log) Import(ctx context.Context, name event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	positions, err := l.append(ctx, name, partition, records, true)
+	if err != nil {
+		return nil, fmt.Errorf("import to %s: %w", name, err)
+	}
+	return positions, nil
+}
+
+func (l *Log) append(ctx context.Context, name event.Topic, number int32, records []event.Record, keepTimes bool) ([]event.Position, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -47,6 +57,7 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
+	a.keepTimes = keepTimes
 	if err := l.checkSpace(name, records); err != nil {
 		l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
 		return nil, err
@@ -94,6 +105,8 @@ func (l *Log) routeRecords(t *topic, number int32, records []event.Record) (*pen
 // goroutine at a time, and Close waits for it.
 func (l *Log) write(batch []*pendingAppend) error {
 	began := time.Now()
+	// The precision of Kafka, so that a copy there has the same times.
+	now := began.Truncate(time.Millisecond)
 	b := l.db.NewBatch()
 	defer b.Close()
 	touched := make(map[*partition]struct{})
@@ -104,8 +117,12 @@ func (l *Log) write(batch []*pendingAppend) error {
 			p := item.partition
 			touched[p] = struct{}{}
 			a.positions[i] = event.Position{Topic: p.topic, Partition: p.number, Offset: p.next}
+			at := now
+			if a.keepTimes {
+				at = item.record.Time
+			}
 			// Set copies and cannot fail on a batch without index.
-			_ = b.Set(appendOffset(p.prefix, p.next), encodeFrame(item.record, began), nil)
+			_ = b.Set(appendOffset(p.prefix, p.next), encodeFrame(item.record, at), nil)
 			p.next++
 		}
 		count += len(a.items)

@@ -10,7 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-var _ eventlog.Trimmer = (*Log)(nil)
+var (
+	_ eventlog.Trimmer  = (*Log)(nil)
+	_ eventlog.Importer = (*Log)(nil)
+)
 
 // Trim implements eventlog.Trimmer. Pebble frees the space when it compacts.
 func (l *Log) Trim(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
@@ -18,6 +21,11 @@ func (l *Log) Trim(ctx context.Context, name event.Topic, number int32, before e
 		return fmt.Errorf("trim %s/%d below %d: %w", name, number, before, err)
 	}
 	return nil
+}
+
+// DeleteBefore implements eventlog.Importer.
+func (l *Log) DeleteBefore(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
+	return l.Trim(ctx, name, number, before)
 }
 
 func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32, before event.Offset) error {

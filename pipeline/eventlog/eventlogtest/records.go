@@ -41,6 +41,34 @@ func (s *suite) recordsComeBackWhole() {
 	}
 }
 
+// importKeepsTimes imports records with times in any order, and then appends one.
+func (s *suite) importKeepsTimes() {
+	log := s.log.(eventlog.Importer)
+	var imported []event.Record
+	for _, ms := range []int64{1_790_000_000_123, 0, 1_790_000_000_122, 1_600_000_000_000} {
+		rec := newRecord("k", fmt.Sprint(ms))
+		rec.Time = time.UnixMilli(ms)
+		imported = append(imported, rec)
+	}
+	positions, err := log.Import(s.ctx, s.topic, 2, imported...)
+	s.mustSucceed(err)
+	before := time.Now().Add(-time.Second)
+	s.appendTo(s.topic, 2, newRecord("k", "now"))
+	r := s.openTail(2, 0)
+	for i, want := range imported {
+		got := s.next(r)
+		if got.Position != positions[i] || got.Position.Offset != event.Offset(i) || !got.Time.Equal(want.Time) || !sameContent(got, want) {
+			s.Errorf("imported %+v, read %+v", want, got)
+		}
+	}
+	if got := s.next(r); string(got.Value) != "now" || got.Time.Before(before) {
+		s.Errorf("appended %+v, want the time of the append", got)
+	}
+	if err := log.DeleteBefore(s.ctx, s.topic, 2, 1); !errors.Is(err, eventlog.ErrKeptWhole) {
+		s.Errorf("delete from a topic that is kept whole: %v, want ErrKeptWhole", err)
+	}
+}
+
 func sameContent(a, b event.Record) bool {
 	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Value, b.Value) &&
 		slices.EqualFunc(a.Headers, b.Headers, func(a, b event.Header) bool {

@@ -45,6 +45,7 @@ func Run(t *testing.T, d Driver) {
 		{"HighWater", (*suite).highWater},
 		{"TooLarge", (*suite).tooLarge},
 		{"Trim", (*suite).trimDeletesBeginning},
+		{"ImportKeepsTimes", (*suite).importKeepsTimes},
 		{"ConcurrentAppends", (*suite).concurrentAppends},
 		{"GroupResumesAtCommit", (*suite).groupResumesAtCommit},
 		{"GroupsAreApart", (*suite).groupsAreApart},

@@ -37,14 +37,23 @@ type partitionAppend struct {
 // Append implements eventlog.Log. Records of different partitions become durable
 // independently.
 func (l *Log) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
-	positions, err := l.append(ctx, topic, partition, records)
+	positions, err := l.append(ctx, topic, partition, records, false)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", topic, err)
 	}
 	return positions, nil
 }
 
-func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, records []event.Record) ([]event.Position, error) {
+// Import implements eventlog.Importer.
+func (l *Log) Import(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	positions, err := l.append(ctx, topic, partition, records, true)
+	if err != nil {
+		return nil, fmt.Errorf("import to %s: %w", topic, err)
+	}
+	return positions, nil
+}
+
+func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, records []event.Record, keepTimes bool) ([]event.Position, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -61,7 +70,7 @@ func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, re
 	}
 	sending, sendCtx := errgroup.WithContext(ctx)
 	for p, a := range parts {
-		sending.Go(func() error { return l.enqueueAppend(sendCtx, partitionID{topic, p}, a) })
+		sending.Go(func() error { return l.enqueueAppend(sendCtx, queueID{partitionID{topic, p}, keepTimes}, a) })
 	}
 	if err := sending.Wait(); err != nil {
 		return nil, err
@@ -103,7 +112,7 @@ func routeRecords(partition, n int32, records []event.Record) (map[int32]*partit
 }
 
 // enqueueAppend adds records to the partition's queue and waits for their offsets.
-func (l *Log) enqueueAppend(ctx context.Context, id partitionID, a *partitionAppend) error {
+func (l *Log) enqueueAppend(ctx context.Context, id queueID, a *partitionAppend) error {
 	q, err := l.ensureQueue(id)
 	if err != nil {
 		return err
@@ -122,7 +131,7 @@ func (l *Log) enqueueAppend(ctx context.Context, id partitionID, a *partitionApp
 	}
 }
 
-func (l *Log) ensureQueue(id partitionID) (*gather.Queue[*partitionAppend], error) {
+func (l *Log) ensureQueue(id queueID) (*gather.Queue[*partitionAppend], error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.closed {
@@ -130,7 +139,8 @@ func (l *Log) ensureQueue(id partitionID) (*gather.Queue[*partitionAppend], erro
 	}
 	q := l.mu.queues[id]
 	if q == nil {
-		to := newProducer(l, id)
+		to := newProducer(l, id.partition)
+		to.keepTimes = id.keepTimes
 		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*partitionAppend) error { return l.write(to, batch) })
 		l.mu.queues[id] = q
 	}

@@ -41,9 +41,20 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // size in four bytes. The layout is described in
 // https://kafka.apache.org/documentation/#recordbatch. Rejected: the client's encoder,
 // which does not support producer IDs.
+//
+// The records get the time at, or keep their own if it is zero.
 func encodeBatch(s batchStamp, records []*event.Record, at time.Time) []byte {
+	timeOf := func(rec *event.Record) int64 {
+		if at.IsZero() {
+			return rec.Time.UnixMilli()
+		}
+		return at.UnixMilli()
+	}
+	first, largest := timeOf(records[0]), timeOf(records[0])
+	for _, rec := range records[1:] {
+		largest = max(largest, timeOf(rec))
+	}
 	b := make([]byte, batchStart, batchSizeBound(records))
-	milliseconds := uint64(at.UnixMilli())
 	b = binary.BigEndian.AppendUint64(b, 0) // base offset, set by the broker
 	b = binary.BigEndian.AppendUint32(b, 0) // length, set below
 	b = appendInt32(b, noLeaderEpoch)
@@ -51,14 +62,14 @@ func encodeBatch(s batchStamp, records []*event.Record, at time.Time) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0) // checksum, set below
 	b = binary.BigEndian.AppendUint16(b, noAttributes)
 	b = appendInt32(b, int32(len(records)-1))
-	b = binary.BigEndian.AppendUint64(b, milliseconds) // first
-	b = binary.BigEndian.AppendUint64(b, milliseconds) // largest
+	b = binary.BigEndian.AppendUint64(b, uint64(first))
+	b = binary.BigEndian.AppendUint64(b, uint64(largest))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.producer))
 	b = binary.BigEndian.AppendUint16(b, uint16(s.epoch))
 	b = appendInt32(b, s.sequence)
 	b = appendInt32(b, int32(len(records)))
 	for i, rec := range records {
-		b = appendRecord(b, i, rec)
+		b = appendRecord(b, i, timeOf(rec)-first, rec)
 	}
 	binary.BigEndian.PutUint32(b, uint32(len(b)-batchStart))
 	binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-batchContentAt))
@@ -82,11 +93,12 @@ func sizeBound(rec *event.Record) int {
 
 func appendInt32(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
 
-// appendRecord appends a record with the time of the batch.
-func appendRecord(b []byte, index int, rec *event.Record) []byte {
-	b = binary.AppendVarint(b, int64(recordLength(index, rec)))
+// appendRecord appends a record whose time is that of the first plus delay, in
+// milliseconds.
+func appendRecord(b []byte, index int, delay int64, rec *event.Record) []byte {
+	b = binary.AppendVarint(b, int64(recordLength(index, delay, rec)))
 	b = append(b, noAttributes)
-	b = binary.AppendVarint(b, 0) // time difference to the first
+	b = binary.AppendVarint(b, delay)
 	b = binary.AppendVarint(b, int64(index))
 	b = appendNullable(b, rec.Key)
 	b = appendNullable(b, rec.Value)
@@ -100,8 +112,8 @@ func appendRecord(b []byte, index int, rec *event.Record) []byte {
 }
 
 // recordLength returns the number of bytes of a record after its length field.
-func recordLength(index int, rec *event.Record) int {
-	n := 1 + 1 + varintLength(index) + nullableLength(rec.Key) + nullableLength(rec.Value) + varintLength(len(rec.Headers))
+func recordLength(index int, delay int64, rec *event.Record) int {
+	n := 1 + varintLength(int(delay)) + varintLength(index) + nullableLength(rec.Key) + nullableLength(rec.Value) + varintLength(len(rec.Headers))
 	for _, h := range rec.Headers {
 		n += varintLength(len(h.Name)) + len(h.Name) + nullableLength(h.Value)
 	}

@@ -2,6 +2,7 @@ package kafkalog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"testing"
@@ -72,6 +73,29 @@ func TestEncodeBatch(t *testing.T) {
 	}
 	if _, err := set.Records.ReadRecord(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last record: %v, want EOF", err)
+	}
+}
+
+// TestEncodeBatchKeepsTimes encodes records that are not in the order of their times.
+func TestEncodeBatchKeepsTimes(t *testing.T) {
+	var records []*event.Record
+	times := []int64{1_790_000_000_000, 1_790_000_000_007, 5, 1_790_000_000_001}
+	for _, ms := range times {
+		records = append(records, &event.Record{Value: []byte("v"), Time: time.UnixMilli(ms).Add(999 * time.Microsecond)})
+	}
+	encoded := encodeBatch(batchStamp{}, records, time.Time{})
+	if got := int64(binary.BigEndian.Uint64(encoded[batchStart+35:])); got != times[1] {
+		t.Errorf("the largest time is %d, want %d", got, times[1])
+	}
+	var set protocol.RecordSet
+	if _, err := set.ReadFrom(bytes.NewReader(encoded)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range times {
+		rec, err := set.Records.ReadRecord()
+		if err != nil || rec.Time.UnixMilli() != want {
+			t.Errorf("record of %v, %v; want %d", rec, err, want)
+		}
 	}
 }
 

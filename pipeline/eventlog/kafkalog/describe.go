@@ -40,7 +40,7 @@ const describeOffsetsTimeout = 3 * time.Second
 // settingNames are the topic settings that matter to a log.
 var settingNames = []string{
 	"cleanup.policy", "retention.ms", "retention.bytes", "min.insync.replicas",
-	"max.message.bytes", "unclean.leader.election.enable", "message.timestamp.type",
+	"max.message.bytes", "unclean.leader.election.enable", TimestampType,
 }
 
 // Describe returns the state of a topic. It fails with ErrNoTopic if the topic does not

@@ -27,6 +27,8 @@ type Deviation struct {
 	// What describes the deviation, and Why its effect, each as a clause.
 	What string
 	Why  string
+	// Setting is the name of the setting that deviates; empty if it is not a setting.
+	Setting string
 	// Fix is the command that fixes it, or an instruction.
 	Fix string
 	// Loss reports that brokers will delete, or have deleted, records that must be kept,
@@ -36,6 +38,10 @@ type Deviation struct {
 
 // String returns the deviation as one line.
 func (d Deviation) String() string { return d.What + ": " + d.Why + "; fix: " + d.Fix }
+
+// TimestampType is the name of the setting that decides whether records keep the times
+// that they are sent with.
+const TimestampType = "message.timestamp.type"
 
 // maxBatchBytes is the batch size that a topic must accept: a batch of maxRequestBytes
 // with its header, and Kafka's own default.
@@ -62,7 +68,7 @@ func (s TopicSpec) Settings(state TopicState) []Setting {
 			Reason: "a large event, or many that come at once, would be refused as too large"},
 		{Name: "unclean.leader.election.enable", Wanted: "false", ok: valueEquals("false"), fix: "false",
 			Reason: "a broker that lacks acknowledged records could become the leader, and they would be gone"},
-		{Name: "message.timestamp.type", Wanted: "CreateTime", ok: valueEquals("CreateTime"), fix: "CreateTime",
+		{Name: TimestampType, Wanted: "CreateTime", ok: valueEquals("CreateTime"), fix: "CreateTime",
 			Reason: "the time of a record is when it was appended, also in a copy of the log"},
 	}
 	for i := range settings {
@@ -98,7 +104,7 @@ func (l *Log) newDeviation(s TopicSpec, setting Setting) Deviation {
 		Why:  setting.Reason,
 		Fix: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s",
 			strings.Join(l.opts.Brokers, ","), s.Topic, setting.Name, setting.fix),
-		Loss: setting.loss,
+		Loss: setting.loss, Setting: setting.Name,
 	}
 }
 

@@ -2,20 +2,17 @@ package kafkalog
 
 import (
 	"context"
-	"sync"
 
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// registerHeartbeat replaces the client library's heartbeat messages before anything is
-// sent. The library's messages are wrong: the request does not go to the coordinator, and
-// the response takes the throttle time for the error code, so a member would never notice
-// that its group changes. Only the library's ConsumerGroup sends heartbeats, and it has
-// its own messages. TestBroker checks that the broker accepts these.
-var registerHeartbeat = sync.OnceFunc(func() { protocol.Register(&heartbeatRequest{}, &heartbeatResponse{}) })
-
-// The fields of heartbeatRequest and heartbeatResponse are in the order of
-// https://kafka.apache.org/protocol. Version 3 is the first that supports instances.
+// heartbeatRequest and heartbeatResponse replace the client library's messages, which are
+// wrong: the request does not go to the coordinator, and the response takes the throttle
+// time for the error code, so a member would never notice that its group changes. Only the
+// library's ConsumerGroup sends heartbeats, and it has its own messages. TestBroker checks
+// that the broker accepts these.
+//
+// Version 3 is the first that supports instances.
 type heartbeatRequest struct {
 	GroupID         string `kafka:"min=v0,max=v3"`
 	GenerationID    int32  `kafka:"min=v0,max=v3"`

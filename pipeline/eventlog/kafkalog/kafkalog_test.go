@@ -43,6 +43,7 @@ func textRecord(text string) event.Record {
 func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
 	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
+	t.Run("DeletedBeginning", func(t *testing.T) { deletedBeginning(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
 	t.Run("RestartedMember", func(t *testing.T) { restartedMember(t, broker.Cluster) })
@@ -93,6 +94,43 @@ func topics(t *testing.T, broker *kafkatest.Broker) {
 	}
 	if _, err := l.Describe(t.Context(), "not-there"); !errors.Is(err, kafkalog.ErrNoTopic) {
 		t.Errorf("Describe of a topic that does not exist: %v, want ErrNoTopic", err)
+	}
+}
+
+// deletedBeginning deletes the beginning of the only topic of which that is allowed. It
+// stays deleted after a restart of the broker.
+func deletedBeginning(t *testing.T, broker *kafkatest.Broker) {
+	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
+	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: event.TopicAudit, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := l.Append(t.Context(), event.TopicAudit, 0, textRecord(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, before := range []event.Offset{3, 3, 1} {
+		if err := l.DeleteBefore(t.Context(), event.TopicAudit, 0, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.DeleteBefore(t.Context(), event.TopicAudit, 0, 6); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+		t.Errorf("delete what is to come: %v, want ErrOffsetOutOfRange", err)
+	}
+	for range 2 {
+		if _, err := l.Tail(t.Context(), event.TopicAudit, 0, 2); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+			t.Errorf("tail from a deleted record: %v, want ErrOffsetOutOfRange", err)
+		}
+		r, err := l.Tail(t.Context(), event.TopicAudit, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := r.Next(clocktest.NewContext(t))
+		if err := errors.Join(err, r.Close()); err != nil || rec.Position.Offset != 3 || string(rec.Value) != "3" {
+			t.Errorf("the first record is %s %q, %v; want 3", rec.Position, rec.Value, err)
+		}
+		broker.Stop(0)
+		broker.Restart()
 	}
 }
 

@@ -133,6 +133,39 @@ func (l *Log) explainUnknown(ctx context.Context, topic event.Topic) error {
 	return ErrNoTopic
 }
 
+// MissingTopics returns those topics that do not exist. Unlike Partitions, it does not wait
+// for topics that were just created.
+func (l *Log) MissingTopics(ctx context.Context, topics ...event.Topic) (missing []event.Topic, err error) {
+	request := &layoutRequest{}
+	for _, topic := range topics {
+		request.TopicNames = append(request.TopicNames, string(topic))
+	}
+	err = l.doRequest(ctx, func(ctx context.Context) error {
+		answer, err := l.transport.RoundTrip(ctx, l.client.Addr, request)
+		if err != nil {
+			return err
+		}
+		response, ok := answer.(*layoutResponse)
+		if !ok {
+			return fmt.Errorf("answer of type %T", answer)
+		}
+		missing = nil
+		for _, topic := range response.Topics {
+			switch code := kafka.Error(topic.ErrorCode); {
+			case code == kafka.UnknownTopicOrPartition:
+				missing = append(missing, event.Topic(topic.Name))
+			case code != 0:
+				return explainMissingRight(code, "DESCRIBE", topicName(event.Topic(topic.Name)))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for topics: %w", err)
+	}
+	return missing, nil
+}
+
 // layoutOf makes a copy, because the client shares its responses.
 func layoutOf(partitions []metadata.ResponsePartition) []PartitionLayout {
 	layout := make([]PartitionLayout, len(partitions))

@@ -35,7 +35,7 @@ type Log struct {
 		sync.Mutex
 		closed     bool
 		partitions map[event.Topic]int32 // of topics known to exist
-		queues     map[partitionID]*gather.Queue[*partitionAppend]
+		queues     map[queueID]*gather.Queue[*partitionAppend]
 		holds      map[heldPartition]chan struct{} // closed when the partition is released
 		instances  map[string]bool                 // groups with a member under Options.Instance
 	}
@@ -47,6 +47,13 @@ var _ eventlog.Log = (*Log)(nil)
 type partitionID struct {
 	topic     event.Topic
 	partition int32
+}
+
+// queueID identifies a queue of appends. Imports have a separate one, because all records
+// of a batch either keep their times or get a new one.
+type queueID struct {
+	partition partitionID
+	keepTimes bool
 }
 
 // Open connects to the cluster. It fails with ErrRefused if the cluster refuses the
@@ -69,7 +76,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 }
 
 func newLog(opts Options, mechanism sasl.Mechanism) *Log {
-	registerHeartbeat()
+	registerMessages()
 	l := &Log{
 		opts: opts, sasl: mechanism, metrics: opts.Metrics,
 		connections: newConnections(opts),
@@ -81,7 +88,7 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	l.transport = newTransport(lifetime, opts, l.connections, mechanism)
 	l.client = &kafka.Client{Addr: kafka.TCP(opts.Brokers...), Timeout: requestTimeout, Transport: l.transport}
 	l.mu.partitions = make(map[event.Topic]int32)
-	l.mu.queues = make(map[partitionID]*gather.Queue[*partitionAppend])
+	l.mu.queues = make(map[queueID]*gather.Queue[*partitionAppend])
 	l.mu.holds = make(map[heldPartition]chan struct{})
 	l.mu.instances = make(map[string]bool)
 	return l

@@ -45,6 +45,8 @@ type producer struct {
 
 	next  batchStamp
 	known bool // next.producer is valid
+	// keepTimes means that records keep their times.
+	keepTimes bool
 }
 
 func newProducer(l *Log, id partitionID) *producer {
@@ -59,6 +61,9 @@ var errOutOfStep = errors.New("brokers know another state of this producer")
 // sendBatch sends records as one batch, with retries, until they are acknowledged, and
 // returns the offset of the first.
 func (p *producer) sendBatch(ctx context.Context, records []*event.Record, at time.Time) (event.Offset, error) {
+	if p.keepTimes {
+		at = time.Time{}
+	}
 	var base int64
 	var encoded []byte
 	err := p.withRetry(ctx, func(ctx context.Context) (err error) {

@@ -78,7 +78,7 @@ func (s TopicSpec) topicConfig() kafka.TopicConfig {
 		{ConfigName: "retention.bytes", ConfigValue: "-1"},
 		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(maxBatchBytes)},
 		{ConfigName: "unclean.leader.election.enable", ConfigValue: "false"},
-		{ConfigName: "message.timestamp.type", ConfigValue: "CreateTime"},
+		{ConfigName: TimestampType, ConfigValue: "CreateTime"},
 	}
 	// With three replicas, one broker may be down and an acknowledged record is still on
 	// two disks.
