@@ -97,7 +97,7 @@ func commandNames(n *kong.Node) iter.Seq[string] {
 const exitStatusText = `Exit status:
 
 	0    success; search: a match was found
-	1    failure; search: nothing was found; verify, topics ensure: differences
+	1    failure; search: nothing was found; verify, topics ensure, topics copy: differences
 	2    wrong usage; search: the search failed
 	130  interrupted by Ctrl-C; 143: terminated
 

@@ -72,7 +72,7 @@ type cli struct {
 	Backup      backupCommand      `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore     restoreCommand     `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
 	Migrate     migrateCommand     `cmd:"" group:"server" help:"Convert the configuration of another code search server to quarry.yaml."`
-	Topics      topicsCommand      `cmd:"" group:"server" help:"Show or create the topics of the event log."`
+	Topics      topicsCommand      `cmd:"" group:"server" help:"Show, create or copy the topics of the event log."`
 	Connections connectionsCommand `cmd:"" group:"server" help:"Check, list and sync the connections to code hosts."`
 	Hooks       hooksCommand       `cmd:"" group:"server" help:"Register the webhooks of connections at their code hosts."`
 	Doctor      doctorCommand      `cmd:"" group:"server" help:"Diagnose problems of the server."`

@@ -17,6 +17,7 @@ import (
 type topicsCommand struct {
 	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show the partitions and settings of the topics, and any deviations from the requirements."`
 	Ensure   ensureTopicsCommand   `cmd:"" help:"Create missing topics and check all of them."`
+	Copy     copyTopicsCommand     `cmd:"" help:"Copy the event log to Kafka, to other brokers, or to the embedded log."`
 }
 
 // Help implements kong.HelpProvider.

@@ -8,7 +8,8 @@
 //
 // Main types: Log, Reader (one partition in order), Assignment (one partition held by a
 // member of a consumer group), Trimmer (deletes the beginning), Checkpointer (copies the
-// log while it is in use).
+// log while it is in use), Importer (receives the records of another log, from package
+// logcopy).
 //
 // # Invariants
 //

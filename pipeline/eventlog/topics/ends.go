@@ -12,7 +12,7 @@ import (
 // LastRecordTime returns the time at which the last record was appended to a log; the
 // zero time if it has none.
 func LastRecordTime(ctx context.Context, log eventlog.Log) (last time.Time, err error) {
-	for _, topic := range all {
+	for _, topic := range All {
 		high, err := log.HighWater(ctx, topic)
 		if err != nil {
 			return last, err
@@ -53,7 +53,7 @@ func recordTime(ctx context.Context, log eventlog.Log, at event.Position) (_ tim
 
 // ReadEnds returns, for each partition of a log, the position of the next record.
 func ReadEnds(ctx context.Context, log eventlog.Log) (ends []event.Position, err error) {
-	for _, topic := range all {
+	for _, topic := range All {
 		high, err := log.HighWater(ctx, topic)
 		if err != nil {
 			return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// all are the topics that Quarry uses.
-var all = []event.Topic{event.TopicEvents, event.TopicDeadLetters, event.TopicAccounts, event.TopicAudit}
+// All are the topics that Quarry uses.
+var All = []event.Topic{event.TopicEvents, event.TopicDeadLetters, event.TopicAccounts, event.TopicAudit}
 
 // Report describes the state of a topic and its specification.
 type Report struct {
@@ -76,7 +76,7 @@ const defaultPartitions = 4
 // ReportEmbedded reports on the topics of an embedded log.
 func ReportEmbedded(ctx context.Context, log *embeddedlog.Log) ([]Report, error) {
 	var reports []Report
-	for _, topic := range all {
+	for _, topic := range All {
 		report, err := embeddedReport(ctx, log, topic)
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func embeddedReport(ctx context.Context, log *embeddedlog.Log, topic event.Topic
 // is set.
 func ReportKafka(ctx context.Context, log *kafkalog.Log, s Spec, create bool) ([]Report, error) {
 	var reports []Report
-	for _, topic := range all {
+	for _, topic := range All {
 		spec := s.topicSpec(topic)
 		if create {
 			if err := ensureTopic(ctx, log, spec); err != nil {
@@ -118,7 +118,7 @@ func ReportKafka(ctx context.Context, log *kafkalog.Log, s Spec, create bool) ([
 // EnsureKafka creates missing topics and warns of deviations of existing ones. It fails
 // for deviations that delete events or accounts, unless the Spec allows them.
 func EnsureKafka(ctx context.Context, log *kafkalog.Log, s Spec, logger *slog.Logger) error {
-	for _, topic := range all {
+	for _, topic := range All {
 		spec := s.topicSpec(topic)
 		if err := ensureTopic(ctx, log, spec); err != nil {
 			return err

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/pipeline/compactor"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/logcopy"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// copiedGroups are the groups that commit offsets. The others only distribute work.
+var copiedGroups = []logcopy.Group{
+	{Name: worker.DefaultGroup, Topic: event.TopicEvents},
+	{Name: compactor.DefaultGroup, Topic: event.TopicEvents},
+	{Name: projections.Group, Topic: event.TopicEvents},
+}
+
+type copyTopicsCommand struct {
+	configFlags
+	To     string `required:"" placeholder:"FILE" complete:"path" help:"Configuration file of the target. Neither the environment nor --data and --set apply to it."`
+	DryRun bool   `help:"Compare the logs and print what would be copied."`
+	JSON   bool   `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*copyTopicsCommand) Help() string {
+	return `Copies the event log of --config to the log of --to: from the embedded log to Kafka, from one Kafka cluster to another, or from Kafka to the embedded log. Offsets, times, keys, headers, values and committed offsets stay equal, so the server continues on the copy with the same data directory, and nothing is indexed again. Stop all servers first.
+
+Records that the target has already are compared, and all copied records are read back. If the command is interrupted, run it again to resume.
+
+Examples:
+
+	quarry topics copy --config quarry.yaml --to kafka.yaml --dry-run
+	quarry topics copy --config quarry.yaml --to kafka.yaml
+
+Exit status: 0 if the target equals the source (with --dry-run: can be made equal), 1 if not.`
+}
+
+// Run implements the command.
+func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
+	loader := c.newLoader(s)
+	loader.WithoutSecrets = true // those of connections; the password of Kafka is read when it is used
+	from, logger, err := loadSettings(s, loader)
+	if err != nil {
+		return err
+	}
+	to, _, err := loadSettings(s, config.Loader{File: c.To, WithoutSecrets: true})
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	display := terminal.NewProgress(s.errScreen)
+	partitions, err := logdriver.Copy(ctx, logdriver.CopyOptions{
+		From: &from, To: &to, Logger: logger, Groups: copiedGroups, DryRun: c.DryRun,
+		Progress: func(p logcopy.Progress) {
+			display.Update(fmt.Sprintf("%s %s/%d: %d of %d records", p.Step, p.Topic, p.Partition, p.Next, p.End))
+		},
+	})
+	display.Close()
+	if err != nil && !errors.Is(err, logcopy.ErrRefused) {
+		return fmt.Errorf("topics copy: %w", err)
+	}
+	if c.JSON {
+		if printErr := printJSONLines(s.out, partitions); printErr != nil {
+			return printErr
+		}
+	} else if printErr := c.printPartitions(s.out, partitions); printErr != nil {
+		return printErr
+	}
+	if err != nil {
+		return fmt.Errorf("topics copy: nothing was copied: %w", err)
+	}
+	if c.DryRun || c.JSON {
+		return nil
+	}
+	_, err = fmt.Fprintln(s.out, nextSteps(&from, &to, c.To))
+	return err
+}
+
+func (c *copyTopicsCommand) printPartitions(out io.Writer, partitions []logcopy.Partition) error {
+	if len(partitions) == 0 {
+		return nil
+	}
+	lacking := "COPIED"
+	if c.DryRun {
+		lacking = "TO COPY"
+	}
+	w, line := newTable(out)
+	line("TOPIC", "PARTITION", "FIRST", "NEXT", "PRESENT", lacking)
+	for _, p := range partitions {
+		cell := strconv.FormatInt(p.Lacking, 10)
+		if p.Refused != "" {
+			cell = "refused"
+		}
+		line(string(p.Topic), strconv.Itoa(int(p.Partition)), strconv.FormatInt(int64(p.First), 10), strconv.FormatInt(int64(p.Next), 10),
+			strconv.FormatInt(p.Present, 10), cell)
+	}
+	return w.Flush()
+}
+
+// nextSteps describes how to continue on the copy. A server that is started on the old log
+// would go another way, which no later copy could join.
+func nextSteps(from, to *config.Config, file string) string {
+	soon := ""
+	if to.Log.Driver == "kafka" {
+		soon = ", within a few days: brokers forget committed offsets"
+	}
+	aside := fmt.Sprintf("put the old log aside, so that no server continues it: mv %s %s.copied", from.LogDir(), from.LogDir())
+	if from.Log.Driver == "kafka" {
+		aside = "keep every server from the old brokers, and delete the topics there once the new log is trusted"
+	}
+	return fmt.Sprintf(`The logs are equal. Next:
+  1. %s
+  2. set log.driver to %s, and the rest of log as in %s
+  3. start the server with the same data directory%s`, aside, to.Log.Driver, file, soon)
+}

@@ -1,0 +1,118 @@
+package logdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/logcopy"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// CopyOptions are the options of Copy.
+type CopyOptions struct {
+	From, To *config.Config
+	Logger   *slog.Logger
+	Groups   []logcopy.Group
+	DryRun   bool
+	Progress func(logcopy.Progress)
+}
+
+// Copy copies the log of one configuration to that of another one. It locks the data
+// directory of an embedded log, whose server must be stopped. With DryRun it only
+// compares the logs.
+func Copy(ctx context.Context, o CopyOptions) (partitions []logcopy.Partition, err error) {
+	if o.From.Log.Driver == o.To.Log.Driver && (o.From.Log.Driver == "embedded" && o.From.LogDir() == o.To.LogDir() ||
+		o.From.Log.Driver == "kafka" && slices.Equal(o.From.Log.Kafka.Brokers, o.To.Log.Kafka.Brokers)) {
+		return nil, errors.New("both configurations name the same log")
+	}
+	from, closeFrom, err := openSource(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	defer func() { err = errors.Join(err, closeFrom()) }()
+	options := logcopy.Options{Topics: topics.All, Groups: o.Groups, DryRun: o.DryRun, Progress: o.Progress}
+	if o.To.Log.Driver == "kafka" {
+		return copyToKafka(ctx, o, from, options)
+	}
+	return copyToEmbedded(ctx, o, from, options)
+}
+
+// openSource opens the source of a copy.
+func openSource(ctx context.Context, o CopyOptions) (log eventlog.Log, closeAll func() error, err error) {
+	if o.From.Log.Driver == "kafka" {
+		log, err := dialKafka(ctx, o.From, o.Logger, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return log, log.Close, nil
+	}
+	return openLocked(o.From, o.Logger, embeddedlog.Options{ReadOnly: true})
+}
+
+// openLocked opens an embedded log and locks its data directory. A log that is opened
+// read-only must exist.
+func openLocked(c *config.Config, logger *slog.Logger, options embeddedlog.Options) (_ *embeddedlog.Log, closeAll func() error, err error) {
+	if _, err := os.Stat(c.LogDir()); err != nil && options.ReadOnly {
+		return nil, nil, fmt.Errorf("no embedded log: %w", err)
+	}
+	directory, err := datadir.Lock(c, logger)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Logger, options.CacheBytes, options.MinFreeBytes = logger, int64(c.Cache.LogBytes), uint64(c.Storage.MinFreeBytes)
+	log, err := embeddedlog.Open(c.LogDir(), options)
+	if err != nil {
+		return nil, nil, errors.Join(err, directory.Close())
+	}
+	return log, func() error { return errors.Join(log.Close(), directory.Close()) }, nil
+}
+
+func copyToKafka(ctx context.Context, o CopyOptions, from eventlog.Log, options logcopy.Options) (_ []logcopy.Partition, err error) {
+	to, err := dialKafka(ctx, o.To, o.Logger, nil)
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	defer closeInto(&err, to)
+	spec := kafkaSpec(o.To)
+	if options.Missing, err = topics.CheckTarget(ctx, to, spec, from); err != nil {
+		return nil, err
+	}
+	if !o.DryRun {
+		if err := topics.CreateTarget(ctx, to, spec, from, options.Missing); err != nil {
+			return nil, err
+		}
+		options.Missing = nil
+	}
+	return logcopy.Copy(ctx, from, to, options)
+}
+
+func copyToEmbedded(ctx context.Context, o CopyOptions, from eventlog.Log, options logcopy.Options) (_ []logcopy.Partition, err error) {
+	n, err := from.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	if configured := int32(o.To.Log.Partitions); configured != 0 {
+		if err := logcopy.CheckPartitions(event.TopicEvents, n, configured); err != nil {
+			return nil, fmt.Errorf("log.partitions of the target: %w", err)
+		}
+	}
+	if _, err := os.Stat(o.To.LogDir()); err != nil && o.DryRun {
+		options.Missing = topics.All
+		return logcopy.Copy(ctx, from, nil, options)
+	}
+	to, closeTo, err := openLocked(o.To, o.Logger, embeddedlog.Options{Partitions: n, ReadOnly: o.DryRun})
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	defer func() { err = errors.Join(err, closeTo()) }()
+	return logcopy.Copy(ctx, from, to, options)
+}
