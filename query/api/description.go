@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/manual"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/publicurl"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
@@ -17,10 +18,12 @@ import (
 // server runs.
 type descriptions struct{ json, page description }
 
-// description is a response that clients may cache.
-type description struct {
+// description is a response that clients may cache, as it is and in gzip.
+type description struct{ plain, packed encodedDescription }
+
+// encodedDescription is a response that clients may cache, under the tag of its header.
+type encodedDescription struct {
 	header http.Header
-	etag   string
 	body   []byte
 }
 
@@ -39,12 +42,13 @@ func newDescriptions(d *openapi.Document, public publicurl.URL, version string) 
 	if err != nil {
 		return out, err
 	}
-	out.json = newDescription(contentTypeOpenAPI, body)
+	out.json = newDescription(contentTypeOpenAPI, body).withGzip()
 	if body, err = manual.Page(&own); err != nil {
 		return out, err
 	}
-	out.page = newDescription("text/html; charset=utf-8", body)
-	out.page.header.Set("Content-Security-Policy", "default-src 'none'; style-src "+manual.Style()+"; frame-ancestors 'self'; base-uri 'none'; form-action 'none'")
+	page := newDescription("text/html; charset=utf-8", body)
+	page.header.Set("Content-Security-Policy", "default-src 'none'; style-src "+manual.Style()+"; frame-ancestors 'self'; base-uri 'none'; form-action 'none'")
+	out.page = page.withGzip()
 	return out, nil
 }
 
@@ -62,14 +66,22 @@ func withCookieName(schemes openapi.List[*openapi.SecurityScheme], name string) 
 	return schemes
 }
 
-func newDescription(contentType string, body []byte) description {
+func newDescription(contentType string, body []byte) encodedDescription {
 	sum := sha256.Sum256(body)
-	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	header := make(http.Header)
 	header.Set("Content-Type", contentType)
 	header.Set("Cache-Control", descriptionCache)
-	header.Set("ETag", etag)
-	return description{header, etag, body}
+	header.Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
+	return encodedDescription{header, body}
+}
+
+// withGzip returns a description in both encodings.
+func (d encodedDescription) withGzip() description {
+	d.header.Set("Vary", "Accept-Encoding")
+	packed := encodedDescription{d.header.Clone(), front.Compress(d.body)}
+	packed.header.Set("ETag", strings.TrimSuffix(d.header.Get("ETag"), `"`)+`-gzip"`)
+	packed.header.Set("Content-Encoding", "gzip")
+	return description{d, packed}
 }
 
 func (s *Server) describeJSON(r *http.Request) (*reply, error) {
@@ -88,10 +100,18 @@ func (s *Server) describePage(r *http.Request) (*reply, error) {
 	return d.page.replyTo(r), nil
 }
 
-// replyTo returns the description, or a 304 if the client has it.
+// replyTo returns the description in the encoding that the client accepts.
 func (d *description) replyTo(r *http.Request) *reply {
+	if front.AcceptsGzip(r) {
+		return d.packed.replyTo(r)
+	}
+	return d.plain.replyTo(r)
+}
+
+// replyTo returns the description, or a 304 if the client has it.
+func (d *encodedDescription) replyTo(r *http.Request) *reply {
 	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.etag || tag == "*" {
+		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.header.Get("ETag") || tag == "*" {
 			return &reply{status: http.StatusNotModified, header: d.header}
 		}
 	}

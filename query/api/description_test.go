@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,6 +37,34 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 		if rec := get(given); rec.Code != http.StatusNotModified || rec.Body.Len() != 0 || rec.Header().Get("ETag") != tag {
 			t.Errorf("%s: %d, %d bytes", given, rec.Code, rec.Body.Len())
 		}
+	}
+}
+
+// TestDescriptionsAreCompressed checks that browsers get the page in gzip, within its budget, and
+// that its two encodings have two tags.
+func TestDescriptionsAreCompressed(t *testing.T) {
+	s := newServer(t, newWorld().serverOptions())
+	get := func(encoding string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/api/docs", nil)
+		r.Header.Set("Accept-Encoding", encoding)
+		rec := httptest.NewRecorder()
+		s.ServeHTTP(rec, r)
+		return rec
+	}
+	plain, packed := get("gzip;q=0"), get("br, gzip")
+	if most := 80 << 10; packed.Body.Len() > most || packed.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("%d bytes with %v, want at most %d in gzip", packed.Body.Len(), packed.Header(), most)
+	}
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil || !bytes.Equal(text, plain.Body.Bytes()) {
+		t.Errorf("the two encodings differ: %d and %d bytes, %v", len(text), plain.Body.Len(), err)
+	}
+	if tag := plain.Header().Get("ETag"); tag == "" || tag == packed.Header().Get("ETag") || packed.Header().Get("Vary") != "Accept-Encoding" {
+		t.Errorf("tags %s and %s, %v", tag, packed.Header().Get("ETag"), packed.Header())
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/front"
 )
 
 // Compressed pages. A page contains the query, which a link on another site can set, and
@@ -71,7 +73,7 @@ func (s *Server) mayCompress(r *http.Request) bool {
 	default:
 		return false
 	}
-	return r.Method == http.MethodGet && acceptsGzip(r)
+	return r.Method == http.MethodGet && front.AcceptsGzip(r)
 }
 
 // takeCompressor returns a free writer to w if the response to a request may be compressed,

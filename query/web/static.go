@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/front"
 )
 
 //go:embed static styles/*.css
@@ -25,8 +26,9 @@ var staticFiles embed.FS
 const styleSheet = "quarry.css"
 
 // styleNoise matches what a browser does not need in a style sheet, a tenth of its bytes:
-// comments, and blanks at the ends of lines and next to punctuation, which is kept.
-var styleNoise = regexp.MustCompile(`(?s)/\*.*?\*/|\s*([{};,])\s*|\s*\n\s*`)
+// comments, and blanks at the ends of lines, after the colons of declarations and next to
+// punctuation, which is kept.
+var styleNoise = regexp.MustCompile(`(?s)/\*.*?\*/|\s*([{};,>])\s*|(\w:)\s+|\s*\n\s*`)
 
 // assets are the static files under names that contain a hash of their content, so that
 // browsers may cache them forever.
@@ -72,7 +74,7 @@ func newAssets() (*assets, error) {
 		}
 		sheet = append(append(sheet, body...), '\n')
 	}
-	a.addFile(styleSheet, styleNoise.ReplaceAll(sheet, []byte("$1")))
+	a.addFile(styleSheet, styleNoise.ReplaceAll(sheet, []byte("$1$2")))
 	return a, nil
 }
 
@@ -82,23 +84,7 @@ func (a *assets) addFile(name string, body []byte) {
 	hash, extension := hex.EncodeToString(sum[:6]), path.Ext(name)
 	u := staticPrefix + strings.TrimSuffix(name, extension) + "-" + hash + extension
 	a.urls[name] = u
-	a.body[u] = asset{body: body, tag: hash, gzipped: sync.OnceValue(func() []byte { return compress(body) })}
-}
-
-// compress returns body in gzip.
-func compress(body []byte) []byte {
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err == nil {
-		_, err = w.Write(body)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		panic(fmt.Sprintf("web: compress a static file: %v", err)) // a buffer takes every write
-	}
-	return packed.Bytes()
+	a.body[u] = asset{body: body, tag: hash, gzipped: sync.OnceValue(func() []byte { return front.Compress(body) })}
 }
 
 // assetURL returns the address of a static file; templates call it.
@@ -124,22 +110,10 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Vary", "Accept-Encoding")
-	if acceptsGzip(r) {
+	if front.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body, tag = file.gzipped(), tag+"-gzip"
 	}
 	h.Set("ETag", `"`+tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
-}
-
-// acceptsGzip reports whether a browser accepts gzip. A quality of 0 refuses it; other
-// qualities make no difference, because there is only one encoding.
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			return strings.Trim(strings.TrimPrefix(strings.TrimSpace(quality), "q="), "0.") != "" || !strings.Contains(quality, "q=")
-		}
-	}
-	return false
 }
