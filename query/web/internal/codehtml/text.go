@@ -43,7 +43,8 @@ func New(text []byte, tokens []code.Token) *Text {
 	return t
 }
 
-// ColorAround limits the colors to the nearest tokens of a line: each token with a color is
+// ColorAround limits the colors to the nearest tokens of a line, or of the nearest line that
+// exists: each token with a color is
 // an element of the page, and a browser takes minutes for millions.
 func (t *Text) ColorAround(line, most int) {
 	if len(t.tokens) <= most {
@@ -53,7 +54,7 @@ func (t *Text) ColorAround(line, most int) {
 	if len(t.tokens) <= most {
 		return
 	}
-	start := uint32(t.starts[max(line, 1)-1])
+	start := uint32(t.starts[min(max(line, 1), t.Lines())-1])
 	first := sort.Search(len(t.tokens), func(i int) bool { return t.tokens[i].End > start })
 	first = max(min(first-most/2, len(t.tokens)-most), 0)
 	if first > 0 {

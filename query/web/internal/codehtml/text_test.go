@@ -1,9 +1,11 @@
 package codehtml
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -215,7 +217,7 @@ func TestColorsAroundALine(t *testing.T) {
 		tokens = append(tokens, code.Token{Class: code.TokenIdentifier, Start: i * 5, End: i*5 + 1}, code.Token{Class: code.TokenOperator, Start: i*5 + 1, End: i*5 + 2},
 			code.Token{Class: code.TokenNumber, Start: i*5 + 2, End: i*5 + 3})
 	}
-	page := New([]byte(strings.Repeat("x=1;\n", 1000)), tokens)
+	page := New([]byte(strings.Repeat("x=1;\n", 1000)), slices.Clone(tokens))
 	page.ColorAround(500, 400)
 	if out := string(page.AppendChunks(nil, 1, 1000, Range{})); strings.Count(out, "<span") != 400 || !strings.HasSuffix(out[:strings.Index(out, "<span")], "\nx=") {
 		t.Errorf("%d colors", strings.Count(out, "<span"))
@@ -225,6 +227,11 @@ func TestColorsAroundALine(t *testing.T) {
 		if got := string(page.AppendLines(nil, line, line, Range{})); got != want {
 			t.Errorf("line %d: %q, want %q", line, got, want)
 		}
+	}
+	page = New(bytes.Repeat([]byte("x=1;\n"), 1000), tokens)
+	page.ColorAround(1250, 400) // the middle of a chunk may be beyond the end of a file
+	if got := string(page.AppendLines(nil, 1000, 1000, Range{})); got != "x=<span class=n>1</span>;\n" {
+		t.Errorf("the last line: %q", got)
 	}
 }
 
