@@ -87,7 +87,9 @@ func perlAdvice(expr string) string {
 func (p *parser) badWord(f *filter, i, v int, word string) *Error {
 	key := p.text[i : v-1]
 	advice, corrected := wordAdvice(f, key, shortenPattern(word)), ""
-	if near := nearWords(f, word); near != "" {
+	if f == filterType && (word == "commit" || word == "diff") {
+		advice = fmt.Sprintf(`A query finds text, not commits: use the history of a repository, quarry log or GET /api/commits, or write "%s:%s" in quotes to search for the text.`, key, word)
+	} else if near := nearWords(f, word); near != "" {
 		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
 		corrected = p.replaceSpan(Span{v, v + len(word)}, near)
 	}

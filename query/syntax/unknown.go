@@ -24,8 +24,8 @@ var notOfQuery = map[string]string{
 	"count":       "the number of matches is not part of a query: use matches in the API or -n on the command line",
 	"limit":       "the number of matches is not part of a query: use matches in the API or -n on the command line",
 	"max":         "the number of matches is not part of a query: use matches in the API or -n on the command line",
-	"author":      "a query cannot select authors: use quarry log or GET /api/commits",
-	"message":     "a query cannot select commits: use quarry log or GET /api/commits",
+	"author":      "a query cannot select authors: use the history of a repository, quarry log or GET /api/commits",
+	"message":     "a query cannot select commits: use the history of a repository, quarry log or GET /api/commits",
 	"patterntype": "the kind of the terms is not part of a query: write regex: or literal: before a term, or use -e on the command line and isRegexEnabled in the API",
 	"sort":        "the best results come first, and a query cannot order them otherwise",
 	"order":       "the best results come first, and a query cannot order them otherwise",
@@ -35,7 +35,7 @@ var notOfQuery = map[string]string{
 	"since":       dateAdvice, "until": dateAdvice, "after": dateAdvice, "before": dateAdvice,
 }
 
-const dateAdvice = "a query cannot select dates: use quarry log or GET /api/commits"
+const dateAdvice = "a query cannot select dates: use the history of a repository, quarry log or GET /api/commits"
 
 // dateKeys are words that are frequent in text. They are filters only before a digit.
 var dateKeys = map[string]bool{"since": true, "until": true, "after": true, "before": true}

@@ -2,7 +2,10 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +43,48 @@ func TestGroups(t *testing.T) {
 	if shown, _, _ := strings.Cut(b.page, `class="facet-more"`); !strings.Contains(shown, "&lt;d7&gt;/") || strings.Contains(shown, "&lt;d8&gt;/") {
 		t.Error("the first eight values are not those that are shown")
 	}
+}
+
+// TestGroupsOfCaptures counts matches by the text of a group of the query's expression: those of
+// other terms are left out, and a cut answer counts at least so many.
+func TestGroupsOfCaptures(t *testing.T) {
+	var searches *fakeSearches
+	w := searchOf(t, 0, func(f *fakeSearches) {
+		searches = f
+		for i, text := range []string{"type pot_config, tea_config int\n", "type Pot_config int // pot_config\nvar kettle int\n"} {
+			file := search.FileMatch{Repo: known[0], Path: fmt.Sprintf("%d.go", i)}
+			chunk := search.Chunk{Content: []byte(text), Start: search.Location{ByteOffset: 1000, LineNumber: 9, Column: 1}}
+			for _, at := range regexp.MustCompile(`(?i)\w+_config|kettle`).FindAllStringIndex(text, -1) {
+				chunk.Ranges = append(chunk.Ranges, search.Range{Start: search.Location{ByteOffset: 1000 + at[0]}, End: search.Location{ByteOffset: 1000 + at[1]}})
+			}
+			file.Chunks = []search.Chunk{chunk}
+			f.files = append(f.files, file)
+		}
+		f.result.Stats = search.Stats{Matches: 5, Files: 2, Displayed: 5}
+	})
+	const address = "/search/groups?q=regex%3A%28%5Cw%2B%29_%28conf%29ig+or+kettle&by=%242"
+	rows := func(b *browser) string {
+		found := ""
+		for _, row := range regexp.MustCompile(`<li><a href="([^"]*)"><bdi>([^<]*)</bdi></a><span class="count">([^<]*)</span><span class="files-of">([^<]*)<`).FindAllStringSubmatch(b.page, -1) {
+			found += fmt.Sprintf("%s %s %s\n", row[2], row[3], row[4])
+		}
+		return found
+	}
+	b := w.browser.get(strings.Replace(address, "242", "241", 1)).expectPage(http.StatusOK, "Group $1", "Group $2")
+	if got, want := rows(b), "pot 2 2 files\nPot 1 1 file\ntea 1 1 file\n"; got != want {
+		t.Errorf("the rows are\n%swant\n%s", got, want)
+	}
+	if want := "q=" + url.QueryEscape("regex:tea_(conf)ig or kettle"); !strings.Contains(html.UnescapeString(b.page), want) {
+		t.Errorf("no link with %s in\n%s", want, b.page)
+	}
+	if r := searches.request; r.Display != 10_000 || r.Facets {
+		t.Errorf("the request is %+v", r)
+	}
+	searches.reason = "display limit"
+	if got, want := rows(w.browser.get(address)), "conf ≥4 2 files\n"; got != want {
+		t.Errorf("the rows of a cut answer are %q, want %q", got, want)
+	}
+	w.browser.get("/search/groups?q=regex%3A%28a%29&by=%243").expectPage(http.StatusOK, "no matches to group")
 }
 
 // TestContextsPage lists search contexts with the repositories that the visitor may see.

@@ -236,7 +236,7 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 	first := o.shown == 0
 	held := o.appendFiles(nil, o.takeHeld())
 	if err == nil {
-		o.describeRest(ctx, state)
+		o.describeRest(ctx, q, state)
 	}
 	// What is above the files is sent before them if it is known, so that it moves nothing.
 	if err == nil && first {
@@ -271,7 +271,14 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 }
 
 // describeRest sends the summary of all files.
-func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
+func (o *resultWriter) describeRest(ctx context.Context, q *syntax.Parsed, state *resultState) {
+	if !o.p.isTyping {
+		if row, ok := o.s.historyNotice(ctx, q); ok && len(row.Links) > 0 {
+			state.Notices = []noticeRow{row} // others say of each filter that it finds no text
+		} else if ok {
+			state.Notices = append([]noticeRow{row}, state.Notices...)
+		}
+	}
 	ids := make([]code.RepositoryID, len(o.seen))
 	for i, r := range o.seen {
 		ids[i] = r.ID

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -484,5 +485,32 @@ func TestFirstSteps(t *testing.T) {
 	searches.unlisted = errors.New("the projections are being rebuilt")
 	if b := w.newBrowser().get("/").expectPage(http.StatusOK); strings.Contains(b.page, "Add repositories") {
 		t.Errorf("a server that cannot list its repositories looks like an empty one:\n%s", b.pageText())
+	}
+}
+
+// TestQueryForCommits checks that a query with filters on commits leads to the histories of the
+// repositories that it selects, with these filters.
+func TestQueryForCommits(t *testing.T) {
+	var searches *fakeSearches
+	w := searchOf(t, 1, func(f *fakeSearches) { searches, f.result.Repositories = f, nil })
+	for query, want := range map[string]string{
+		"type:commit author:ada fix repo:open":      "author=ada&q=fix",
+		"type:diff repo:open before:2026-01-31 fix": "until=2026-01-31",
+		`author:"Ada L" after:2026-01-01 repo:open`: "author=Ada+L&since=2026-01-01",
+	} {
+		searches.result.Repositories = known[:1]
+		address := "/browse/" + known[0].Name + "/-/commits/?" + want
+		if b := w.browser.get("/search?" + url.Values{"q": {query}}.Encode()); !strings.Contains(html.UnescapeString(b.page), `href="`+address+`"`) {
+			t.Errorf("%s: no link %s in\n%s", query, address, b.page)
+		}
+		if named := searches.request.Query; named.Type != syntax.TypeRepo || named.Print(syntax.Options{}) != "type:repo repo:open" {
+			t.Errorf("%s: the repositories are those of %s", query, named.Print(syntax.Options{}))
+		}
+	}
+	w.browser.get("/search?q=author%3Aada").expectPage(http.StatusOK, "add repo: with its name")
+	for _, query := range []string{"after:the repo:open", "type:file author:ada", "kettle"} {
+		if b := w.browser.get("/search?" + url.Values{"q": {query}}.Encode()); strings.Contains(b.page, "Commits are not searched here") {
+			t.Errorf("%s is read as a query for commits", query)
+		}
 	}
 }

@@ -29,6 +29,9 @@ type treeBody struct {
 	Text        markup // of a README that is not Markdown
 }
 
+// Total returns the number of entries; templates call it.
+func (b *treeBody) Total() int { return len(b.Entries) + len(b.Rest) }
+
 // Bounds of the page of a directory.
 const (
 	maxListed        = 5000

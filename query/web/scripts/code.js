@@ -47,3 +47,7 @@ unfold();
 
 // What scrolls sideways within a document can be scrolled by keys in every browser.
 for (const wide of document.querySelectorAll('.prose pre, .prose table')) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+
+// The script of formulas is for documents that have some.
+const formulas = document.querySelector('.prose .math')?.closest('[data-math]');
+if (formulas) import(formulas.dataset.math).catch(() => {}); // the TeX stays

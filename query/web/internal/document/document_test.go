@@ -38,6 +38,12 @@ func TestRenderMarkdown(t *testing.T) {
 		"[w](https://w.example)":                  `<a href="https://w.example" rel="nofollow noreferrer">w</a>`,
 		"done :tada: :+1: 10:30:45 :nosuch:":      "done \U0001f389 \U0001f44d 10:30:45 :nosuch:",
 		"`:tada:`":                                "<code>:tada:</code>",
+		"a $x^2$ b":                               `a <code class="math">x^2</code> b`,
+		"$5 and $10, a$b$c, $ x$, $\\$5$":         `$5 and $10, a$b$c, $ x$, <code class="math">\$5</code>`,
+		"$`a$b`$ and $$\\sum_{i}$$ inside":        `<code class="math">a$b</code> and <code class="math">\sum_{i}</code> inside`,
+		"$$\na_1 <\n- b_2\n\nc$$\n\n*d*":          "<pre class=\"math\">\na_1 &lt;\n- b_2\n\nc</pre><p><em>d</em>",
+		"1. x\n\n   $$y$$\n2. z":                  "<pre class=\"math\">y</pre>",
+		"```math\nx\n```":                         "<pre class=\"math\">x\n</pre>",
 		"- [x] done\n- [ ] open":                  "☑  done",
 		"```go\nfunc f() {}\n```":                 `<pre><code><span class="k">func</span> f() {}`,
 		"| a |\n| :-: |\n| b |":                   `<td>b</td>`,
@@ -66,6 +72,7 @@ var attacks = []string{
 	"<math><mtext></table><mglyph><style><img src=x onerror=alert(1)>", "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">", "<!--><img src=x onerror=alert(1)>-->", "<a href=\"#\" ping=//x.example>x</a>",
 	"<img src=\"//x.example/a.png\">", "<img srcset=\"https://x.example/a.png 1x\">", "<video src=//x.example poster=//x.example>", "<template><script>alert(1)</script></template>", "<a target=_blank href=/>x</a>",
 	"<button popovertarget=tree>x</button>", "<q-code>x</q-code>", "<div data-hotkey=x autofocus tabindex=1 contenteditable>x</div>", strings.Repeat("<div>", 5000) + "x", strings.Repeat("> ", 5000) + "x", strings.Repeat("[", 20000),
+	strings.Repeat("$`x ", 20000), strings.Repeat("$$x\n", 20000), "$<script>alert(1)</script>$", "$$\n</pre><script>alert(1)</script>",
 }
 
 var allowedAttribute = regexp.MustCompile(`^(?:id|class|data-u|open|start|colspan|rowspan|title|href|src|alt|loading|width|height|rel)$`)

@@ -58,7 +58,7 @@ func RenderMarkdown(source []byte, o Options) (template.HTML, error) {
 		return "", ErrTooLarge
 	}
 	md := goldmark.New(
-		goldmark.WithExtensions(extension.GFM, extension.Footnote, shortcodes),
+		goldmark.WithExtensions(extension.GFM, extension.Footnote, shortcodes, mathExtension{}),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(alerts{}, 500))),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
 	)
@@ -120,6 +120,10 @@ func (c codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			line := n.Lines().At(i)
 			text = append(text, line.Value(source)...)
 		}
+		if string(n.Language(source)) == "math" {
+			writeMath(w, "pre", text)
+			return ast.WalkSkipChildren, nil
+		}
 		_, err := w.WriteString(string(c.o.renderCode(languageOf(string(n.Language(source))), text)))
 		return ast.WalkSkipChildren, err
 	})
@@ -155,6 +159,7 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("id").Matching(regexp.MustCompile(`^`+IDPrefix+`[\pL\pN_:.-]{1,200}$`)).OnElements("h1", "h2", "h3", "h4", "h5", "h6", "li", "sup", "a")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(?:[csnkdu]|align-(?:left|center|right))$`)).OnElements("span", "p", "div", "th", "td", "h1", "h2", "h3")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^alert(?:-title| alert-[a-z]+)$`)).OnElements("blockquote", "p")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^math$`)).OnElements("code", "pre")
 	p.AllowAttrs("data-u").Matching(regexp.MustCompile(`^[A-Zx+0-9]{2,7}$`)).OnElements("span")
 	p.AllowAttrs("open").Matching(regexp.MustCompile(`^(?:|open)$`)).OnElements("details")
 	p.AllowAttrs("start", "colspan", "rowspan").Matching(bluemonday.Integer).OnElements("ol", "td", "th")

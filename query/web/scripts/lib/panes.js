@@ -53,48 +53,49 @@ function remembered(id, change) {
   }
 }
 
-const narrowest = 160;
-const widest = 640;
 const step = 24; // of the arrow keys, in pixels
 
-// addGrip gives a pane an edge that the pointer and the arrow keys move. sign is 1 for a pane
-// on the left.
-function addGrip(page, pane, sign, name) {
+// makeGrip returns an edge of a pane that the pointer and the arrow keys move. It sets the width
+// or height of the pane in a property, by its ID, and this browser remembers it. sign is 1 if the
+// pane grows with the coordinate of the edge.
+export function makeGrip(owner, pane, { axis, sign, least, most, label }) {
+  const [side, coordinate, less, more] = axis === 'x' ? ['width', 'clientX', 'ArrowLeft', 'ArrowRight'] : ['height', 'clientY', 'ArrowUp', 'ArrowDown'];
   const grip = document.createElement('div');
   grip.className = `grip of-${pane.id}`;
   grip.tabIndex = 0;
   const attributes = {
-    role: 'separator', 'aria-orientation': 'vertical', 'aria-label': say(texts.codePaneWidth, { name }), 'aria-controls': pane.id,
-    'aria-valuemin': narrowest, 'aria-valuemax': widest,
+    role: 'separator', 'aria-orientation': axis === 'x' ? 'vertical' : 'horizontal', 'aria-label': label, 'aria-controls': pane.id,
+    'aria-valuemin': least, 'aria-valuemax': most,
   };
   for (const [key, value] of Object.entries(attributes)) grip.setAttribute(key, value);
-  const setWidth = (px) => {
-    const width = Math.round(Math.min(Math.max(px, narrowest), widest));
-    page.style.setProperty(`--${pane.id}`, `${width}px`);
-    grip.setAttribute('aria-valuenow', width);
-    return width;
+  const sizeNow = () => pane.getBoundingClientRect()[side];
+  const setSize = (px) => {
+    const size = Math.round(Math.min(Math.max(px, least), most));
+    owner.style.setProperty(`--${pane.id}`, `${size}px`);
+    grip.setAttribute('aria-valuenow', size);
+    return size;
   };
-  const { width } = remembered(pane.id);
-  if (Number.isFinite(width)) setWidth(width);
-  else grip.setAttribute('aria-valuenow', Math.round(pane.getBoundingClientRect().width));
+  const size = remembered(pane.id)[side];
+  if (Number.isFinite(size)) setSize(size);
+  else grip.setAttribute('aria-valuenow', Math.round(sizeNow()));
   grip.addEventListener('keydown', (e) => {
-    const by = { ArrowLeft: -step, ArrowRight: step }[e.key];
+    const by = { [less]: -step, [more]: step }[e.key];
     if (!by) return;
     e.preventDefault();
-    remembered(pane.id, { width: setWidth(pane.getBoundingClientRect().width + sign * by) });
+    remembered(pane.id, { [side]: setSize(sizeNow() + sign * by) });
   });
   grip.addEventListener('pointerdown', (down) => {
     down.preventDefault();
     grip.setPointerCapture(down.pointerId);
-    const from = pane.getBoundingClientRect().width;
-    const move = (e) => setWidth(from + sign * (e.clientX - down.clientX));
+    const from = sizeNow();
+    const move = (e) => setSize(from + sign * (e[coordinate] - down[coordinate]));
     grip.addEventListener('pointermove', move);
     grip.addEventListener('lostpointercapture', () => {
       grip.removeEventListener('pointermove', move);
-      remembered(pane.id, { width: Math.round(pane.getBoundingClientRect().width) });
+      remembered(pane.id, { [side]: Math.round(sizeNow()) });
     }, { once: true });
   });
-  page.querySelector('.code-main').append(grip);
+  return grip;
 }
 
 // The left pane closes; where it was, the button of narrow windows opens it again.
@@ -119,6 +120,6 @@ for (const [id, sign] of [['tree', 1], ['outline', -1]]) {
   const page = pane?.closest('.code-page');
   if (!page) continue;
   const name = pane.getAttribute('aria-label');
-  addGrip(page, pane, sign, name);
+  page.querySelector('.code-main').append(makeGrip(page, pane, { axis: 'x', sign, least: 160, most: 640, label: say(texts.codePaneWidth, { name }) }));
   if (id === 'tree') addClosing(page, pane, name);
 }

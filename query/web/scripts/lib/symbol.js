@@ -5,6 +5,7 @@ import { at } from './address.js';
 import { inField } from './help.js';
 import { keysAreOn } from './keys.js';
 import { button, parsePart } from './markup.js';
+import { makeGrip } from './panes.js';
 import { say } from './say.js';
 
 const rest = 350; // the pointer rests so long on a name
@@ -187,6 +188,7 @@ class SymbolNavigator {
     this.closePanel();
     this.panel = document.createElement('section');
     this.panel.className = 'symbol-panel';
+    this.panel.id = 'symbol-panel';
     this.panel.tabIndex = -1;
     this.panel.setAttribute('aria-label', say(texts.symbolsTitle));
     const tools = document.createElement('div');
@@ -198,6 +200,7 @@ class SymbolNavigator {
     tools.append(whole, button('x', say(texts.symbolsClose), () => this.closePanel(), 'tool'));
     this.panel.append(tools, found);
     document.body.append(this.panel);
+    this.panel.prepend(makeGrip(document.body, this.panel, { axis: 'y', sign: -1, least: 120, most: Math.round(innerHeight * 0.9), label: say(texts.symbolsPanelHeight) }));
     this.panel.focus();
   }
 

@@ -79,6 +79,8 @@ try {
     const { page, says, visit } = r;
     await visit(walk, 'tree');
     await says('README.md');
+    if (o.scripts) await page.locator('.math math').first().waitFor({ state: 'attached' }); // the TeX became a formula
+    else await says('\\frac{1}{2}');
     assert.equal(await page.locator('.prose script, .prose [onerror]').count(), 0);
     assert.ok((await page.locator('.prose img').first().evaluate((i) => i.loading === 'lazy' && i.getAttribute('src').includes('/-/raw/'))));
     await page.getByRole('link', { name: 'src', exact: true }).first().click();
@@ -253,6 +255,17 @@ try {
       await page.locator('.symbol-card a:focus').waitFor();
       await page.keyboard.press('r');
       await page.locator('.symbol-panel').getByText('In this file').waitFor();
+      // The edge of the panel moves by keys, and the height stays for the next name.
+      const height = async () => Math.round((await page.locator('.symbol-panel').boundingBox()).height);
+      const before = await height();
+      await page.locator('.grip.of-symbol-panel').press('ArrowUp');
+      assert.equal((await height()) - before, 24);
+      await page.keyboard.press('Escape');
+      await page.locator('.symbol-panel').waitFor({ state: 'detached' });
+      await page.mouse.click(place.x, place.y);
+      await page.keyboard.press('r');
+      await page.locator('.symbol-panel').getByText('In this file').waitFor();
+      assert.equal((await height()) - before, 24);
       await page.keyboard.press('Escape');
       await page.locator('.symbol-panel').waitFor({ state: 'detached' });
       await page.mouse.click(place.x, place.y);
