@@ -15,6 +15,8 @@
 //     producer ID and a sequence number, producer.go describes the reaction to each
 //     response. Rejected: the client's Writer, which does neither, does not return
 //     offsets and waits for its timer.
+//   - Import: as Append, with the time of each record. DeleteBefore sends DeleteRecords
+//     (deleterecords.go).
 //   - Tail: fetch requests that the broker answers as soon as there is a record.
 //     While the broker is down, a reader waits and retries; it does not fail.
 //     Rejected: the client's Reader, whose group mode returns records of a partition

@@ -42,7 +42,8 @@ func textRecord(text string) event.Record {
 // conformance suite runs on three (TestThreeBrokers), which includes what one can do.
 func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
-	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
+	t.Run("Topics", func(t *testing.T) { ensureTopics(t, broker) })
+	t.Run("CopyTarget", func(t *testing.T) { copyTarget(t, broker) })
 	t.Run("DeletedBeginning", func(t *testing.T) { deletedBeginning(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
@@ -72,7 +73,7 @@ func conformance(t *testing.T, cluster *kafkatest.Cluster) {
 	})
 }
 
-func topics(t *testing.T, broker *kafkatest.Broker) {
+func ensureTopics(t *testing.T, broker *kafkatest.Broker) {
 	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
 	spec := kafkalog.TopicSpec{Topic: "topics-3", Partitions: 3, Retention: time.Hour}
 	for range 2 {
@@ -97,8 +98,7 @@ func topics(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// deletedBeginning deletes the beginning of the only topic of which that is allowed. It
-// stays deleted after a restart of the broker.
+// deletedBeginning deletes the beginning of the only topic of which that is allowed.
 func deletedBeginning(t *testing.T, broker *kafkatest.Broker) {
 	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
 	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: event.TopicAudit, Partitions: 1}); err != nil {
@@ -117,20 +117,16 @@ func deletedBeginning(t *testing.T, broker *kafkatest.Broker) {
 	if err := l.DeleteBefore(t.Context(), event.TopicAudit, 0, 6); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		t.Errorf("delete what is to come: %v, want ErrOffsetOutOfRange", err)
 	}
-	for range 2 {
-		if _, err := l.Tail(t.Context(), event.TopicAudit, 0, 2); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
-			t.Errorf("tail from a deleted record: %v, want ErrOffsetOutOfRange", err)
-		}
-		r, err := l.Tail(t.Context(), event.TopicAudit, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := r.Next(clocktest.NewContext(t))
-		if err := errors.Join(err, r.Close()); err != nil || rec.Position.Offset != 3 || string(rec.Value) != "3" {
-			t.Errorf("the first record is %s %q, %v; want 3", rec.Position, rec.Value, err)
-		}
-		broker.Stop(0)
-		broker.Restart()
+	if _, err := l.Tail(t.Context(), event.TopicAudit, 0, 2); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+		t.Errorf("tail from a deleted record: %v, want ErrOffsetOutOfRange", err)
+	}
+	r, err := l.Tail(t.Context(), event.TopicAudit, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next(clocktest.NewContext(t))
+	if err := errors.Join(err, r.Close()); err != nil || rec.Position.Offset != 3 || string(rec.Value) != "3" {
+		t.Errorf("the first record is %s %q, %v; want 3", rec.Position, rec.Value, err)
 	}
 }
 
