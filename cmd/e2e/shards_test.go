@@ -39,7 +39,7 @@ var shares = [3]string{"0/2", "1/2", "1/2"}
 
 // startShard starts the shard with a number.
 func (c *shardCluster) startShard(number int) *server {
-	return c.startWith(fmt.Sprintf("shard-%d", number), "shard.share="+shares[number], "shard.listen="+c.peers[number])
+	return c.startWith(fmt.Sprintf("shard-%d", number), "shard.share="+shares[number], "shard.listen="+c.peers[number], "snapshots.interval=10s")
 }
 
 // startWith starts a query node with more settings.
@@ -147,6 +147,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 		c.checkReturn(t)
 		c.checkAlerts(t, rest, lost)
 	})
+	t.Run("partitions move", c.movePartitions)
 	t.Run("settings that do not agree", c.checkSettings)
 }
 

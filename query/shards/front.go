@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -61,19 +62,20 @@ type Front struct {
 	o       FrontOptions
 	metrics *metrics
 	shares  []*share
+	layouts []layout // one, unless partitions move
 	hedger  hedger
 	// resolveEvery is the interval at which names are resolved.
 	resolveEvery time.Duration
 }
 
-// NewFront returns a Front, or sharding.ErrShare if the shares of the peers are not all
-// partitions once. Run keeps the state of the peers.
+// NewFront returns a Front, or sharding.ErrShare if the shares of the peers form no layout. Run
+// keeps the state of the peers.
 func NewFront(o FrontOptions) (*Front, error) {
-	shares, err := groupPeers(o.Peers, o.Partitions)
+	shares, layouts, err := groupPeers(o.Peers, o.Partitions)
 	if err != nil {
 		return nil, err
 	}
-	f := &Front{o: o, metrics: NewMetrics(o.Registerer, shares), shares: shares, resolveEvery: resolveEvery}
+	f := &Front{o: o, metrics: NewMetrics(o.Registerer, shares), shares: shares, layouts: layouts, resolveEvery: resolveEvery}
 	if f.o.Lookup == nil {
 		f.o.Lookup = net.DefaultResolver.LookupHost
 	}
@@ -196,7 +198,7 @@ func (f *Front) CheckReady() error {
 // Coverage returns what a search of the shards that are reached sees at least.
 func (f *Front) Coverage() api.Coverage {
 	c := api.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
-	for _, s := range f.shares {
+	for _, s := range pickLayout(f.layouts, nil) {
 		s.mu.Lock()
 		for i, p := range s.bestLocked(nil, nil) { // answers name the partitions of a share without one
 			c.Age = max(c.Age, p.ageLocked())
@@ -233,7 +235,7 @@ func (f *Front) AwaitApplied(ctx context.Context, at event.Position) error {
 
 // awaitShards waits until replicas of all shards have applied the records below the offsets.
 func (f *Front) awaitShards(ctx context.Context, next []event.Offset, all bool) error {
-	for _, s := range f.shares {
+	for _, s := range pickLayout(f.layouts, next) {
 		if err := s.awaitReached(ctx, next, all); err != nil {
 			return err
 		}
@@ -255,15 +257,44 @@ func (f *Front) View(ctx context.Context) (corpus.View, error) {
 }
 
 // CoveredView implements api.CoveredViews. What a view covers is that of the replicas that it
-// begins with; a session continues only at a replica that has reached it.
-func (f *Front) CoveredView(ctx context.Context) (corpus.View, api.Coverage, error) {
-	covered := api.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
+// begins with; a session continues only at a replica that has reached it. If a shard is lost
+// meanwhile, another layout is tried.
+func (f *Front) CoveredView(ctx context.Context) (view corpus.View, covered api.Coverage, failure error) {
 	who, err := f.encodeCaller(ctx, 0)
 	if err != nil {
 		return nil, covered, err
 	}
-	sessions := make([]search.Shard, len(f.shares))
-	for i, s := range f.shares {
+	for left := slices.Clone(f.layouts); len(left) > 0 && (view == nil || search.LostPartitions(view) != nil); {
+		l := pickLayout(left, api.WantedPosition(ctx))
+		left = slices.DeleteFunc(left, func(other layout) bool { return slices.Equal(l, other) })
+		next, c, err := f.openLayout(ctx, l, who)
+		switch {
+		case err != nil:
+			failure = cmp.Or(failure, err)
+		case view == nil || len(search.LostPartitions(next)) < len(search.LostPartitions(view)):
+			if view != nil {
+				view.Release()
+			}
+			view, covered = next, c
+		default:
+			next.Release()
+		}
+	}
+	if view == nil {
+		return nil, covered, failure
+	}
+	if err := f.awaitNumbers(ctx, view.Repositories()); err != nil {
+		view.Release()
+		return nil, covered, err
+	}
+	return view, covered, nil
+}
+
+// openLayout opens the view of the shards of a layout, and returns what it covers.
+func (f *Front) openLayout(ctx context.Context, l layout, who []byte) (corpus.View, api.Coverage, error) {
+	covered := api.Coverage{Age: f.o.Coverage().Age, Next: make([]event.Offset, f.o.Partitions)}
+	sessions := make([]search.Shard, len(l))
+	for i, s := range l {
 		r, err := f.newRoute(ctx, s, api.WantedPosition(ctx))
 		if err != nil {
 			sessions[i] = lostShare{s, err}
@@ -278,14 +309,7 @@ func (f *Front) CoveredView(ctx context.Context) (corpus.View, api.Coverage, err
 		}
 	}
 	view, err := search.NewShards(ctx, sessions)
-	if err != nil {
-		return nil, covered, err
-	}
-	if err := f.awaitNumbers(ctx, view.Repositories()); err != nil {
-		view.Release()
-		return nil, covered, err
-	}
-	return view, covered, nil
+	return view, covered, err
 }
 
 // awaitNumbers waits until this process knows the numbers of repositories, which a shard may
@@ -308,13 +332,17 @@ func (f *Front) awaitNumbers(ctx context.Context, repositories []*corpus.Reposit
 // search.ErrUnavailable if it is lost.
 func (f *Front) ownerOf(ctx context.Context, id code.RepositoryID) (*route, error) {
 	partition := f.o.PartitionOf(id)
-	for _, s := range f.shares {
+	var owners []layout // each of one share
+	for _, s := range slices.Backward(f.shares) {
 		if slices.Contains(s.owned, partition) {
-			r, err := f.newRoute(ctx, s, nil)
-			return r, unavailableIfLost(err)
+			owners = append(owners, layout{s})
 		}
 	}
-	return nil, fmt.Errorf("%w: partition %d has no owner", search.ErrUnavailable, partition)
+	if len(owners) == 0 {
+		return nil, fmt.Errorf("%w: partition %d has no owner", search.ErrUnavailable, partition)
+	}
+	r, err := f.newRoute(ctx, pickLayout(owners, nil)[0], nil)
+	return r, unavailableIfLost(err)
 }
 
 // unavailableIfLost makes the loss of a shard search.ErrUnavailable.

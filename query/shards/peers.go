@@ -39,9 +39,9 @@ func ParsePeers(texts []string) ([]PeerAddress, error) {
 }
 
 // groupPeers returns the shares of a log with some partitions, each with its replicas: the
-// peers with the same partitions. It returns sharding.ErrShare if the shares are not all
-// partitions once.
-func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, err error) {
+// peers with the same partitions; and the layouts that they form. It returns sharding.ErrShare
+// if there is none, or a share in none.
+func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, layouts []layout, err error) {
 	var names []string
 	var owners []sharding.Share
 	for _, p := range peers {
@@ -55,9 +55,23 @@ func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, err err
 			names[i] += " and " + p.Address
 		}
 		if s := shares[i]; slices.Contains(s.addresses, p.Address) || len(s.addresses) == maxReplicas {
-			return nil, fmt.Errorf("%w: %s twice in the share %s, or more than %d replicas", sharding.ErrShare, p.Address, s.name, maxReplicas)
+			return nil, nil, fmt.Errorf("%w: %s twice in the share %s, or more than %d replicas", sharding.ErrShare, p.Address, s.name, maxReplicas)
 		}
 		shares[i].addresses = append(shares[i].addresses, p.Address)
 	}
-	return shares, sharding.CheckShares(partitions, names, owners)
+	for i, s := range owners {
+		if _, err := s.Partitions(partitions); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", names[i], err)
+		}
+	}
+	if layouts, err = findLayouts(shares, partitions); err != nil {
+		return nil, nil, err
+	}
+	for i, s := range shares {
+		if !slices.ContainsFunc(layouts, func(l layout) bool { return slices.Contains(l, s) }) {
+			err := sharding.CheckShares(partitions, names, owners)
+			return nil, nil, fmt.Errorf("%s: no other shares complete the share %s: %w", names[i], s.name, err)
+		}
+	}
+	return shares, layouts, nil
 }

@@ -35,8 +35,8 @@ import (
 
 var testSecret = bytes.Repeat([]byte("s"), rpc.MinSecretBytes)
 
-// replica is a replica of the only share of a log with one partition. Its connections can be cut
-// after some bytes.
+// replica is a replica of a share, which is that of a log with one partition unless a test says
+// otherwise. Its connections can be cut after some bytes.
 type replica struct {
 	address  string
 	next     atomic.Int64
@@ -52,18 +52,21 @@ type replica struct {
 	commit  code.CommitID
 }
 
-func startReplica(t *testing.T, view corpus.View) *replica {
+func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica {
 	t.Helper()
+	if partitions == nil {
+		partitions = []int32{0}
+	}
 	r := &replica{commit: "c1"}
 	r.limit.Store(-1)
 	r.settings.Store("same")
 	r.next.Store(5)
 	searcher := search.New(search.Options{})
 	server, err := rpc.NewServer(rpc.ServerOptions{
-		Secret: testSecret, Partitions: []int32{0},
+		Secret: testSecret, Partitions: partitions,
 		OpenSession: func(context.Context, []byte) (search.Shard, error) {
 			r.sessions.Add(1)
-			session := searcher.NewShardSession(view, []int32{0}, func(*code.Repository) bool { return true })
+			session := searcher.NewShardSession(view, partitions, func(*code.Repository) bool { return true })
 			if r.blocked != nil {
 				return &blockingShard{session, r.blocked}, nil
 			}
@@ -77,7 +80,7 @@ func startReplica(t *testing.T, view corpus.View) *replica {
 			if r.lost.Load() {
 				return nil, errors.New("not ready")
 			}
-			return &rpc.State{Next: []int64{r.next.Load()}, Age: time.Duration(r.age.Load()), Settings: r.settings.Load().(string)}, nil
+			return &rpc.State{Next: slices.Repeat([]int64{r.next.Load()}, 1+int(slices.Max(partitions))), Age: time.Duration(r.age.Load()), Settings: r.settings.Load().(string)}, nil
 		},
 	})
 	if err != nil {
@@ -210,12 +213,16 @@ func startFront(t *testing.T, replicas ...*replica) *Front {
 	return f
 }
 
-// newFront returns a front of a log with one partition.
+// newFront returns a front of a log with one partition, or two if the peers list partitions.
 func newFront(t *testing.T, peers []PeerAddress, registry *prometheus.Registry) *Front {
 	t.Helper()
+	next := []event.Offset{5}
+	if peers[0].Share.List != nil {
+		next = []event.Offset{5, 5}
+	}
 	f, err := NewFront(FrontOptions{
-		Peers: peers, Secret: testSecret, Partitions: 1, Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: registry,
-		Coverage: func() api.Coverage { return api.Coverage{Next: []event.Offset{5}} },
+		Peers: peers, Secret: testSecret, Partitions: int32(len(next)), Positions: reached{}, Settings: func() string { return "same" }, Logger: slog.New(slog.DiscardHandler), Registerer: registry,
+		Coverage: func() api.Coverage { return api.Coverage{Next: next} },
 		Accounts: func() []event.Position { return nil }, HasNumber: func(code.RepositoryID) bool { return true },
 		PartitionOf: func(code.RepositoryID) int32 { return 0 },
 	})

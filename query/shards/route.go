@@ -62,6 +62,7 @@ func (r *route) measureCall(ctx context.Context, at *choice, step string, call f
 	if !errors.Is(err, search.ErrShardLost) {
 		return err
 	}
+	p.requestProbe()
 	r.share.logLoss(p, err, r.f.o.Logger)
 	return fmt.Errorf("%w: share %s", search.ErrShardLost, r.share.name)
 }

@@ -205,7 +205,7 @@ type Query struct {
 type Shard struct {
 	Share  string   `yaml:"share" doc:"Share of the partitions of the log whose text this process holds: NUMBER/SHARES, with numbers from 0, such as 0/4; ordinal/SHARES, with the number at the end of the host name, as in a StatefulSet; or a list of partitions, such as 0,4-6. Only with the role query alone. If it changes, the partitions of both stay, and others are loaded or dropped: see docs/sharding.md."`
 	Listen string   `yaml:"listen" doc:"Listen address for fronts, which a process with a share needs. Only fronts may reach it. peerTls encrypts it."`
-	Peers  []string `yaml:"peers" doc:"Makes this process a front, which holds no text: the addresses (host:port) of the shards in the order of their shares, 0 first, or SHARE@HOST:PORT for each. Every partition must have one share. Peers with the same share are its replicas, and so are all addresses of a host name, which is resolved every 10 s; at most 16 of each share. Only with the role query alone."`
+	Peers  []string `yaml:"peers" doc:"Makes this process a front, which holds no text: the addresses (host:port) of the shards in the order of their shares, 0 first, or SHARE@HOST:PORT for each. The shares must be all partitions once, or, while partitions move, in several ways: see docs/sharding.md. Peers with the same share are its replicas, and so are all addresses of a host name, which is resolved every 10 s; at most 16 of each share. Only with the role query alone."`
 }
 
 // IsZero reports whether the process holds everything.

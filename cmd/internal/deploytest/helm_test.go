@@ -68,6 +68,9 @@ func TestChartRefusesValues(t *testing.T) {
 		{"layout=scaled,config.log.driver=kafka,config.storage.segments=s3://bucket/folder", "all pods must have the same"},
 		{"layout=both", "layout"},
 		{"layout=sharded,shard.shares=17", "config.log.partitions of at least shard.shares"},
+		{"layout=sharded,shard.previous.shares=2", "shard.previous needs another shard.generation"},
+		{"layout=sharded,shard.previous.shares=17,shard.generation=b", "config.log.partitions of at least shard.shares"},
+		{"shard.generation=B", "generation"},
 		{"shard.replicas=17", "replicas"},
 		{"typo=1", "typo"},
 		{"query.replicas=0", "replicas"},
@@ -91,6 +94,25 @@ func TestChartRefusesValues(t *testing.T) {
 		if out, err := runProgram(t, helm, "template", "code", chart, "--kube-version", kubeVersion, "--values", values, "--set", c.set); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("--set %s: %v, want an error with %q:\n%s", c.set, err, c.want, out)
 		}
+	}
+}
+
+// TestChartChangesTheNumberOfShards renders the chart while partitions move from 2 shards to 3: all
+// run, those before as they were, and fronts have both.
+func TestChartChangesTheNumberOfShards(t *testing.T) {
+	helm := requireProgram(t, "helm", helmRemedy)
+	out := mustRun(t, helm, "template", "code", chart, "--kube-version", kubeVersion, "--values", filepath.Join(chartValues, "sharded.values.yaml"),
+		"--set", "shard.shares=3", "--set", "shard.generation=b", "--set", "shard.previous.shares=2")
+	var peers []string
+	for _, shard := range []string{"0/2 0", "1/2 1", "0/3 b-0", "1/3 b-1", "2/3 b-2"} {
+		share, name, _ := strings.Cut(shard, " ")
+		if set := "shard.share=" + share + `"`; strings.Count(out, set) != 1 || strings.Count(out, "serviceName: code-quarry-shard-"+name+"-pods") != 1 {
+			t.Errorf("there is not one StatefulSet %s with %s", name, set)
+		}
+		peers = append(peers, share+"@code-quarry-shard-"+name+"-pods:7080")
+	}
+	if want := `"shard.peers=` + strings.Join(peers, ",") + `"`; !strings.Contains(out, want) {
+		t.Errorf("fronts do not have %s", want)
 	}
 }
 

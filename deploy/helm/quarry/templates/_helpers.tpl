@@ -1,8 +1,21 @@
-{{- /* The components that this layout runs, as a list in JSON. shard-0 has share 0, and so on. */}}
+{{- /* The shards, as a list in JSON: those of the shares before, and then those of now. */}}
+{{- define "quarry.shards" -}}
+{{- $shard := .Values.shard }}
+{{- if and $shard.previous.shares (eq $shard.previous.generation $shard.generation) }}{{ fail "shard.previous needs another shard.generation: the pods of both have names" }}{{ end }}
+{{- $shards := list }}
+{{- range $shares := list $shard.previous (pick $shard "shares" "generation") }}
+{{- range $i := until (int $shares.shares) }}
+{{- $shards = append $shards (dict "role" (printf "shard-%s%d" (regexReplaceAll "(.+)" $shares.generation "${1}-") $i) "share" (printf "%d/%d" $i (int $shares.shares))) }}
+{{- end }}
+{{- end }}
+{{- toJson $shards }}
+{{- end }}
+
+{{- /* The components that this layout runs, as a list in JSON. */}}
 {{- define "quarry.roles" -}}
 {{- if eq .Values.layout "single" }}["single"]
 {{- else if eq .Values.layout "scaled" }}["ingest","pipeline","query"]
-{{- else }}["ingest","pipeline",{{ range $i := until (int .Values.shard.shares) }}"shard-{{ $i }}",{{ end }}"query"]
+{{- else }}["ingest","pipeline",{{ range include "quarry.shards" . | fromJsonArray }}"{{ .role }}",{{ end }}"query"]
 {{- end }}
 {{- end }}
 
@@ -13,7 +26,7 @@
 
 {{- /* The peers of a front: each share, and the name of its pods. */}}
 {{- define "quarry.peers" -}}
-{{- range $i := until (int .Values.shard.shares) }}{{ if $i }},{{ end }}{{ $i }}/{{ $.Values.shard.shares }}@{{ $.Release.Name }}-quarry-shard-{{ $i }}-pods:7080{{ end }}
+{{- range $i, $shard := include "quarry.shards" . | fromJsonArray }}{{ if $i }},{{ end }}{{ $shard.share }}@{{ $.Release.Name }}-quarry-{{ $shard.role }}-pods:7080{{ end }}
 {{- end }}
 
 {{- define "quarry.selector" -}}
@@ -39,7 +52,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "quarry.config" -}}
 {{- if ne .Values.layout "single" }}
 {{- $log := .Values.config.log | default dict }}
-{{- if and (eq .Values.layout "sharded") (gt (int .Values.shard.shares) (int ($log.partitions | default 4))) }}{{ fail "layout: sharded needs config.log.partitions of at least shard.shares" }}{{ end }}
+{{- if and (eq .Values.layout "sharded") (gt (int (max .Values.shard.shares .Values.shard.previous.shares)) (int ($log.partitions | default 4))) }}{{ fail "layout: sharded needs config.log.partitions of at least shard.shares" }}{{ end }}
 {{- if ne ($log.driver | default "") "kafka" }}{{ fail "layout: scaled or sharded needs config.log.driver: kafka, with config.log.kafka.brokers" }}{{ end }}
 {{- if not (hasPrefix "s3://" ((.Values.config.storage | default dict).segments | default "")) }}{{ fail "layout: scaled or sharded needs config.storage.segments: s3://BUCKET/FOLDER, because its pods share no disk" }}{{ end }}
 {{- if not ((.Values.config.access | default dict).secret) }}{{ fail "layout: scaled or sharded needs config.access.secret, such as file:/etc/quarry/secrets/access-secret, because all pods must have the same" }}{{ end }}
@@ -108,7 +121,7 @@ spec:
       image: {{ include "quarry.image" .root }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args: [serve, --config, /etc/quarry/quarry.yaml{{ if ne .role "single" }}, --role, {{ ternary "query" .role $isShard }}{{ end }}
-        {{- if $isShard }}, --set, {{ printf "shard.share=%s/%v" (trimPrefix "shard-" .role) .root.Values.shard.shares | quote }}, --set, "shard.listen=0.0.0.0:7080"
+        {{- if $isShard }}{{ range include "quarry.shards" .root | fromJsonArray }}{{ if eq .role $.role }}, --set, {{ printf "shard.share=%s" .share | quote }}{{ end }}{{ end }}, --set, "shard.listen=0.0.0.0:7080"
         {{- else if and (eq .root.Values.layout "sharded") (eq .role "query") }}, --set, {{ printf "shard.peers=%s" (include "quarry.peers" .root) | quote }}
         {{- end }}
         {{- if eq .role "pipeline" }}, --set, "git.listen=0.0.0.0:7081"
