@@ -561,6 +561,40 @@ func TestFirstVersionIsLoaded(t *testing.T) {
 	}
 }
 
+// TestPrunedByPartition checks that the newest snapshots of each partition stay, and those of all.
+func TestPrunedByPartition(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, 51, 2)
+	n := in.openNode(filepath.Join(t.TempDir(), "live"), places.Options{})
+	defer n.close()
+	n.change(20)
+	create := func(partitions ...int32) string {
+		in.now = in.now.Add(time.Second)
+		some := contents
+		some.Holds = func(p int32) bool { return slices.Contains(partitions, p) }
+		m, err := in.archive.Create(t.Context(), n.rows, some)
+		must(t, err)
+		if !slices.Equal(m.Partitions, partitions) || m.IsWhole() != (len(partitions) == 2) {
+			t.Fatalf("a snapshot of %v, want %v", m.Partitions, partitions)
+		}
+		return m.Name
+	}
+	prune := func(want ...string) {
+		t.Helper()
+		deleted, err := in.archive.Prune(t.Context(), 1)
+		must(t, err)
+		if slices.Sort(deleted); !slices.Equal(deleted, want) {
+			t.Errorf("pruned %v, want %v", deleted, want)
+		}
+	}
+	whole, zero, one := create(0, 1), create(0), create(1)
+	prune()
+	again := create(0)
+	prune(zero)
+	create(0, 1)
+	prune(whole, one, again)
+}
+
 // FuzzDecodeManifest checks that no bytes make a manifest panic, and that one that is
 // accepted has bounds.
 func FuzzDecodeManifest(f *testing.F) {
