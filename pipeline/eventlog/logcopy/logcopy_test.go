@@ -426,3 +426,23 @@ func TestGroupInUse(t *testing.T) {
 	must[[]logcopy.Partition](t)(logcopy.Copy(t.Context(), from, to, options()))
 	wantEqual(t, from, to)
 }
+
+// alteringTarget stores accounts with other times, as a topic with the time of the broker
+// does.
+type alteringTarget struct{ *embeddedlog.Log }
+
+func (a alteringTarget) Import(ctx context.Context, topic event.Topic, p int32, records ...event.Record) ([]event.Position, error) {
+	if topic == event.TopicAccounts {
+		records[len(records)-1].Time = time.UnixMilli(1)
+	}
+	return a.Log.Import(ctx, topic, p, records...)
+}
+
+// TestCopiedRecordsAreReadBack expects a copy to notice that the target does not have what
+// was sent.
+func TestCopiedRecordsAreReadBack(t *testing.T) {
+	_, err := logcopy.Copy(t.Context(), newSource(t), alteringTarget{openLog(t, t.TempDir(), partitions)}, options())
+	if want := "quarry.accounts/0/19 differs from that of the source in its time"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
