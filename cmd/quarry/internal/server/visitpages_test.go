@@ -136,7 +136,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 			"/repos", repo, repo + "/skipped", "/why", "/why?file=team/kettle/cup.bin", "/deliveries", delivery,
 			"/admin", "/admin/register", "/admin/connections", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit", "/repos/99999",
 			"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go", "/browse/team/kettle/-/blob/README.md", "/browse/team/kettle/-/blob/cup.bin", "/browse/team/kettle/-/blob/none",
-			"/search?q=writer", "/browse/team/kettle/-/blob/pages/search.go?L=60-70", "/browse/team/kettle/-/blob/pages/searchparams.go?blame=1", "/browse/team/kettle/-/blob/kettle.go?L=99",
+			"/search?q=writer", "/browse/team/kettle/-/blob/pages/search.go?L=60-70", "/browse/team/kettle/-/blob/kettle.go?blame=1", "/browse/team/kettle/-/blob/kettle.go?L=99",
 			"/browse/team/kettle/-/commits/", "/browse/team/kettle/-/commit/HEAD", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/symbols?name=fileWriter&repo=team/kettle", "/search?q=a(b",
 			"/browse/team/none", "/browse/team/kettle@none",
 			"/settings/keys", "/settings/keys/new", "/settings/profile", "/settings/sessions", "/settings/members",

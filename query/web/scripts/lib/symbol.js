@@ -175,7 +175,7 @@ class SymbolNavigator {
     const focused = this.card?.contains(document.activeElement);
     this.card?.remove();
     this.card = this.shown = null;
-    this.pinned = false;
+    if (!next) this.pinned = false; // the next card is pinned or not already
     if (focused && !next) this.code.focus({ preventScroll: true });
   }
 
