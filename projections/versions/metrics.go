@@ -36,7 +36,7 @@ func newVersionsMetrics(v *Versions) *versionsMetrics {
 		m.replays.WithLabelValues(string(state))
 	}
 	m.loads = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "quarry_snapshots_loads_total", Help: "Snapshots from which this process started because its projections were empty or too old, by result: used or skipped.",
+		Name: "quarry_snapshots_loads_total", Help: "Snapshots from which this process started because its projections were empty, too old or of another share, by result: used or skipped.",
 	}, []string{"result"})
 	for _, result := range []string{loadUsed, loadSkipped} {
 		m.loads.WithLabelValues(result)

@@ -168,7 +168,7 @@ func TestStartFromASnapshotInABucket(t *testing.T) {
 	})
 	w.pushFile()
 	w.checkConsistency("after a push")
-	if from := w.restartWithoutProjections(); !strings.HasPrefix(from, "v1-") {
+	if from := w.restartWithoutProjections(); !strings.HasPrefix(from, "v2-") {
 		t.Errorf("started from %q, want a snapshot in the bucket", from)
 	}
 	w.checkRebuild("from a snapshot in a bucket")
