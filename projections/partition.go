@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // partition applies one partition of the log.
@@ -45,6 +46,9 @@ type partition struct {
 type freshRevision struct {
 	Searchable
 	since time.Time
+	// began is when the record began to be applied, and trace its trace context.
+	began time.Time
+	trace string
 }
 
 // errStore marks failures of the projections' own store, after which the Runner cannot
@@ -188,7 +192,8 @@ func (p *partition) publishGroup() {
 	p.r.advancePublished(p, p.next)
 	for _, rev := range p.freshRevisions {
 		rev.Waited = max(0, now.Sub(rev.since))
-		p.r.metrics.searchable.Observe(rev.Waited.Seconds())
+		rev.TraceID = p.r.o.Tracer.Record(rev.trace, "apply "+string(event.TopicEvents), rev.began, now)
+		tracing.Observe(p.r.metrics.searchable, rev.Waited.Seconds(), rev.TraceID)
 		if p.r.o.Searchable != nil {
 			p.r.o.Searchable(rev.Searchable)
 		}
@@ -220,11 +225,11 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attempts int, err error) {
 	blocked := false
 	defer func() { p.setBlocked(&blocked, false) }()
-	attempts = 1
+	attempts, began := 1, p.r.o.Now()
 	for wait := minWait; ; wait = min(2*wait, maxWait) {
 		err := p.applyOnce(ctx, rec)
 		if err == nil {
-			p.startFreshness(rec)
+			p.startFreshness(rec, began)
 			return attempts, nil
 		}
 		unavailable := errors.Is(err, ErrUnavailable)
@@ -305,7 +310,7 @@ func (p *partition) settleBatch(committed bool) {
 }
 
 // startFreshness starts measuring the freshness of a live record.
-func (p *partition) startFreshness(rec event.Record) {
+func (p *partition) startFreshness(rec event.Record, began time.Time) {
 	if rec.Position.Offset < p.target {
 		return
 	}
@@ -313,7 +318,7 @@ func (p *partition) startFreshness(rec event.Record) {
 	if indexed, ok := ev.(*event.RevisionIndexed); ok && err == nil && !indexed.PushedAt.IsZero() {
 		p.freshRevisions = append(p.freshRevisions, freshRevision{
 			Searchable{Repository: indexed.Repository, Ref: indexed.Ref, Commit: indexed.Commit, Cause: indexed.Cause, At: rec.Position},
-			indexed.PushedAt,
+			indexed.PushedAt, began, event.TraceOf(rec),
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Bounds of a Runner.
@@ -69,6 +70,8 @@ type Options struct {
 	// Searchable, if set, is called for each live revision once readers see it, on the
 	// goroutine of its partition.
 	Searchable func(Searchable)
+	// Tracer continues the traces of pushes; nil traces nothing.
+	Tracer *tracing.Tracer
 	// Now is the clock of the metrics; no row depends on it. Default: time.Now.
 	Now func() time.Time
 }
@@ -100,6 +103,8 @@ type Searchable struct {
 	Cause, At event.Position
 	// Waited is the time since Quarry received the push.
 	Waited time.Duration
+	// TraceID is that of the push; empty if its trace is not sampled.
+	TraceID string
 }
 
 // Validate returns an error if a required option is missing.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Each delivery is logged with one line. Accepted deliveries come from senders that know
@@ -45,6 +46,9 @@ func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took tim
 	}
 	if n := len(a.Positions); n > 0 {
 		attrs = append(attrs, slog.Int("events", n), slog.String("position", a.Positions[n-1].String()))
+	}
+	if id := tracing.TraceID(req.Context()); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	r.o.Logger.LogAttrs(req.Context(), slog.LevelInfo, message, append(attrs, slog.Duration("duration", took))...)
 }

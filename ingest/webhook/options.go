@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Defaults of Options.
@@ -114,6 +115,7 @@ type Options struct {
 	AppendTimeout    time.Duration
 
 	Now        func() time.Time
+	Tracer     *tracing.Tracer // nil traces nothing
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }

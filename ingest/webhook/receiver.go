@@ -183,6 +183,10 @@ const _ = uint(event.MaxAwaited - ingest.MaxPushes - 1) // a registration may pr
 // serveDelivery answers one delivery and counts it once.
 func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 	start := r.o.Now()
+	ctx, span := r.o.Tracer.StartRequest(req)
+	req = req.WithContext(ctx)
+	status := http.StatusInternalServerError // of a panic
+	defer func() { span.EndRequest(req.Method, "/webhooks/{kind}/{connection}", status) }()
 	c, err := r.findConnection(mux.Vars(req))
 	var a answer
 	if err == nil {
@@ -191,13 +195,15 @@ func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, ingest.ErrUnsignedTest) {
 		// Anyone can send it: it has no effect and leaves neither a record nor a log
 		// line.
+		status = http.StatusOK
 		r.metrics.observeDelivery(c, resultIgnored, r.o.Now().Sub(start))
-		writeJSON(w, http.StatusOK, ignoredAnswer("", "connection test: it is not signed, so it does not check the secret"))
+		writeJSON(w, status, ignoredAnswer("", "connection test: it is not signed, so it does not check the secret"))
 		return
 	}
 	result := resultOf(a, err)
 	r.metrics.observeDelivery(c, result, r.o.Now().Sub(start))
 	if err != nil {
+		status = failureOf(err).status
 		r.logFailure(req, c, result, err)
 		writeError(w, err)
 		return
@@ -208,7 +214,7 @@ func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 		texts = append(texts, p.String())
 	}
 	a.MinPosition = strings.Join(texts, ",")
-	status := http.StatusAccepted
+	status = http.StatusAccepted
 	if a.Ignored != "" {
 		status = http.StatusOK
 	}

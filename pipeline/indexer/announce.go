@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // maxAppendBytes bounds the events of a batch in one append: the embedded log writes an
@@ -36,7 +37,9 @@ func (h *indexRun) newAnnouncements(ctx context.Context, b *batch) ([]*event.Rev
 
 // announceBatch appends the events of a batch and then updates the indexed state of the
 // mirror.
-func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
+func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) (err error) {
+	ctx, span := tracing.Start(ctx, "announce")
+	defer func() { span.End(err) }()
 	records, err := h.encodeBatch(ctx, b, events)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // source is the CloudEvents source of the events of this package.
@@ -60,6 +61,7 @@ type Options struct {
 	Moved func(id code.RepositoryID)
 	// Now is the clock, for IndexedAt and the progress of jobs. Default time.Now.
 	Now        func() time.Time
+	Tracer     *tracing.Tracer // continues the traces of pushes; nil traces nothing
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -150,6 +152,7 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	if p, ok := ev.(*event.PinsChanged); ok {
 		ev, at, n = latestPins(p, records)
 	}
+	ctx, span := x.startSpan(ctx, records[:n])
 	job := &job{report: func() { worker.ReportProgress(ctx) }, now: x.o.Now}
 	job.logProgress = func() { x.logProgress(ev.Key(), job) }
 	x.jobs.beginJob(ev.Key(), job)
@@ -160,7 +163,23 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 		return handle(job)
 	}))
 	x.jobs.endJob(ev.Key(), job, err, x.o.Now())
+	span.End(err)
 	return n, err
+}
+
+// startSpan continues the traces of records.
+func (x *Indexer) startSpan(ctx context.Context, records []event.Record) (context.Context, tracing.Span) {
+	var parents []string
+	for _, rec := range records {
+		parents = append(parents, event.TraceOf(rec))
+	}
+	ctx, span := x.o.Tracer.StartBatch(ctx, parents, "process "+string(event.TopicEvents))
+	span.SetWord("messaging.destination.name", string(event.TopicEvents))
+	span.SetWord("messaging.operation.type", "process")
+	span.SetInt("messaging.batch.message_count", int64(len(records)))
+	span.SetWord("quarry.event_type", string(event.TypeOf(records[0])))
+	span.SetWord("quarry.position", records[0].Position.String())
+	return ctx, span
 }
 
 // handleWithMirror calls handle. If the existing mirror is damaged, it recreates the

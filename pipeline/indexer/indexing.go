@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // revision is a ref to index at a commit, in a repository whose default branch is head.
@@ -145,13 +146,16 @@ func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []
 // and the next call does not use relatives.
 func (h *indexRun) indexNextBatch(ctx context.Context, pending []*refChange, indexed map[code.Ref]bool) ([]*refChange, error) {
 	started, b := h.x.o.Now(), newBatch()
+	listing, span := tracing.Start(ctx, "list changes")
 	for len(pending) > 0 && !b.isFull() {
-		if err := h.addRef(ctx, b, pending[0]); err != nil {
+		if err := h.addRef(listing, b, pending[0]); err != nil {
+			span.End(err)
 			return nil, err
 		}
 		h.job.report()
 		pending = pending[1:]
 	}
+	span.End(nil)
 	err := h.indexBatch(ctx, b, started, len(pending) > 0)
 	if errors.Is(err, errFamilyChanged) {
 		if err = h.retryAlone(ctx, b, err); err == nil {
@@ -178,8 +182,10 @@ func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, 
 	if err := h.nameKnown(ctx, b); err != nil {
 		return err
 	}
-	sealed, err := h.sealBatch(ctx, b)
-	if err != nil {
+	sealing, span := tracing.Start(ctx, "analyze")
+	sealed, err := h.sealBatch(sealing, b)
+	span.SetInt("quarry.documents", int64(len(sealed)))
+	if span.End(err); err != nil {
 		return fmt.Errorf("index %d refs, from %s at %s: %w", len(b.refs), b.refs[0].Ref, b.refs[0].Commit, err)
 	}
 	events, err := h.newAnnouncements(ctx, b)

@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Bounds of a unit: the blobs that become one segment. A large import is divided into the
@@ -299,7 +300,10 @@ func (u *unit) sealSegment(ctx context.Context) error {
 	if err := u.m.NoteUnannounced(meta.ID.String()); err != nil {
 		return err
 	}
-	if err := u.x.o.Segments.Put(ctx, segmentstore.SegmentName(meta.ID), path); err != nil {
+	storing, span := tracing.Start(ctx, "store segment")
+	span.SetInt("quarry.segment_bytes", meta.SizeBytes)
+	err = u.x.o.Segments.Put(storing, segmentstore.SegmentName(meta.ID), path)
+	if span.End(err); err != nil {
 		return fmt.Errorf("%w: store segment %s: %w", worker.ErrUnavailable, meta.ID, err)
 	}
 	u.sealed = append(u.sealed, sealedSegment{event.SegmentRef{

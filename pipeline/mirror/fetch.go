@@ -14,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Fetch updates the mirror to the state of the repository: its default branch and the
@@ -22,7 +23,9 @@ import (
 // only their commits show which are the newest, but they are not part of the State.
 func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 	start := time.Now()
+	ctx, span := tracing.Start(ctx, "fetch")
 	s, err := m.fetchRepository(ctx, r)
+	span.End(err)
 	m.ms.metrics.observeFetch(fetchFull, start, err)
 	if err != nil {
 		return State{}, m.wrapError("fetch", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // maxFetchRefs bounds the refs in one git fetch; more take several fetches.
@@ -20,7 +21,9 @@ const maxFetchRefs = 256
 // use Fetch.
 func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.Ref) (map[code.Ref]code.CommitID, error) {
 	start := time.Now()
+	ctx, span := tracing.Start(ctx, "fetch")
 	commits, err := m.fetchRefs(ctx, r, refs)
+	span.End(err)
 	m.ms.metrics.observeFetch(fetchRef, start, err)
 	if err != nil {
 		return nil, m.wrapError(fmt.Sprintf("fetch %d refs into", len(refs)), err)

@@ -18,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/sharding"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Version holds the projections of one version over its store.
@@ -47,6 +48,7 @@ type Version struct {
 type versionOptions struct {
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
+	tracer      *tracing.Tracer
 	now         func() time.Time
 	store       *store.Store
 	log         projections.Tailer
@@ -126,7 +128,7 @@ func openVersionRows(ctx context.Context, o versionOptions, meta projections.Met
 func (i *Version) openRunner(o versionOptions) (err error) {
 	i.Runner, err = projections.New(projections.Options{
 		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
-		DeadLetters: o.deadLetters, Now: o.now, Logger: o.Logger, Registerer: o.Registerer,
+		DeadLetters: o.deadLetters, Tracer: o.tracer, Now: o.now, Logger: o.Logger, Registerer: o.Registerer,
 		Searchable: i.logSearchable(o.Logger), Holds: holdsOf(o.share), Ahead: i.Meta.Ahead,
 	})
 	return err
@@ -152,8 +154,12 @@ func (i *Version) logSearchable(logger *slog.Logger) func(projections.Searchable
 		if r, ok := i.Catalog.Snapshot().ByID(s.Repository); ok {
 			name = r.Name
 		}
-		logger.Info("push is searchable", "delivery_id", delivery, "repository", name, "repository_id", s.Repository,
-			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited)
+		attrs := []any{"delivery_id", delivery, "repository", name, "repository_id", s.Repository,
+			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited}
+		if s.TraceID != "" {
+			attrs = append(attrs, "trace_id", s.TraceID)
+		}
+		logger.Info("push is searchable", attrs...)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/sharding"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Versions holds the live version of the projections and replaces it: with one that a
@@ -100,6 +101,7 @@ type Options struct {
 	FileSystem store.FileSystem
 	// Now replaces time.Now. Optional.
 	Now        func() time.Time
+	Tracer     *tracing.Tracer // continues the traces of pushes; nil traces nothing
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -169,7 +171,7 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 // newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
 	o := versionOptions{
-		Logger: v.o.Logger, Registerer: m, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: v.o.Share.IsAll(), objects: v.o.Objects, cache: v.o.Frames, share: v.o.Share,
+		Logger: v.o.Logger, Registerer: m, tracer: v.o.Tracer, now: v.o.Now, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: v.o.Share.IsAll(), objects: v.o.Objects, cache: v.o.Frames, share: v.o.Share,
 		beforePurge: func(context.Context, segment.ID) error { return v.replays.dropPrevious() }, purgeAfter: v.o.PurgeAfter,
 	}
 	if v.usesSnapshots() && v.o.Share.IsAll() {

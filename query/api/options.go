@@ -23,6 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Defaults and bounds of Options.
@@ -239,6 +240,7 @@ type Options struct {
 	AllowedOrigins []string
 
 	Now        func() time.Time
+	Tracer     *tracing.Tracer // nil traces nothing
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // DefaultPositionWait bounds the wait for a minPosition.
@@ -142,7 +143,9 @@ func (s *Server) awaitPosition(r *http.Request, text string) (context.Context, e
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.PositionWait)
 	defer cancel()
+	ctx, span := tracing.Start(ctx, "wait for position")
 	reached, err := s.o.Positions.WaitFor(ctx, p, sees)
+	span.End(err)
 	switch {
 	case err == nil:
 		s.metrics.positionWaits.WithLabelValues(waitReached).Inc()

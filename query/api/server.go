@@ -112,7 +112,7 @@ func (s *Server) newFront() (*front.Front, error) {
 		AllowedOrigins: s.o.AllowedOrigins, SignInPaths: signIns,
 		Limits: s.o.Limits, LogsRequests: s.o.LogsRequests, MaxBodyBytes: s.o.MaxBodyBytes,
 		ReadTimeout: s.o.ReadTimeout, HandlerTimeout: s.o.SearchTimeout, WriteTimeout: s.o.WriteTimeout,
-		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Now: s.o.Now, Tracer: s.o.Tracer, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Searcher answers requests with the searches of an engine. It is safe for concurrent use.
@@ -65,7 +66,9 @@ type answerer struct {
 }
 
 // answer answers the request.
-func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emit) (*search.Result, error) {
+func (a *answerer) answer(ctx context.Context, r search.Request, emit search.Emit) (answered *search.Result, err error) {
+	ctx, span := tracing.Start(ctx, "assist")
+	defer func() { span.End(err) }()
 	started := time.Now()
 	a.engine.ChooseContexts(a.view, r.Query)
 	r, costs, err := a.resolvePredicates(ctx, r)

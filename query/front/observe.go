@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -25,6 +26,11 @@ func (f *Front) withObservation(next http.Handler) http.Handler {
 			x.id = rand.Text()
 		}
 		f.setHeaders(w.Header(), x.id)
+		ctx, span := r.Context(), tracing.Span{}
+		if !slices.Contains(f.o.Probes, r.URL.Path) {
+			ctx, span = f.o.Tracer.StartRequest(r)
+			span.SetWord("quarry.request_id", x.id)
+		}
 		f.metrics.inFlight.Inc()
 		defer func() { // also runs if the connection is cut off
 			f.metrics.inFlight.Dec()
@@ -32,10 +38,11 @@ func (f *Front) withObservation(next http.Handler) http.Handler {
 				x.status = x.response.sentStatus()
 			}
 			took := time.Since(start)
-			f.metrics.seconds.WithLabelValues(x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
-			f.logExchange(r, x, took)
+			span.EndRequest(r.Method, x.route, x.status)
+			tracing.Observe(f.metrics.seconds.WithLabelValues(x.route, strconv.Itoa(x.status)), took.Seconds(), span.TraceID())
+			f.logExchange(r, x, took, span.TraceID())
 		}()
-		next.ServeHTTP(x.response, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		next.ServeHTTP(x.response, r.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 	})
 }
 
@@ -61,7 +68,7 @@ const maxLoggedPath = 512
 // Options.LogsRequests is set, except successful probes, and at debug level if not. It
 // leaves out the query of the address, which may contain text of searches and the secrets
 // of invitations.
-func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration) {
+func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration, traceID string) {
 	level := slog.LevelDebug
 	switch {
 	case x.status == http.StatusInternalServerError:
@@ -76,6 +83,9 @@ func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration) {
 		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
 		slog.String("path", failure.Cut(r.URL.EscapedPath(), maxLoggedPath)),
 		slog.Int("status", x.status), slog.Int64("response_bytes", x.response.bytes), slog.Duration("duration", took),
+	}
+	if traceID != "" {
+		attrs = append(attrs, slog.String("trace_id", traceID))
 	}
 	if x.principal != nil {
 		a := &x.principal.Actor

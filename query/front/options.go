@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // maxStreams bounds concurrent streams, whose readers may be slow.
@@ -89,6 +90,7 @@ type Options struct {
 	ReadTimeout, HandlerTimeout, WriteTimeout time.Duration
 
 	Now        func() time.Time
+	Tracer     *tracing.Tracer // nil traces nothing
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }

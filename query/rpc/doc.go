@@ -19,7 +19,7 @@
 // the shard, or an error with the reason in one line.
 //
 // Then each side sends values of package gob: the front one call at a time, with the time
-// that is left for it, and the shard one reply. Package gob skips fields that a receiver
+// that is left for it and its trace context, and the shard one reply. Package gob skips fields that a receiver
 // does not know and leaves fields that a sender does not know at zero. So peers whose
 // versions differ by one understand each other, as long as zero means what was meant
 // before; a larger difference is refused.

@@ -42,6 +42,19 @@ type call struct {
 	Git *GitCall
 	// Within is the time that is left for the call; 0 for no bound.
 	Within time.Duration
+	// Trace is the trace context of the call; empty if its trace is not sampled.
+	Trace string
+}
+
+// stepName names the call for traces.
+func (c *call) stepName() string {
+	switch {
+	case c.Call != nil:
+		return c.Call.Step()
+	case c.Repository != nil:
+		return "repository"
+	}
+	return "git"
 }
 
 // reply is a message of the shard.
@@ -60,6 +73,7 @@ type (
 	gitCall struct {
 		Git    *GitCall
 		Within time.Duration
+		Trace  string
 	}
 	gitReply struct {
 		Git        *GitReply

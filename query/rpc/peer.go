@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // dialTimeout bounds the time to reach a shard, with the upgrade.
@@ -73,7 +74,16 @@ func (s *session) Call(ctx context.Context, c *search.ShardCall) (*search.ShardR
 }
 
 // exchange sends a call, whose bound on the time it sets, and returns the reply.
-func (s *session) exchange(ctx context.Context, out *call) (*reply, error) {
+func (s *session) exchange(ctx context.Context, out *call) (in *reply, err error) {
+	ctx, span := tracing.StartClient(ctx, "shard "+out.stepName())
+	out.Trace = tracing.Parent(ctx)
+	defer func() {
+		if err == nil {
+			span.End(in.failureError())
+		} else {
+			span.End(err)
+		}
+	}()
 	if s.failed == nil && s.conn == nil {
 		s.failed = s.openConnection(ctx)
 	}
@@ -93,13 +103,12 @@ func (s *session) exchange(ctx context.Context, out *call) (*reply, error) {
 	if end, ok := ctx.Deadline(); ok {
 		out.Within = max(time.Until(end), 1)
 	}
-	in := &reply{}
+	in = &reply{}
 	var message any = out
 	if out.Git != nil {
-		message = &gitCall{out.Git, out.Within}
+		message = &gitCall{out.Git, out.Within, out.Trace}
 	}
-	err := s.codec.sendMessage(message)
-	if err == nil {
+	if err = s.codec.sendMessage(message); err == nil {
 		err = s.codec.receiveMessage(in)
 	}
 	if err != nil {

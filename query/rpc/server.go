@@ -18,6 +18,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // Bounds of the sessions of a Server, each of which holds a view and the hits of a search.
@@ -53,6 +54,7 @@ type ServerOptions struct {
 	MaxIdle time.Duration
 	// Now is the clock of handshakes. Default: time.Now.
 	Now        func() time.Time
+	Tracer     *tracing.Tracer       // nil traces nothing
 	Logger     *slog.Logger          // optional
 	Registerer prometheus.Registerer // of the metrics; nil for none
 }
@@ -259,7 +261,9 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended
 	for {
 		select {
 		case c := <-calls:
-			r := session.carryOut(ctx, c)
+			within, span := s.o.Tracer.StartCall(ctx, c.Trace, "shard "+c.stepName())
+			r := session.carryOut(within, c)
+			span.End(r.failureError())
 			var message any = r
 			if session.git != nil {
 				message = &gitReply{r.Git, r.Code, r.Text}

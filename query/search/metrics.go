@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 type metrics struct {
@@ -81,8 +82,9 @@ func admissionMetrics(c *admission.Controller) []prometheus.Collector {
 	}
 }
 
-func (m *metrics) observeResult(r *Result) {
-	m.seconds.Observe(r.Stats.Duration.Seconds())
+// observeResult counts a search, whose trace is an example of its time unless the ID is empty.
+func (m *metrics) observeResult(r *Result, traceID string) {
+	tracing.Observe(m.seconds, r.Stats.Duration.Seconds(), traceID)
 	m.wait.Observe(r.Stats.Wait.Seconds())
 	if r.Stopped != StopNone {
 		m.incomplete.WithLabelValues(string(r.Stopped)).Inc()

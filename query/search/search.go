@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // ErrBusy means that there are too many searches: no slot became free in time, or too
@@ -137,7 +138,9 @@ func (s *Searcher) Stream(ctx context.Context, view corpus.View, r Request, emit
 func (s *Searcher) MaxDuration() time.Duration { return s.options.MaxDuration }
 
 // admitSearch runs a request on the replicas that a view has now, once there is a slot for it.
-func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request, emit Emit) (result *Result, err error) {
+	ctx, span := tracing.Start(ctx, "search")
+	defer func() { span.End(err) }()
 	start := time.Now()
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
@@ -145,8 +148,7 @@ func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request,
 	}
 	defer ticket.Leave()
 	waited := time.Since(start)
-	result, err := s.runSearch(ctx, ticket, view, r, emit)
-	if err != nil {
+	if result, err = s.runSearch(ctx, ticket, view, r, emit); err != nil {
 		return nil, err
 	}
 	if shards, ok := view.(*shardedView); ok {
@@ -162,7 +164,11 @@ func (s *Searcher) admitSearch(ctx context.Context, view corpus.View, r Request,
 		result.Explain.Stages = stageTimes(&result.Stats)
 	}
 	result.DropUnknownNotices(view)
-	s.metrics.observeResult(result)
+	s.metrics.observeResult(result, span.TraceID())
+	span.SetInt("quarry.matches", int64(result.Stats.Matches))
+	span.SetInt("quarry.files_loaded", int64(result.Stats.FilesLoaded))
+	span.SetInt("quarry.scanned_bytes", result.Stats.ScannedBytes)
+	span.SetWord("quarry.stopped", string(result.Stopped))
 	if corpus.Restricted(view) {
 		result.hideCosts()
 	}
@@ -191,7 +197,9 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	start := time.Now()
 	turn := ticket.Worker(ctx.Done())
 	defer turn.End()
+	_, span := tracing.Start(ctx, "plan")
 	plan, err := s.planSearch(ctx, view, r)
+	span.End(err)
 	if err != nil {
 		return nil, err
 	}
@@ -222,12 +230,15 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // a client that reads slowly must not hold a slot
+		visiting, span := tracing.Start(ctx, "visit segments")
+		span.SetInt("quarry.segments", int64(plan.schedule.segments))
 		var err error
 		if run.plan.remote != nil {
-			err = run.runShards(ctx)
+			err = run.runShards(visiting)
 		} else {
-			err = run.runPool(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers, (*workerPool).runPhases)
+			err = run.runPool(visiting, r.maxDuration(s.options.MaxDuration), ticket, s.helpers, (*workerPool).runPhases)
 		}
+		span.End(err)
 		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
 			notices = s.findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
 		}

@@ -60,6 +60,10 @@ func SourceOf(rec Record) string { return string(headerOf(rec, headerSource)) }
 // validated.
 func IDOf(rec Record) string { return string(headerOf(rec, headerID)) }
 
+// TraceOf returns the trace context in a record's header, empty without one. It is not
+// validated.
+func TraceOf(rec Record) string { return string(headerOf(rec, HeaderTrace)) }
+
 // headerOf returns the value of the first header with that name, or nil.
 func headerOf(rec Record, name string) []byte {
 	for _, h := range rec.Headers {

@@ -60,6 +60,10 @@ const (
 	headerContentType = "content-type"
 )
 
+// HeaderTrace is the header with the trace context of a record whose trace is sampled, as in
+// W3C Trace Context. Events do not depend on it.
+const HeaderTrace = "traceparent"
+
 const (
 	specVersion = "1.0"
 	contentType = "application/json"

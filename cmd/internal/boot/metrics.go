@@ -32,6 +32,8 @@ func MetricsHandler(reg prometheus.Gatherer, log *slog.Logger) http.Handler {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		// Some of the metrics are more useful than an error page.
 		ErrorHandling: promhttp.ContinueOnError,
+		// Examples of histograms exist in this format only.
+		EnableOpenMetrics: true,
 		// Scrapes are cheap; a scraper that sends more at the same time is misconfigured.
 		MaxRequestsInFlight: 8,
 	})

@@ -15,6 +15,7 @@ type Config struct {
 	TLS           TLS          `yaml:"tls" doc:"Certificate of the main listener. Empty: it speaks HTTP, for loopback and for a proxy that terminates TLS."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"Roles of this process. Without Kafka, one process must have all roles."`
 	Logging       Logging      `yaml:"logging" doc:"Logging to standard error."`
+	Tracing       Tracing      `yaml:"tracing" doc:"Traces of pushes and searches for an OpenTelemetry collector. Off by default."`
 	Log           Log          `yaml:"log" doc:"The event log, the source of truth."`
 	Storage       Storage      `yaml:"storage" doc:"Directories outside of data, and the scrub for damaged files."`
 	Snapshots     Snapshots    `yaml:"snapshots" doc:"Snapshots of the index in the segment store, from which query nodes start instead of replaying the log."`
@@ -54,6 +55,23 @@ type Logging struct {
 	Format string `yaml:"format" enum:"text,json" doc:"Format of log messages."`
 	// Requests is the access log.
 	Requests bool `yaml:"requests" reload:"true" doc:"Log each HTTP request at level info: method, route, path without its query, status, bytes of the response, duration, address and credential ID of the caller. Successful probes are left out. At level debug, requests are always logged."`
+}
+
+// Tracing defines which traces are exported, and where.
+type Tracing struct {
+	Endpoint     string          `yaml:"endpoint" doc:"URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318. Without a path, it is /v1/traces. Empty: nothing is traced."`
+	SampleRatio  Ratio           `yaml:"sampleRatio" doc:"Share of the pushes and requests whose traces are exported, from 0 to 1. The process that receives a push or a request decides for all others."`
+	TrustCallers bool            `yaml:"trustCallers" doc:"Whether requests with a traceparent header continue the trace of their caller, who then decides whether it is exported. Set it only behind a gateway that removes this header from requests of strangers."`
+	CAFile       string          `yaml:"caFile" doc:"PEM file of the authorities of the collector's certificate. Empty: those of the system."`
+	CertFile     string          `yaml:"certFile" doc:"PEM file of the client certificate. A renewed file is used for the next connection."`
+	KeyFile      string          `yaml:"keyFile" doc:"PEM file of the client key."`
+	Headers      []TracingHeader `yaml:"headers" doc:"Headers of the requests to the collector. Can only be set in the file."`
+}
+
+// TracingHeader is a header of the requests to the collector.
+type TracingHeader struct {
+	Name  string `yaml:"name" doc:"Name of the header, such as Authorization."`
+	Value Secret `yaml:"value" doc:"Value of the header, such as file:/etc/quarry/collector-authorization."`
 }
 
 // Log chooses the driver of the event log.
@@ -286,6 +304,7 @@ func Default() Config {
 		MetricsListen: MetricsAuto,
 		Roles:         []string{RoleIngest, RolePipeline, RoleQuery},
 		Logging:       Logging{Level: "info", Format: "text"},
+		Tracing:       Tracing{SampleRatio: 0.01},
 		Log:           Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
 		Storage:       Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
 		Snapshots:     Snapshots{Keep: 2},

@@ -13,7 +13,7 @@ import (
 type Field struct {
 	Path    string // git.allowedRoots
 	Env     string // QUARRY_GIT_ALLOWED_ROOTS
-	Kind    string // string, list, number, boolean, duration, size, secret
+	Kind    string // string, list, number, boolean, duration, size, secret, ratio
 	Default string // as written in YAML
 	Allowed []string
 	Doc     string
@@ -69,6 +69,8 @@ func kindOf(t reflect.Type) string {
 		return "size"
 	case t == reflect.TypeFor[Secret]():
 		return "secret"
+	case t == reflect.TypeFor[Ratio]():
+		return "ratio"
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -62,6 +62,8 @@ func scalarSchema(kind string) schema {
 		return schema{"type": "boolean"}
 	case "number":
 		return schema{"type": "integer", "minimum": 0}
+	case "ratio":
+		return schema{"type": []string{"string", "number"}, "pattern": `^(0(\.[0-9]+)?|1(\.0+)?)$`, "minimum": 0, "maximum": 1}
 	case "duration":
 		return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^0$`}
 	case "size":
@@ -75,6 +77,8 @@ func withDefault(property schema, v reflect.Value) schema {
 		return property
 	}
 	switch v.Interface().(type) {
+	case Ratio:
+		property["default"] = v.Float()
 	case Duration, Bytes:
 		property["default"] = formatValue(v)
 	default:
@@ -102,6 +106,7 @@ func makeTables() string {
 	writeSections(&b, "connections.clone", "", reflect.TypeFor[Clone]())
 	writeSections(&b, "connections.discover", "", reflect.TypeFor[Discover]())
 	writeSections(&b, "connections.exclude", "", reflect.TypeFor[Exclude]())
+	writeSections(&b, "tracing.headers", "", reflect.TypeFor[TracingHeader]())
 	writeSections(&b, "scip.packages", "", reflect.TypeFor[ScipPackage]())
 	writeSections(&b, "query.contexts", "", reflect.TypeFor[Context]())
 	writeSections(&b, "access.oidc", "", reflect.TypeFor[OIDC]())

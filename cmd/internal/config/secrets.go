@@ -24,6 +24,9 @@ func (c *Config) Secrets() []NamedSecret {
 		}
 	}
 	add("metricsToken", c.MetricsToken)
+	for i, header := range c.Tracing.Headers {
+		add(fmt.Sprintf("tracing.headers[%d].value", i), header.Value)
+	}
 	if c.Log.Kafka.SASL.Mechanism != "" {
 		add("log.kafka.sasl.password", c.Log.Kafka.SASL.Password)
 	}
@@ -90,6 +93,9 @@ func (l Loader) warnOfSecrets(c *Config) (warnings []string) {
 	}
 	if path := c.Log.Kafka.TLS.KeyFile; path != "" {
 		warn(path, "the key of log.kafka.tls")
+	}
+	if path := c.Tracing.KeyFile; path != "" {
+		warn(path, "the key of tracing")
 	}
 	if path := c.PeerTLS.KeyFile; path != "" {
 		warn(path, "the key of peerTls")

@@ -82,7 +82,7 @@ func wrongValue(pair *ast.MappingValueNode, t reflect.Type, prefix string) []err
 			return wrongValues(pair.Value, f.Type, path+".")
 		case "sections":
 			return wrongValues(pair.Value, f.Type.Elem(), path+".")
-		case "duration", "size", "number", "boolean":
+		case "duration", "size", "number", "boolean", "ratio":
 			value := reflect.New(f.Type).Elem()
 			written := pair.Value.GetToken()
 			if err := setValue(value, written.Value); err != nil {

@@ -42,6 +42,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateEnums(report)
 	c.validateNumbers(report)
 	c.validateAddresses(report)
+	c.validateTracing(report)
 	c.validateLog(report)
 	c.validateStorage(report)
 	c.validateShard(report)

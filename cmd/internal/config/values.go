@@ -62,3 +62,21 @@ func (n Bytes) MarshalText() ([]byte, error) {
 	}
 	return []byte("0"), nil
 }
+
+// Ratio is a share of a whole, from 0 to 1.
+type Ratio float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Ratio) UnmarshalText(b []byte) error {
+	parsed, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(parsed >= 0 && parsed <= 1) {
+		return fmt.Errorf("%.40q is no ratio: want a number from 0 to 1, such as 0.01", b)
+	}
+	*r = Ratio(parsed)
+	return nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (r Ratio) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(r), 'f', -1, 64), nil
+}

@@ -120,6 +120,7 @@ var libraryRules = []libraryRule{
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
 	{library: "github.com/modelcontextprotocol/go-sdk", packages: []string{"query/mcp"}, tests: true},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
+	{library: "go.opentelemetry.io", packages: []string{"schemas/tracing", "cmd/internal/traces"}, tests: true},
 	{library: "github.com/alecthomas/kong", packages: []string{"cmd"}},
 	{library: "github.com/spf13", packages: []string{"cmd/quarry"}},
 	{library: "github.com/coreos/go-oidc", packages: []string{"query/auth/oidc"}},

@@ -29,7 +29,9 @@ type appendItem struct {
 // Append implements eventlog.Log. The records of one call become durable
 // together or not at all.
 func (l *Log) Append(ctx context.Context, name event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	records, span := eventlog.StartAppend(ctx, name, records)
 	positions, err := l.append(ctx, name, partition, records, false)
+	span.End(err)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", name, err)
 	}

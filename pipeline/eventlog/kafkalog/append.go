@@ -37,7 +37,9 @@ type partitionAppend struct {
 // Append implements eventlog.Log. Records of different partitions become durable
 // independently.
 func (l *Log) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	records, span := eventlog.StartAppend(ctx, topic, records)
 	positions, err := l.append(ctx, topic, partition, records, false)
+	span.End(err)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", topic, err)
 	}

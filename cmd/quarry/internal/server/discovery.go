@@ -15,7 +15,7 @@ import (
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{
-		Kinds: codehosts.Listers(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy,
+		Kinds: codehosts.Listers(), Log: tracedLog{s.log, s.traces.Tracer(), "sync"}, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy,
 		Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
 		Interval: c.Interval.Std(), Concurrency: c.Concurrency, MaxRepositories: c.MaxRepositories, RequestTimeout: c.RequestTimeout.Std(),
 		Audit: s.noteChange,

@@ -17,7 +17,7 @@ import (
 // openHints opens the reader of the repositories that webhooks name.
 func (s *Server) openHints() (err error) {
 	o := discovery.HintOptions{
-		Kinds: codehosts.Listers(), Log: s.log, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
+		Kinds: codehosts.Listers(), Log: tracedLog{s.log, s.traces.Tracer(), "read hint"}, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
 		RequestTimeout: s.o.Config.Discovery.RequestTimeout.Std(),
 		Audit:          s.noteChange, Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}

@@ -41,6 +41,7 @@ func (s *Server) newReceiver(repositories webhook.Repositories) (*webhook.Receiv
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
 		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
 		Now:           boot.Now,
+		Tracer:        s.traces.Tracer(),
 		Logger:        o.Logger,
 		Registerer:    o.Registerer,
 	})

@@ -124,7 +124,8 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 			Logger: s.o.Logger,
 		}.Analyze,
 		PartitionOf:   func(id code.RepositoryID, n int32) int32 { return eventlog.PartitionOf(event.RecordKey(id), n) },
-		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Logger: s.o.Logger,
+		FailureReason: s.failureReason, DiskFull: s.o.diskFull, RepairEvery: s.o.repairEvery, Now: boot.Now, Tracer: s.traces.Tracer(),
+		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
 	}
 	if c.Log.Driver != "kafka" {
@@ -240,6 +241,7 @@ func (s *Server) openAPI(ctx context.Context) error {
 		MaxBodyBytes:   int64(c.Query.MaxBodyBytes),
 		SearchTimeout:  c.Query.Timeout.Std() + c.Query.MaxWait.Std() + c.Query.PositionWait.Std() + searchSlack,
 		Now:            boot.Now,
+		Tracer:         s.traces.Tracer(),
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
 	}

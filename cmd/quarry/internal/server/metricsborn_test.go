@@ -89,6 +89,7 @@ func wantedSeries() map[string][]string {
 		"quarry_auth_refused_requests_total":        splitWords("missing malformed unknown expired inactive disagree"),
 		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation oidc"), splitWords("started failed throttled unavailable unfinished")),
 		"quarry_web_provider_failures_total":        joinLabels(splitWords("corporate"), splitWords("unavailable flow denied token email domain")),
+		"quarry_traces_dropped_spans_total":         splitWords("queue_full failed rejected"),
 		"quarry_precise_uploads_total":              splitWords("accepted refused failed"),
 		"quarry_precise_lookups_total":              splitWords("exact carried none"),
 		"quarry_source_git_seconds":                 splitWords("branches resolve file files directories log commit diff count authors blame last_changes content merge_base"),

@@ -75,6 +75,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		MaxFiles:     s.o.Config.Pipeline.MaxFiles,
 		SegmentBytes: int64(s.o.Config.Pipeline.SegmentBytes),
 		Slots:        s.buildSlots(),
+		Tracer:       s.traces.Tracer(),
 		Logger:       s.o.Logger,
 		Registerer:   s.o.Registerer,
 	})
@@ -173,7 +174,7 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 		return nil, nil
 	}
 	return reconcile.New(reconcile.Options{
-		Log: s.log, Remotes: mirrors, Workers: worker.DefaultGroup, Now: boot.Now,
+		Log: tracedLog{s.log, s.traces.Tracer(), "reconcile"}, Remotes: mirrors, Workers: worker.DefaultGroup, Now: boot.Now,
 		Interval: c.ReconcileInterval.Std(), Grace: c.ReconcileGrace.Std(), Concurrency: c.ReconcileConcurrency,
 		Audit: s.noteChange, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

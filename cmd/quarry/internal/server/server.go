@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/traces"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
@@ -98,6 +99,7 @@ type Server struct {
 	o         Options
 	listeners *listeners
 	disks     *diskspace.Guard
+	traces    *traces.Exporter // nil if nothing is traced
 	log       eventlog.Log
 	segments  segmentstore.Driver // nil in a process that only ingests, if it is in a bucket
 	// storeIdentity is nil if no other process uses the segment store, or this one does
@@ -201,7 +203,7 @@ func (s *Server) open(ctx context.Context) error {
 	})
 	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline,
+		s.openDirectory, s.openListeners, s.openTraces, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline,
 		s.openGitService, s.openIngest, s.openReloader,
 	} {
 		if err := step(ctx); err != nil {
@@ -383,7 +385,10 @@ func (s *Server) publicURL() string {
 // requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
-	group.Add("disk space", s.disks.Run) // ends last: stores wait for space
+	if s.traces != nil {
+		group.Add("traces", s.traces.Run) // ends last: everything has spans
+	}
+	group.Add("disk space", s.disks.Run) // ends last of the others: stores wait for space
 	group.Add("permissions", s.files.Run)
 	if s.storeIdentity != nil {
 		group.Add("segment store", s.storeIdentity.Run)

@@ -127,6 +127,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 
 // servePeers opens the server of other processes at the address of a setting.
 func (s *Server) servePeers(address, setting string, o rpc.ServerOptions) (err error) {
+	o.Tracer = s.traces.Tracer()
 	if s.peerServer, err = rpc.NewServer(o); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // ErrBusy means that there are too many searches.
@@ -104,12 +106,14 @@ func New(o Options) *Controller {
 }
 
 // Enter waits for a slot. It fails with ErrBusy, or the error of ctx.
-func (c *Controller) Enter(ctx context.Context) (*Ticket, error) {
+func (c *Controller) Enter(ctx context.Context) (ticket *Ticket, err error) {
 	select {
 	case c.slots <- struct{}{}:
 		return newTicket(c), nil
 	default:
 	}
+	_, span := tracing.Start(ctx, "wait for a slot")
+	defer func() { span.End(err) }()
 	if n := c.waiting.Add(1); n > int64(c.o.MaxWaiting) {
 		c.waiting.Add(-1)
 		return nil, c.countRefusal(fmt.Errorf("%w: %d wait for a slot already", ErrBusy, c.o.MaxWaiting))

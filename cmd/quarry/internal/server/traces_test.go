@@ -1,0 +1,146 @@
+package server
+
+import (
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+)
+
+// spanReceiver takes the spans of servers.
+type spanReceiver struct {
+	mu    sync.Mutex
+	spans []*pb.Span
+}
+
+// ServeHTTP implements http.Handler.
+func (c *spanReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var data pb.TracesData
+	z, err := gzip.NewReader(r.Body)
+	if err == nil {
+		var body []byte
+		if body, err = io.ReadAll(z); err == nil {
+			err = proto.Unmarshal(body, &data)
+		}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, resource := range data.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			c.spans = append(c.spans, scope.Spans...)
+		}
+	}
+}
+
+// traceOf returns the names of the spans in the trace whose root has an attribute, in the form
+// "name of the parent > name"; nil without such a root or if a parent is missing.
+func (c *spanReceiver) traceOf(root, attribute string) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.spans, func(s *pb.Span) bool {
+		return s.Name == root && len(s.ParentSpanId) == 0 && strings.Contains(fmt.Sprint(s.Attributes), attribute)
+	})
+	if i < 0 {
+		return nil
+	}
+	byID := map[string]*pb.Span{"": {Name: ""}}
+	for _, s := range c.spans {
+		byID[string(s.SpanId)] = s
+	}
+	for _, s := range c.spans {
+		if string(s.TraceId) != string(c.spans[i].TraceId) {
+			continue
+		}
+		parent := byID[string(s.ParentSpanId)]
+		if parent == nil {
+			return nil
+		}
+		names = append(names, parent.Name+" > "+s.Name)
+	}
+	return names
+}
+
+// TestTraces follows a push from its webhook until it is searchable, and a search, and checks
+// that spans have no text, and that histograms name traces.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	c := &spanReceiver{}
+	collector := httptest.NewServer(c)
+	defer collector.Close()
+	g := newGitRepository(t, "hidden-name")
+	settings := testConfig(t, "git.allowedRoots="+g.dir, "tracing.endpoint="+collector.URL, "tracing.sampleRatio=1", "metricsListen=main")
+	settings.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
+	s := runServer(t, settings)
+	s.registerAt(t, g, g.commitFiles("secret.txt", "the clavichord"))
+	commit := g.commitFiles("secret.txt", "the clavichord and the crwth")
+	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
+		t.Fatalf("push: %d", status)
+	}
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
+	if status, answer := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"crwth clavichord","matches":10}`, "followed"); status != http.StatusOK || !strings.Contains(answer, "crwth") {
+		t.Fatalf("search: %d %s", status, answer)
+	}
+	for _, trace := range []struct {
+		root, attribute string
+		want            []string
+	}{
+		{"POST /webhooks/{kind}/{connection}", "202", []string{
+			" > POST /webhooks/{kind}/{connection}", "POST /webhooks/{kind}/{connection} > send quarry.events", "send quarry.events > process quarry.events",
+			"process quarry.events > fetch", "process quarry.events > list changes", "process quarry.events > analyze", "analyze > store segment",
+			"process quarry.events > announce", "announce > send quarry.events", "send quarry.events > apply quarry.events",
+		}},
+		{"POST /api/search", "followed", []string{" > POST /api/search", "POST /api/search > assist", "assist > search", "search > plan", "search > visit segments"}},
+	} {
+		var names []string
+		eventuallyOr(t, func() bool {
+			names = c.traceOf(trace.root, trace.attribute)
+			return !slices.ContainsFunc(trace.want, func(name string) bool { return !slices.Contains(names, name) })
+		}, func() string { return fmt.Sprintf("the trace has %q, want %q", names, trace.want) })
+	}
+	c.mu.Lock()
+	text := fmt.Sprint(c.spans)
+	c.mu.Unlock()
+	for _, secret := range []string{"crwth", "clavichord", "secret.txt", "hidden-name", "refs/heads", string(commit)} {
+		if strings.Contains(text, secret) {
+			t.Errorf("spans have %q", secret)
+		}
+	}
+	r, err := http.NewRequest(http.MethodGet, s.URL()+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"quarry_search_duration_seconds_bucket", "quarry_api_request_duration_seconds_bucket", "quarry_push_to_searchable_seconds_bucket"} {
+		found := false
+		for line := range strings.Lines(string(metrics)) {
+			found = found || strings.HasPrefix(line, name) && strings.Contains(line, `# {trace_id="`)
+		}
+		if !found {
+			t.Errorf("%s names no trace", name)
+		}
+	}
+}
