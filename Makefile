@@ -33,7 +33,7 @@ export QUARRY_IMAGE_PACKAGES ?= $(CURDIR)/.cache/image/packages
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release image image-packages packages deploy-tools generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka node shots tidy clean check
+.PHONY: help build run release image image-packages packages deploy-tools generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka collector node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -163,6 +163,10 @@ kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
 	mvn -q -B -f deploy/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory=$(QUARRY_KAFKA_LIBS)
 	java -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.tools.StorageTool format --ignore-formatted -t cXVhcnJ5LW1ha2Uta2Fma2 -c deploy/kafka/server.properties
 	java -Xmx512m -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.Kafka deploy/kafka/server.properties
+
+collector: ## build the OpenTelemetry collector that a test runs, in .cache/otelcol
+	GOBIN=$(CURDIR)/.cache/otelcol $(GO) install go.opentelemetry.io/collector/cmd/builder@v0.165.0
+	.cache/otelcol/builder --config deploy/otelcol/builder.yaml
 
 s3: ## build the S3 server that tests run, in .cache/s3
 	GOBIN=$(CURDIR)/.cache/s3 $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0

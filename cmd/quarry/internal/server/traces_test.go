@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 )
 
 // spanReceiver takes the spans of servers.
@@ -75,6 +79,41 @@ func (c *spanReceiver) traceOf(root, attribute string) (names []string) {
 	return names
 }
 
+// startCollector starts an OpenTelemetry collector that sends spans on to a URL, and returns its
+// own. Without the program (make collector), it returns the URL.
+func startCollector(t *testing.T, next string) string {
+	t.Helper()
+	program, err := exec.LookPath("otelcol")
+	if err != nil {
+		t.Log("spans arrive without a collector: make collector, and add .cache/otelcol to PATH")
+		return next
+	}
+	address, err := loopback.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "collector.yaml")
+	text := fmt.Sprintf(`
+receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+exporters: {otlp_http: {traces_endpoint: %q}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {traces: {receivers: [otlp], exporters: [otlp_http]}}
+`, address, next)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, "--config", file)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+	})
+	return "http://" + address
+}
+
 // TestTraces follows a push from its webhook until it is searchable, and a search, and checks
 // that spans have no text, and that histograms name traces.
 func TestTraces(t *testing.T) {
@@ -83,7 +122,7 @@ func TestTraces(t *testing.T) {
 	collector := httptest.NewServer(c)
 	defer collector.Close()
 	g := newGitRepository(t, "hidden-name")
-	settings := testConfig(t, "git.allowedRoots="+g.dir, "tracing.endpoint="+collector.URL, "tracing.sampleRatio=1", "metricsListen=main")
+	settings := testConfig(t, "git.allowedRoots="+g.dir, "tracing.endpoint="+startCollector(t, collector.URL), "tracing.sampleRatio=1", "metricsListen=main")
 	settings.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	s := runServer(t, settings)
 	s.registerAt(t, g, g.commitFiles("secret.txt", "the clavichord"))
