@@ -64,7 +64,11 @@ func newWorld(t *testing.T, binary string) *world {
 	}
 	var upstream *url.URL
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream); r.Out.Host = r.In.Host },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(upstream)
+			r.Out.Host = r.In.Host
+			r.Out.Header.Del("Accept-Encoding") // the recorded bodies are not compressed
+		},
 		ModifyResponse: w.recordAnswer,
 	})
 	t.Cleanup(proxy.Close)
