@@ -33,14 +33,19 @@ func openLog(t *testing.T) eventlog.Log {
 	return log
 }
 
-func appendPush(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.Ref) event.Position {
+func encodePush(t *testing.T, repository code.RepositoryID, ref code.Ref) event.Record {
 	t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: string(ref), Source: "test", Time: time.Unix(1e9, 0).UTC()},
 		&event.Push{Repository: repository, Ref: ref, Action: event.ActionRefresh, ReceivedAt: time.Unix(1e9, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	positions, err := log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, rec)
+	return rec
+}
+
+func appendPush(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.Ref) event.Position {
+	t.Helper()
+	positions, err := log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, encodePush(t, repository, ref))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +75,13 @@ func TestHandler(t *testing.T) {
 	}
 	var last event.Position
 	for i := range 20 {
-		last = appendPush(t, log, code.RepositoryID(i+1), code.BranchRef("b"))
+		rec := encodePush(t, code.RepositoryID(i+1), code.BranchRef("b"))
+		rec.Time = time.UnixMilli(1_000_000_000_000 + int64(i))
+		positions, err := log.(eventlog.Importer).Import(t.Context(), event.TopicEvents, eventlog.AnyPartition, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = positions[0]
 	}
 	if _, err := log.Append(t.Context(), event.TopicEvents, 0, event.Record{Key: []byte("k"), Value: []byte("{")}); err != nil {
 		t.Fatal(err)

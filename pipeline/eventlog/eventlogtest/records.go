@@ -43,7 +43,10 @@ func (s *suite) recordsComeBackWhole() {
 
 // importKeepsTimes imports records with times in any order, and then appends one.
 func (s *suite) importKeepsTimes() {
-	log := s.log.(eventlog.Importer)
+	log, ok := s.log.(eventlog.Importer)
+	if !ok {
+		s.Skip("no log is copied to it")
+	}
 	var imported []event.Record
 	for _, ms := range []int64{1_790_000_000_123, 0, 1_790_000_000_122, 1_600_000_000_000} {
 		rec := newRecord("k", fmt.Sprint(ms))
