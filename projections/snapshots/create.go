@@ -42,7 +42,9 @@ type Contents struct {
 	// a log of n partitions. Rows outside of the ranges of all partitions, with other families
 	// than those of the places, belong to none.
 	Ranges func(r store.Reader, n int32) (func(partition int32) []store.Range, error)
-	// Holds reports whether the store holds the rows of a partition. Optional.
+	// Share is that of the process, empty if it holds everything, and Holds reports whether the
+	// store holds the rows of a partition. Optional.
+	Share string
 	Holds func(partition int32) bool
 	// Segments returns the segments that rows name and that the segment store has.
 	Segments func(store.Reader) (map[segment.ID]bool, error)
@@ -62,7 +64,7 @@ func (a *Archive) Create(ctx context.Context, from *store.Store, contents Conten
 	a.mu.Unlock()
 	m = &Manifest{
 		Name: newName(a.o.Now()), CreatedAt: a.o.Now().UTC(), Creator: a.o.Creator,
-		StoreFormat: store.FormatVersion, Schemas: contents.Schemas,
+		StoreFormat: store.FormatVersion, Schemas: contents.Schemas, Share: contents.Share,
 	}
 	err = a.writeObjects(ctx, m, from, contents)
 	a.mu.Lock()

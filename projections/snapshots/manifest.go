@@ -72,6 +72,8 @@ type Manifest struct {
 	Schemas     map[string]int `json:"schemas"`
 	// Positions has an element for each partition of the log, in order.
 	Positions []Position `json:"positions"`
+	// Share is that of the process that wrote the snapshot; empty if it holds everything.
+	Share string `json:"share,omitempty"`
 	// Partitions are those whose rows the snapshot has, ascending. In version 1, it is empty
 	// and means all of them. Rows that belong to no partition are complete in each snapshot.
 	Partitions []int32 `json:"partitions,omitempty"`
@@ -93,10 +95,9 @@ type Position struct {
 	RecordSum string `json:"recordSum,omitempty"`
 }
 
-// IsWhole reports whether the snapshot has the rows of all partitions.
-func (m *Manifest) IsWhole() bool {
-	return len(m.Partitions) == 0 || len(m.Partitions) == len(m.Positions)
-}
+// IsWhole reports whether a process that holds everything wrote the snapshot. One of a share of
+// all partitions is not whole: it lacks the objects to delete.
+func (m *Manifest) IsWhole() bool { return m.Share == "" }
 
 // Has reports whether the rows of a partition can be loaded without those of others.
 func (m *Manifest) Has(partition int32) bool {

@@ -572,6 +572,9 @@ func TestPrunedByPartition(t *testing.T) {
 		in.now = in.now.Add(time.Second)
 		some := contents
 		some.Holds = func(p int32) bool { return slices.Contains(partitions, p) }
+		if len(partitions) == 1 {
+			some.Share = fmt.Sprint(partitions[0])
+		}
 		m, err := in.archive.Create(t.Context(), n.rows, some)
 		must(t, err)
 		if !slices.Equal(m.Partitions, partitions) || m.IsWhole() != (len(partitions) == 2) {

@@ -33,7 +33,8 @@ const (
 func (v *Versions) SnapshotContents() snapshots.Contents {
 	return snapshots.Contents{
 		Schemas: map[string]int{"catalog": catalog.SchemaVersion, "places": places.SchemaVersion, "deliveries": deliveries.SchemaVersion},
-		Edit:    places.SnapshotRow, Segments: places.StoredSegments, Ranges: v.o.partitionRanges, Holds: v.o.Share.Has,
+		Edit:    places.SnapshotRow, Segments: places.StoredSegments, Ranges: v.o.partitionRanges,
+		Share: v.o.Share.String(), Holds: v.o.Share.Has,
 	}
 }
 

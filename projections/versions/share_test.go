@@ -204,3 +204,21 @@ func TestPartitionsMoveOverFailures(t *testing.T) {
 		t.Errorf("started from %q, want %q", from, made[0].Name)
 	}
 }
+
+// TestWholeProcessUsesNoSnapshotOfAShare has a shard of all partitions create a snapshot, which
+// lacks the objects that a process without a share has to delete.
+func TestWholeProcessUsesNoSnapshotOfAShare(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t, 2)
+	w.addRecords(80)
+	m := w.withShare("shard", "0-1").createSnapshot()
+	if !m.Has(0) || !m.Has(1) {
+		t.Fatalf("the snapshot has the partitions %v", m.Partitions)
+	}
+	if from := w.withShare("whole", "").checkReplay("a snapshot of a share"); from != "" {
+		t.Errorf("a process with all partitions started from %s, which a shard has created", from)
+	}
+	if from := w.withShare("other", "0/1").checkReplay("a snapshot of a share"); from != m.Name {
+		t.Errorf("a shard started from %q, want %s", from, m.Name)
+	}
+}
