@@ -1,12 +1,14 @@
 // Package shards connects fronts with shards.
 //
 // It answers the question "which process holds this text, and what does its caller see
-// there?". See docs/sharding.md and docs/adr/0045-shards-and-a-front.md, and
-// docs/adr/0046-replicas-of-a-share.md for replicas.
+// there?". See docs/sharding.md and docs/adr/0045-shards-and-a-front.md,
+// docs/adr/0046-replicas-of-a-share.md for replicas, and
+// docs/adr/0050-partitions-move-by-snapshots.md for layouts.
 //
 //	Shard  opens the sessions of a process that holds a share, for rpc.Server
 //	Front  opens them at all shards, as views of searches, as source.Index and as api.Status
 //	share  is some partitions with their replicas, of which a front chooses one
+//	layout is shares that are all partitions once, of which there are several while partitions move
 //	route  is the way of one session to a replica, and to another one if that is lost
 //
 // # Invariants
@@ -18,7 +20,8 @@
 //     other one, answers name its partitions.
 //  3. A session continues only at a replica that has applied what the first one had. One of a
 //     request that wants a position begins at a replica that has reached it.
-//  4. Callers of the front see the names of shares, and no addresses.
+//  4. A view is of one layout, so each partition is in it once.
+//  5. Callers of the front see the names of shares, and no addresses.
 //
 // # Concurrency
 //

@@ -214,13 +214,14 @@ func (f *Front) Coverage() api.Coverage {
 }
 
 // WaitFor implements api.Positions: it waits for the rows of this process, and then until each
-// shard has a replica that has applied what they have. Views of the context choose such replicas.
+// shard of a layout has a replica that has applied what they have. Views of the context choose such
+// replicas.
 func (f *Front) WaitFor(ctx context.Context, wanted event.LogPosition, sees func(*code.Repository) bool) ([]event.Offset, error) {
 	if _, err := f.o.Positions.WaitFor(ctx, wanted, sees); err != nil {
 		return nil, err
 	}
 	next := f.o.Coverage().Next
-	return next, f.awaitShards(ctx, next, false)
+	return next, f.awaitLayouts(ctx, next, false, func() []layout { return bestLayouts(f.layouts, next)[:1] })
 }
 
 // AwaitApplied waits until the replicas that a request may choose have applied the record at a
@@ -230,17 +231,32 @@ func (f *Front) AwaitApplied(ctx context.Context, at event.Position) error {
 	if at.Partition < f.o.Partitions {
 		next[at.Partition] = at.Offset + 1
 	}
-	return f.awaitShards(ctx, next, true)
+	return f.awaitLayouts(ctx, next, true, func() []layout { return bestLayouts(f.layouts, nil) })
 }
 
-// awaitShards waits until replicas of all shards have applied the records below the offsets.
-func (f *Front) awaitShards(ctx context.Context, next []event.Offset, all bool) error {
-	for _, s := range pickLayout(f.layouts, next) {
-		if err := s.awaitReached(ctx, next, all); err != nil {
-			return err
+// awaitLayouts waits until a replica of each share of the best layouts has applied the records below
+// the offsets, or all replicas that requests may choose.
+func (f *Front) awaitLayouts(ctx context.Context, next []event.Offset, all bool, best func() []layout) error {
+	for {
+		for _, s := range f.shares {
+			s.probeBehind(next, all)
+		}
+		var probed <-chan struct{}
+		for _, l := range best() {
+			for _, s := range l {
+				probed = cmp.Or(s.probeBehind(next, all), probed)
+			}
+		}
+		if probed == nil {
+			return nil
+		}
+		select {
+		case <-probed:
+		case <-time.After(pollEvery): // other layouts may be the best ones
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a position of the shards: %w", ctx.Err())
 		}
 	}
-	return nil
 }
 
 // encodeCaller describes the principal of a context for a session.
@@ -267,6 +283,9 @@ func (f *Front) CoveredView(ctx context.Context) (view corpus.View, covered api.
 	for left := slices.Clone(f.layouts); len(left) > 0 && (view == nil || search.LostPartitions(view) != nil); {
 		l := pickLayout(left, api.WantedPosition(ctx))
 		left = slices.DeleteFunc(left, func(other layout) bool { return slices.Equal(l, other) })
+		if view != nil && l.measureLag(nil).lost >= len(search.LostPartitions(view)) {
+			continue
+		}
 		next, c, err := f.openLayout(ctx, l, who)
 		switch {
 		case err != nil:
@@ -328,21 +347,15 @@ func (f *Front) awaitNumbers(ctx context.Context, repositories []*corpus.Reposit
 	return nil
 }
 
-// ownerOf returns a route to the share with the partition of a repository, or an error that is
-// search.ErrUnavailable if it is lost.
-func (f *Front) ownerOf(ctx context.Context, id code.RepositoryID) (*route, error) {
+// listOwners returns layouts of one share each: those with the partition of a repository.
+func (f *Front) listOwners(id code.RepositoryID) (owners []layout) {
 	partition := f.o.PartitionOf(id)
-	var owners []layout // each of one share
 	for _, s := range slices.Backward(f.shares) {
 		if slices.Contains(s.owned, partition) {
 			owners = append(owners, layout{s})
 		}
 	}
-	if len(owners) == 0 {
-		return nil, fmt.Errorf("%w: partition %d has no owner", search.ErrUnavailable, partition)
-	}
-	r, err := f.newRoute(ctx, pickLayout(owners, nil)[0], nil)
-	return r, unavailableIfLost(err)
+	return owners
 }
 
 // unavailableIfLost makes the loss of a shard search.ErrUnavailable.

@@ -78,7 +78,7 @@ func TestWaitForShards(t *testing.T) {
 	clocktest.WaitUntil(t, "some probes", func() bool { return probes.Load() >= before+5 })
 	early, cancelEarly := context.WithCancel(ctx)
 	cancelEarly()
-	if err := f.shares[0].awaitReached(early, []event.Offset{5, 9}, false); err == nil {
+	if _, err := f.WaitFor(early, event.LogPosition{}, nil); err == nil {
 		t.Error("the shard has not applied offset 4")
 	}
 	next.Store(5)

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
 func TestLayouts(t *testing.T) {
@@ -41,8 +43,10 @@ func TestLayouts(t *testing.T) {
 		{4, "0/2@a:1 1,9@b:1", "b:1: not a share of the partitions: there is no partition 9"},
 		{4, "0/2@a:1 0/2@a:1 1/2@b:1", "a:1 twice"},
 		{8, many(4), "0+1+2+3+4+5+6+7"},
-		{10, many(5), "in more than 16 ways"},
-		{800, many(400), "in more than 16 ways"},
+		{10, many(5), "0+1+2+3+4+5+6+7+8+9"},
+		{800, many(400), "0+1+2+3+4+5+6+7"},
+		{43, many(20) + "40-41@u:1 41-42@v:1", "in too many ways"},
+		{41, many(20), "partition 40 has no owner"},
 	} {
 		peers, err := ParsePeers(strings.Fields(c.peers))
 		if err != nil {
@@ -60,8 +64,15 @@ func TestLayouts(t *testing.T) {
 		if got := strings.Join(names, " ") + fmt.Sprint(err); !strings.Contains(got, c.want) || err == nil && !strings.HasPrefix(got, c.want) {
 			t.Errorf("%.200s: %s, want %s", c.peers, got, c.want)
 		}
-		if err == nil && c.partitions == 8 && len(layouts) != maxLayouts {
-			t.Errorf("%d layouts, want %d", len(layouts), maxLayouts)
+		if err != nil || c.partitions < 8 {
+			continue
+		}
+		all, before := map[string]bool{}, names[len(names)-1]
+		for _, name := range names {
+			all[name] = true
+		}
+		if len(all) != maxLayouts || strings.Count(before, "+") != int(c.partitions)/2-1 {
+			t.Errorf("%d layouts, want %d; the last one is %.80s, want that of the owners before", len(all), maxLayouts, before)
 		}
 	}
 }
@@ -132,6 +143,11 @@ func TestMovingPartitions(t *testing.T) {
 
 	next0.limit.Store(0)
 	check("a next owner breaks off", ctx, want, before, next0, next1)
+	if snapshot, err := f.Snapshot(ctx, 1); err != nil {
+		t.Errorf("the owner before has the repository while a next one breaks off: %v", err)
+	} else {
+		snapshot.Release()
+	}
 	next0.limit.Store(-1)
 	next0.lost.Store(true)
 	f.awaitReplica(t, 1, next0, func(p *peer) bool { return p.state == nil })
@@ -145,6 +161,49 @@ func TestMovingPartitions(t *testing.T) {
 	f.awaitReplica(t, 0, before, func(p *peer) bool { return p.state == nil })
 	if got := searchFront(ctx, t, f); !strings.Contains(got, "exhaustive false, lost [0]") {
 		t.Errorf("partition 0 is lost at both: %s", got)
+	}
+}
+
+// TestMovingPositions waits for positions that some owners have yet to reach: requests do not wait
+// for next owners that are behind for long, nor prefer ones of which a part is lost. An event is
+// announced once the owners have applied it that a request would choose.
+func TestMovingPositions(t *testing.T) {
+	t.Parallel()
+	files := newCorpus(t)
+	before, next0, next1 := startReplica(t, files, 0, 1), startReplica(t, files, 0), startReplica(t, files, 1)
+	f := newFront(t, []PeerAddress{
+		{before.address, sharding.Share{List: []int32{0, 1}}},
+		{next0.address, sharding.Share{List: []int32{0}}}, {next1.address, sharding.Share{List: []int32{1}}},
+	}, prometheus.NewRegistry())
+	f.runUntilEnd(t)
+	set := func(share int, r *replica, next int64, age time.Duration) {
+		t.Helper()
+		r.next.Store(next)
+		r.age.Store(int64(age))
+		f.awaitReplica(t, share, r, func(p *peer) bool { return p.state != nil && p.state.Next[0] == next && p.state.Age == age })
+	}
+	set(0, before, 4, 0)
+	set(1, next0, 5, 0)
+	set(2, next1, 4, 10*time.Minute)
+	waited := make(chan error, 1)
+	go func() { _, err := f.WaitFor(clocktest.NewContext(t), event.LogPosition{}, nil); waited <- err }()
+	before.next.Store(5)
+	if err := <-waited; err != nil {
+		t.Errorf("the owner before has reached the position: %v", err)
+	}
+
+	set(0, before, 5, 0)
+	set(2, next1, 4, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*pollEvery)
+	defer cancel()
+	at := event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 4}
+	if err := f.AwaitApplied(ctx, at); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an event is announced, and a search asks an owner that has not applied it: %v", err)
+	}
+	go func() { waited <- f.AwaitApplied(clocktest.NewContext(t), at) }()
+	next1.age.Store(int64(time.Minute)) // so that searches ask the owner before
+	if err := <-waited; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -64,6 +64,11 @@ func groupPeers(peers []PeerAddress, partitions int32) (shares []*share, layouts
 			return nil, nil, fmt.Errorf("%s: %w", names[i], err)
 		}
 	}
+	for p := range partitions {
+		if !slices.ContainsFunc(shares, func(s *share) bool { return slices.Contains(s.owned, p) }) {
+			return nil, nil, fmt.Errorf("%w: partition %d has no owner", sharding.ErrShare, p)
+		}
+	}
 	if layouts, err = findLayouts(shares, partitions); err != nil {
 		return nil, nil, err
 	}

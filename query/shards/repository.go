@@ -18,17 +18,33 @@ import (
 // repositoryTime bounds a call about a repository.
 const repositoryTime = 15 * time.Second
 
-// openRepository opens a session about a repository at a replica with its partition.
-func (f *Front) openRepository(ctx context.Context, id code.RepositoryID) (*remoteRepository, error) {
-	to, err := f.ownerOf(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+// callRepository opens a session about a repository at an owner of its partition, and makes the
+// first call. If an owner is lost, the next one gets the call: there are several while partitions
+// move.
+func (f *Front) callRepository(
+	ctx context.Context, id code.RepositoryID, c *rpc.RepositoryCall,
+) (*remoteRepository, *rpc.RepositoryReply, error) {
 	who, err := f.encodeCaller(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &remoteRepository{route: to, who: who, session: to.at.OpenRepository(who)}, nil
+	err = fmt.Errorf("%w: partition %d has no owner: %w", search.ErrUnavailable, f.o.PartitionOf(id), search.ErrShardLost)
+	for left := f.listOwners(id); len(left) > 0 && errors.Is(err, search.ErrShardLost) && ctx.Err() == nil; {
+		owner := pickLayout(left, nil)[0]
+		left = slices.DeleteFunc(left, func(l layout) bool { return l[0] == owner })
+		var to *route
+		if to, err = f.newRoute(ctx, owner, nil); err != nil {
+			err = unavailableIfLost(err)
+			continue
+		}
+		r := &remoteRepository{route: to, who: who, session: to.at.OpenRepository(who)}
+		var out *rpc.RepositoryReply
+		if out, err = r.callOwner(ctx, c); err == nil {
+			return r, out, nil
+		}
+		r.Release()
+	}
+	return nil, nil, err
 }
 
 // remoteRepository is a session about a repository, and its refs if it is a snapshot.
@@ -100,14 +116,11 @@ var _ source.Index = (*Front)(nil)
 
 // Snapshot implements source.Index: the state of a repository at the owner of its partition.
 func (f *Front) Snapshot(ctx context.Context, id code.RepositoryID) (source.Snapshot, error) {
-	r, err := f.openRepository(ctx, id)
+	r, refs, err := f.callRepository(ctx, id, &rpc.RepositoryCall{Refs: true})
 	if err != nil {
 		return nil, err
 	}
-	if r.refs, err = r.callOwner(ctx, &rpc.RepositoryCall{Refs: true}); err != nil {
-		r.Release()
-		return nil, err
-	}
+	r.refs = refs
 	return r, nil
 }
 
@@ -170,28 +183,21 @@ var _ api.Status = (*Front)(nil)
 
 // Status implements api.Status.
 func (f *Front) Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error) {
-	r, err := f.openRepository(ctx, id)
+	r, out, err := f.callRepository(ctx, id, &rpc.RepositoryCall{Status: true})
 	if err != nil {
 		return indexing.Status{}, err
 	}
-	defer r.Release()
-	out, err := r.callOwner(ctx, &rpc.RepositoryCall{Status: true})
-	if err != nil {
-		return indexing.Status{}, err
-	}
+	r.Release()
 	return *out.Status, nil
 }
 
 // Skipped implements api.Status.
 func (f *Front) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]indexing.SkippedFile, int, error) {
-	r, err := f.openRepository(ctx, id)
+	files := &rpc.SkippedFiles{Ref: ref, Reason: reason, Offset: offset, Limit: limit}
+	r, out, err := f.callRepository(ctx, id, &rpc.RepositoryCall{Skipped: files})
 	if err != nil {
 		return nil, 0, err
 	}
-	defer r.Release()
-	out, err := r.callOwner(ctx, &rpc.RepositoryCall{Skipped: &rpc.SkippedFiles{Ref: ref, Reason: reason, Offset: offset, Limit: limit}})
-	if err != nil {
-		return nil, 0, err
-	}
+	r.Release()
 	return out.Skipped, out.Total, nil
 }

@@ -216,28 +216,21 @@ type choice struct {
 	age     time.Duration
 }
 
-// awaitReached waits until replicas have applied the records below the offsets: one of them, or
-// all that requests may choose. It does not wait for a share that is lost: answers name its
-// partitions.
-func (s *share) awaitReached(ctx context.Context, next []event.Offset, all bool) error {
-	for {
-		s.mu.Lock()
-		probed := s.probed
-		best, reached := s.bestLocked(nil, nil), s.bestLocked(next, nil)
-		s.mu.Unlock()
-		behind := slices.DeleteFunc(best, func(p *peer) bool { return slices.Contains(reached, p) })
-		if len(behind) == 0 || len(reached) > 0 && !all {
-			return nil
-		}
-		for _, p := range behind {
-			p.requestProbe()
-		}
-		select {
-		case <-probed:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for a position of the shards: %w", ctx.Err())
-		}
+// probeBehind requests probes of replicas that have yet to apply the records below the offsets, and
+// returns a channel that is closed after a probe: of all that requests may choose, or unless one of
+// them has. It returns nil if there is none, also if the share is lost: answers name its partitions.
+func (s *share) probeBehind(next []event.Offset, all bool) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reached := s.bestLocked(next, nil)
+	behind := slices.DeleteFunc(s.bestLocked(nil, nil), func(p *peer) bool { return slices.Contains(reached, p) })
+	if len(behind) == 0 || len(reached) > 0 && !all {
+		return nil
 	}
+	for _, p := range behind {
+		p.requestProbe()
+	}
+	return s.probed
 }
 
 // hasOther reports whether a replica other than p is reached.
