@@ -112,9 +112,12 @@ func (b *partsBuilder) planParts(list []snapshots.Snapshot) {
 func (b *partsBuilder) isKept(partition int32) bool { return b.old != nil && b.old.kept(partition) }
 
 // buildVersion builds the version next to the live one, and opens it. After an error, the version is
-// removed.
+// removed; those that processes left which were killed are removed first, or they would fill the disk.
 func (b *partsBuilder) buildVersion(ctx context.Context) (i *Version, err error) {
 	v := b.v
+	if err := v.o.Home.Clean(); err != nil {
+		return nil, err
+	}
 	dir, err := v.o.Home.Next()
 	if err != nil {
 		return nil, err

@@ -68,6 +68,9 @@ func (v *Versions) parseReplayRequest(order *replayOrder, in replay.Request) (er
 		if v.Live().Meta.IsFrozen() {
 			return errors.New("the live version shows the past and cannot be copied; omit projection")
 		}
+		if ahead, err := v.Live().isAhead(); ahead || err != nil {
+			return errors.Join(err, errors.New("the live version has parts of several snapshots and has not caught up with them; start the server until it is ready, or omit projection"))
+		}
 	}
 	if in.To != "" {
 		order.until, err = parseUntil(in.To)
@@ -314,6 +317,18 @@ func (i *Version) findProjection(name string) (projections.Owner, error) {
 		}
 	}
 	return nil, fmt.Errorf("unknown projection %.40q; valid names are %s", name, strings.Join(i.projectionNames(), ", "))
+}
+
+// isAhead reports whether a projection has applied records above the checkpoint.
+func (i *Version) isAhead() (bool, error) {
+	for _, offsets := range i.Meta.Ahead {
+		for p, offset := range offsets {
+			if next, err := i.Store.Checkpoint(p); err != nil || next < offset {
+				return true, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // projectionNames returns the names of projections that can be rebuilt separately.

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/schemas/replay"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -145,6 +146,18 @@ func TestPartitionsMove(t *testing.T) {
 		}
 		w.addRecords(5)
 	}
+	behind := w.withShare("behind", "0/3")
+	v, _, err := behind.open(t.Context(), w.objects)
+	w.must(err)
+	if _, err := v.Replays().Start(t.Context(), replay.Request{Projection: "places"}); err == nil || !strings.Contains(err.Error(), "has not caught up") {
+		t.Errorf("the places are copied from a version whose parts have other positions: %v", err)
+	}
+	w.must(v.Close())
+	behind.follow(func(v *Versions, _ *snapshots.Archive) {
+		if ahead, err := v.Live().isAhead(); ahead || err != nil {
+			t.Errorf("a version that has caught up is ahead: %v, %v", ahead, err)
+		}
+	})
 	again := w.withShare("shard-1", "0/3")
 	again.replays = true
 	again.checkReplay("without snapshots")
@@ -166,11 +179,17 @@ func TestPartitionsMoveOverFailures(t *testing.T) {
 		w.must(err)
 		before, err := home.Current()
 		w.must(err)
+		killed, err := home.Next()
+		w.must(err)
+		w.must(projections.WriteMeta(killed, projections.Meta{Share: "0/3"}))
 		v, _, err := moved.open(ctx, interrupted)
 		cancel()
 		if err == nil {
 			w.must(v.Close())
 			break
+		}
+		if _, err := os.Stat(killed); err == nil {
+			t.Fatalf("after %d objects, %s of a process that was killed is left", left, killed)
 		}
 		current, err := home.Current()
 		w.must(err)
