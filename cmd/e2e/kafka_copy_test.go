@@ -104,6 +104,14 @@ func embeddedLogMovesToKafka(t *testing.T, broker *kafkatest.Broker) {
 		t.Errorf("a copy to a log that was used: exit code %d, want 1\n%s", code, out)
 	}
 
+	same := filepath.Join(c.dir, "same.yaml")
+	other := strings.Replace(broker.Addresses[0], "127.0.0.1", "localhost", 1)
+	writeTextFile(t, same, kafkaConfiguration(c.dir, map[string]any{"brokers": []string{other}}))
+	out, code = runTopics(t, "copy", "--config", kafka, "--to", same)
+	if code != 1 || !strings.Contains(out, "both configurations name the same log") {
+		t.Errorf("a copy of a log to itself, with other addresses: exit code %d, want 1\n%s", code, out)
+	}
+
 	// The old log is a prefix of the new one, so the way back adds what is new.
 	back := filepath.Join(c.dir, "back.yaml")
 	writeTextFile(t, back, fmt.Sprintf(`{"data": %q}`, c.data))

@@ -76,7 +76,7 @@ func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
 		return printErr
 	}
 	if err != nil {
-		return fmt.Errorf("topics copy: nothing was copied: %w", err)
+		return fmt.Errorf("topics copy: %w", err)
 	}
 	if c.DryRun || c.JSON {
 		return nil

@@ -41,6 +41,15 @@ func (l *Log) Brokers(ctx context.Context) ([]int32, error) {
 	return numbers, nil
 }
 
+// ClusterID returns the ID of the cluster, which all of its brokers have.
+func (l *Log) ClusterID(ctx context.Context) (string, error) {
+	response, err := l.fetchMetadata(ctx, []string{})
+	if err != nil {
+		return "", fmt.Errorf("ID of the cluster: %w", err)
+	}
+	return response.ClusterID, nil
+}
+
 // Layout returns the layout of the partitions of a topic. It fails with ErrNoTopic if the
 // topic does not exist. The result may be up to two seconds old.
 func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout, error) {

@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	// ErrRefused means that the target cannot continue the source. Nothing was written.
+	// ErrRefused means that the target cannot continue the source. Nothing was written, unless
+	// the source lacks a record in its middle, or the target stores others than it is sent.
 	ErrRefused = errors.New("the logs do not match")
 	// ErrForeignWriter means that the target has records that the copy did not write.
 	ErrForeignWriter = errors.New("something else writes to the target")
@@ -192,7 +193,10 @@ func (c *copier) compareAll(ctx context.Context, partitions []Partition) error {
 			refusals = append(refusals, err)
 		}
 	}
-	return errors.Join(refusals...)
+	if refusals == nil {
+		return nil
+	}
+	return fmt.Errorf("nothing was copied: %w", errors.Join(refusals...))
 }
 
 // checkRange compares the ends of a partition in both logs.

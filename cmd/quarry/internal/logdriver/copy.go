@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/logcopy"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -30,9 +30,8 @@ type CopyOptions struct {
 // directory of an embedded log, whose server must be stopped. With DryRun it only
 // compares the logs.
 func Copy(ctx context.Context, o CopyOptions) (partitions []logcopy.Partition, err error) {
-	if o.From.Log.Driver == o.To.Log.Driver && (o.From.Log.Driver == "embedded" && o.From.LogDir() == o.To.LogDir() ||
-		o.From.Log.Driver == "kafka" && slices.Equal(o.From.Log.Kafka.Brokers, o.To.Log.Kafka.Brokers)) {
-		return nil, errors.New("both configurations name the same log")
+	if o.From.Log.Driver == "embedded" && o.To.Log.Driver == "embedded" && o.From.LogDir() == o.To.LogDir() {
+		return nil, errSameLog
 	}
 	from, closeFrom, err := openSource(ctx, o)
 	if err != nil {
@@ -44,6 +43,30 @@ func Copy(ctx context.Context, o CopyOptions) (partitions []logcopy.Partition, e
 		return copyToKafka(ctx, o, from, options)
 	}
 	return copyToEmbedded(ctx, o, from, options)
+}
+
+// errSameLog prevents that a log is taken for a copy of itself, and deleted.
+var errSameLog = errors.New("both configurations name the same log")
+
+// checkOtherCluster returns errSameLog if both logs are topics of one cluster, whose addresses
+// may differ.
+func checkOtherCluster(ctx context.Context, from eventlog.Log, to *kafkalog.Log) error {
+	source, ok := from.(*kafkalog.Log)
+	if !ok {
+		return nil
+	}
+	a, err := source.ClusterID(ctx)
+	if err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	b, err := to.ClusterID(ctx)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if a != "" && a == b {
+		return fmt.Errorf("%w: the brokers of both are of the cluster %s", errSameLog, a)
+	}
+	return nil
 }
 
 // openSource opens the source of a copy.
@@ -82,6 +105,9 @@ func copyToKafka(ctx context.Context, o CopyOptions, from eventlog.Log, options 
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	defer closeInto(&err, to)
+	if err := checkOtherCluster(ctx, from, to); err != nil {
+		return nil, err
+	}
 	spec := kafkaSpec(o.To)
 	if options.Missing, err = topics.CheckTarget(ctx, to, spec, from); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@
 //	kafka.go      the settings of log.kafka as kafkalog.Options
 //	offline.go    reads of a log by commands while no server runs
 //	copy.go       Copy, from one log to another
-//	copy.go       copies of a log from one driver to another
 //
 // # Invariants
 //
