@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
@@ -17,16 +19,26 @@ import (
 const (
 	maxCaptureTabs  = 4   // groups of one expression
 	maxCaptureBytes = 200 // of a text; longer ones are cut, and counted together
+	// maxCaptureTime bounds the time to find the groups of all matches, and maxCaptureSteps
+	// those of one match, in instructions of the expression times bytes: package regexp
+	// cannot be stopped, and may take as many.
+	maxCaptureTime  = 2 * time.Second
+	maxCaptureSteps = 1 << 23
 )
 
 // captureCounter counts the matches of an answer by the text of a group of an expression of
 // its query. It reads the answer, so that the matches displayed bound its work and memory.
 type captureCounter struct {
-	term       *syntax.Text
-	expression *regexp.Regexp
-	group      int
-	counts     map[string]*captureCount
-	files      int
+	term *syntax.Text
+	// first matches the expression at the beginning of a text, and next after a rune, because
+	// ^ and \b depend on it.
+	first, next *regexp.Regexp
+	maxBytes    int // of the text of a match
+	group       int
+	counts      map[string]*captureCount
+	files       int
+	taken       time.Duration
+	isCut       bool // there was no time for all matches
 }
 
 // captureCount is the number of matches with a text, and of their files.
@@ -67,33 +79,52 @@ func newCaptureCounter(q *syntax.Parsed, by search.FacetName) *captureCounter {
 		if err != nil {
 			return nil
 		}
-		expression, err := regexp.Compile(pattern.Expression)
+		first, err := regexp.Compile(`\A(?:` + pattern.Expression + `)`)
 		if err != nil {
 			return nil
 		}
-		return &captureCounter{term: term, expression: expression, group: group, counts: map[string]*captureCount{}}
+		next, err := regexp.Compile(`\A(?s:.)(?:` + pattern.Expression + `)`)
+		if err != nil {
+			return nil
+		}
+		return &captureCounter{
+			term: term, first: first, next: next, maxBytes: max(maxCaptureSteps/max(pattern.Instructions, 1), 1), group: group, counts: map[string]*captureCount{},
+		}
 	}
 	return nil
 }
 
 // takeFiles is the search.Emit of the counts. Matches of other terms of the query are omitted.
 func (c *captureCounter) takeFiles(files []search.FileMatch, _ search.Stats) error {
+	started := time.Now()
 	for i := range files {
 		c.files++
 		for _, chunk := range files[i].Chunks {
-			next := 0
-			for _, at := range c.expression.FindAllSubmatchIndex(chunk.Content, -1) {
-				from := at[0] + chunk.Start.ByteOffset
-				for next < len(chunk.Ranges) && chunk.Ranges[next].Start.ByteOffset < from {
-					next++
+			for _, r := range chunk.Ranges {
+				if c.taken+time.Since(started) > maxCaptureTime {
+					c.isCut = true
+					return nil
 				}
-				if next < len(chunk.Ranges) && chunk.Ranges[next].Start.ByteOffset == from {
-					c.add(chunk.Content, at[2*c.group:2*c.group+2])
-				}
+				c.takeMatch(chunk.Content, r.Start.ByteOffset-chunk.Start.ByteOffset, r.End.ByteOffset-chunk.Start.ByteOffset)
 			}
 		}
 	}
+	c.taken += time.Since(started)
 	return nil
+}
+
+// takeMatch counts the match of the expression at an offset of a text, if it ends by the end of a
+// match of the query.
+func (c *captureCounter) takeMatch(content []byte, at, end int) {
+	expression, before := c.first, 0
+	if at > 0 {
+		_, size := utf8.DecodeLastRune(content[:at])
+		expression, before = c.next, size
+	}
+	text := content[at-before : min(len(content), at+c.maxBytes)]
+	if found := expression.FindSubmatchIndex(text); found != nil && found[1] <= end-at+before {
+		c.add(text, found[2*c.group:2*c.group+2])
+	}
 }
 
 // add counts a match whose group is at a place in a text; -1 if the group took no part in it.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -104,7 +105,7 @@ func (s *Server) newGroupsData(p searchParams, q *syntax.Parsed, by search.Facet
 		d.Tabs = append(d.Tabs, groupTab{s.texts.mustFormat("groupsCapture", "group", string(name)), p.groupsURL(p.Query, name), name == by})
 	}
 	if captures != nil {
-		d.Rows, d.More = s.newCaptureRows(p, q, captures, reason != "")
+		d.Rows, d.More = s.newCaptureRows(p, q, captures, reason != "" || captures.isCut)
 		return d
 	}
 	i := slices.IndexFunc(r.Facets, func(f search.Facet) bool { return f.Name == by })
@@ -133,8 +134,12 @@ func (s *Server) newGroupsData(p searchParams, q *syntax.Parsed, by search.Facet
 func (s *Server) newCaptureRows(p searchParams, q *syntax.Parsed, captures *captureCounter, isCut bool) (rows []groupRow, more bool) {
 	counts := captures.sortCounts()
 	for _, c := range counts[:min(len(counts), search.MaxGroups)] {
+		value := cmp.Or(c.text, s.texts.mustFormat("groupsEmpty"))
+		if strings.TrimSpace(value) == "" {
+			value = strconv.Quote(value) // a link of blanks has no name
+		}
 		row := groupRow{
-			Value: cmp.Or(c.text, s.texts.mustFormat("groupsEmpty")), Count: formatNumber(c.matches), Files: s.texts.mustFormat("resultsFiles", "n", c.files),
+			Value: value, Count: formatNumber(c.matches), Files: s.texts.mustFormat("resultsFiles", "n", c.files),
 			URL: p.fresh().URL(captures.narrowQuery(q, c.text)), Share: 100 * c.matches / counts[0].matches,
 		}
 		if isCut {
