@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -18,18 +19,48 @@ var historyFilter = regexp.MustCompile(`(?:^|\s)(type|author|committer|message|s
 // maxHistories bounds the histories to which a notice leads.
 const maxHistories = 5
 
-// historyNotice returns where commits are found, with the histories of the repositories of a
-// query that has filters on commits.
-func (s *Server) historyNotice(ctx context.Context, q *syntax.Parsed) (row noticeRow, ok bool) {
-	filters := url.Values{}
-	isDiff := false
-	for _, m := range historyFilter.FindAllStringSubmatch(q.Text, -1) {
-		key, value := m[1], strings.Trim(m[2], `"`)
+// addHistoryNotice adds a notice of where commits are found to a query that has filters on commits,
+// with the histories of the repositories that it selects. With these, other notices about the
+// filters, which say that they find no text, are left out.
+func (s *Server) addHistoryNotice(ctx context.Context, q *syntax.Parsed, state *resultState) {
+	written, filters, ok := s.readHistoryFilters(q)
+	if !ok {
+		return
+	}
+	row := noticeRow{Message: s.texts.mustFormat("historyWithout")}
+	for _, name := range s.namedRepositories(ctx, q) {
+		row.Message = s.texts.mustFormat("historyOf")
+		address := source.Address{Repository: name, Kind: source.PageCommits}.String()
+		if len(filters) > 0 {
+			address += "?" + filters.Encode()
+		}
+		row.Links = append(row.Links, facetLink{name, address})
+	}
+	if len(row.Links) > 0 {
+		state.Notices = slices.DeleteFunc(state.Notices, func(n noticeRow) bool {
+			return slices.ContainsFunc(written, func(filter string) bool { return strings.Contains(n.Message, filter) })
+		})
+	}
+	state.Notices = append([]noticeRow{row}, state.Notices...)
+}
+
+// readHistoryFilters returns the filters of a query on commits, as they are written and as those of
+// the page of a history; not ok if there are none.
+func (s *Server) readHistoryFilters(q *syntax.Parsed) (written []string, filters url.Values, ok bool) {
+	filters = url.Values{}
+	isDiff, rest, at := false, "", 0
+	for _, m := range historyFilter.FindAllStringSubmatchIndex(q.Text, -1) {
+		if strings.Count(q.Text[:m[2]], `"`)%2 == 1 {
+			continue // within a phrase
+		}
+		rest, at = rest+q.Text[at:m[0]]+" ", m[1]
+		written = append(written, q.Text[m[2]:m[1]])
+		key, value := q.Text[m[2]:m[3]], strings.Trim(q.Text[m[4]:m[5]], `"`)
 		switch {
 		case key == "type" && (value == "commit" || value == "diff"):
 			ok, isDiff = true, isDiff || value == "diff"
 		case key == "type":
-			return row, false
+			return nil, nil, false
 		case key == "author" || key == "committer":
 			filters.Set("author", value)
 		case key == "message":
@@ -40,31 +71,25 @@ func (s *Server) historyNotice(ctx context.Context, q *syntax.Parsed) (row notic
 			filters.Set("until", value)
 		}
 	}
-	if ok = ok || filters.Has("author") || filters.Has("q"); !ok && len(filters) > 0 {
-		_, err := source.ParseMoment(filters.Get("since")+filters.Get("until"), s.o.Now(), false)
-		ok = err == nil // after:the is text
-	}
-	if !ok {
-		return row, false
-	}
-	if words := messageWords(q); words != "" && !filters.Has("q") && !isDiff {
-		filters.Set("q", words)
-	}
-	row.Message = s.texts.mustFormat("historyWithout")
-	for _, name := range s.namedRepositories(ctx, q) {
-		row.Message = s.texts.mustFormat("historyOf")
-		address := source.Address{Repository: name, Kind: source.PageCommits}.String()
-		if len(filters) > 0 {
-			address += "?" + filters.Encode()
+	ok = ok || filters.Has("author") || filters.Has("q")
+	for _, key := range []string{"since", "until"} {
+		if _, err := source.ParseMoment(filters.Get(key), s.o.Now(), false); filters.Has(key) && err == nil {
+			ok = true
+		} else {
+			filters.Del(key) // after:the is text
 		}
-		row.Links = append(row.Links, facetLink{name, address})
 	}
-	return row, true
+	if ok && !isDiff && !filters.Has("q") {
+		if words := messageWords(rest+q.Text[at:], q.Options); words != "" {
+			filters.Set("q", words)
+		}
+	}
+	return written, filters, ok
 }
 
-// messageWords returns the terms of a query besides its filters, as a filter of messages.
-func messageWords(q *syntax.Parsed) string {
-	rest, err := syntax.Parse(historyFilter.ReplaceAllString(q.Text, " "), q.Options)
+// messageWords returns the terms of a query without filters on commits, as a filter of messages.
+func messageWords(text string, o syntax.Options) string {
+	rest, err := syntax.Parse(text, o)
 	if err != nil {
 		return "" // nothing is left
 	}

@@ -273,11 +273,7 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 // describeRest sends the summary of all files.
 func (o *resultWriter) describeRest(ctx context.Context, q *syntax.Parsed, state *resultState) {
 	if !o.p.isTyping {
-		if row, ok := o.s.historyNotice(ctx, q); ok && len(row.Links) > 0 {
-			state.Notices = []noticeRow{row} // others say of each filter that it finds no text
-		} else if ok {
-			state.Notices = append([]noticeRow{row}, state.Notices...)
-		}
+		o.s.addHistoryNotice(ctx, q, state)
 	}
 	ids := make([]code.RepositoryID, len(o.seen))
 	for i, r := range o.seen {

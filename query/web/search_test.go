@@ -492,23 +492,30 @@ func TestFirstSteps(t *testing.T) {
 // repositories that it selects, with these filters.
 func TestQueryForCommits(t *testing.T) {
 	var searches *fakeSearches
-	w := searchOf(t, 1, func(f *fakeSearches) { searches, f.result.Repositories = f, nil })
+	w := searchOf(t, 1, func(f *fakeSearches) {
+		searches, f.result.Repositories = f, nil
+		f.result.Notices = []syntax.Notice{{Code: syntax.TermFindsNothing, Message: "author:ada has no match."}, {Code: syntax.FilterSelectsNothing, Message: "lang:none selects nothing."}}
+	})
 	for query, want := range map[string]string{
-		"type:commit author:ada fix repo:open":      "author=ada&q=fix",
-		"type:diff repo:open before:2026-01-31 fix": "until=2026-01-31",
-		`author:"Ada L" after:2026-01-01 repo:open`: "author=Ada+L&since=2026-01-01",
+		"type:commit author:ada fix repo:open":         "author=ada&q=fix",
+		"type:diff repo:open before:2026-01-31 fix":    "until=2026-01-31",
+		`author:"Ada L" after:2026-01-01 repo:open`:    "author=Ada+L&since=2026-01-01",
+		"since:2026-01-01 until:2026-01-31 repo:open":  "since=2026-01-01&until=2026-01-31",
+		`author:ada after:the "a message:b" repo:open`: "author=ada&q=a+message%3Ab",
 	} {
 		searches.result.Repositories = known[:1]
 		address := "/browse/" + known[0].Name + "/-/commits/?" + want
 		if b := w.browser.get("/search?" + url.Values{"q": {query}}.Encode()); !strings.Contains(html.UnescapeString(b.page), `href="`+address+`"`) {
 			t.Errorf("%s: no link %s in\n%s", query, address, b.page)
+		} else if strings.Contains(b.page, "author:ada has no match") == strings.Contains(query, "author:ada") || !strings.Contains(b.page, "lang:none selects") {
+			t.Errorf("%s: the notices are not those about other parts of the query:\n%s", query, b.page)
 		}
 		if named := searches.request.Query; named.Type != syntax.TypeRepo || named.Print(syntax.Options{}) != "type:repo repo:open" {
 			t.Errorf("%s: the repositories are those of %s", query, named.Print(syntax.Options{}))
 		}
 	}
 	w.browser.get("/search?q=author%3Aada").expectPage(http.StatusOK, "add repo: with its name")
-	for _, query := range []string{"after:the repo:open", "type:file author:ada", "kettle"} {
+	for _, query := range []string{"after:the repo:open", "type:file author:ada", "kettle", `"see author:ada" repo:open`} {
 		if b := w.browser.get("/search?" + url.Values{"q": {query}}.Encode()); strings.Contains(b.page, "Commits are not searched here") {
 			t.Errorf("%s is read as a query for commits", query)
 		}
