@@ -77,7 +77,7 @@ func newDescription(contentType string, body []byte) encodedDescription {
 
 // withGzip returns a description in both encodings.
 func (d encodedDescription) withGzip() description {
-	d.header.Set("Vary", "Accept-Encoding")
+	d.header.Set("Vary", "Accept-Encoding, Origin") // replaces that of shared origins
 	packed := encodedDescription{d.header.Clone(), front.Compress(d.body)}
 	packed.header.Set("ETag", strings.TrimSuffix(d.header.Get("ETag"), `"`)+`-gzip"`)
 	packed.header.Set("Content-Encoding", "gzip")
