@@ -26,14 +26,15 @@ func NewRegistry(version string) *prometheus.Registry {
 	return reg
 }
 
-// MetricsHandler serves the metrics of reg to Prometheus.
-func MetricsHandler(reg prometheus.Gatherer, log *slog.Logger) http.Handler {
+// MetricsHandler serves the metrics of reg to Prometheus. Only with exemplars it does so in the
+// OpenMetrics format, which has them, and in which the bounds of histograms are other labels: 60 is
+// 60.0.
+func MetricsHandler(reg prometheus.Gatherer, exemplars bool, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		// Some of the metrics are more useful than an error page.
-		ErrorHandling: promhttp.ContinueOnError,
-		// Examples of histograms exist in this format only.
-		EnableOpenMetrics: true,
+		ErrorHandling:     promhttp.ContinueOnError,
+		EnableOpenMetrics: exemplars,
 		// Scrapes are cheap; a scraper that sends more at the same time is misconfigured.
 		MaxRequestsInFlight: 8,
 	})

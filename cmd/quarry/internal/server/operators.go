@@ -35,7 +35,7 @@ func (s *Server) newOperatorsHandler() (http.Handler, error) {
 // mountMetrics serves the metrics and, with runtime.pprof, profiles.
 func (s *Server) mountMetrics(mux *http.ServeMux) error {
 	inner := http.NewServeMux()
-	inner.Handle("GET /metrics", boot.MetricsHandler(s.o.Gatherer, s.o.Logger))
+	inner.Handle("GET /metrics", boot.MetricsHandler(s.o.Gatherer, s.traces != nil, s.o.Logger))
 	if s.o.Config.Runtime.Pprof {
 		inner.HandleFunc("/debug/pprof/", pprof.Index)
 		inner.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
