@@ -132,20 +132,23 @@ func (e *Exporter) Run(ctx context.Context) error {
 				for len(e.queue) > 0 && len(batch) < maxBatch {
 					batch = append(batch, <-e.queue)
 				}
-				e.exportBatch(flush, batch, 1)
+				if !e.exportBatch(flush, batch, 1) {
+					e.o.Metrics.dropped.WithLabelValues(droppedFailed).Add(float64(len(batch)))
+					e.logFailure(flush.Err())
+				}
 				batch = nil
 			}
 			return nil
 		}
-		if len(batch) > 0 {
-			e.exportBatch(ctx, batch, maxAttempts)
+		if len(batch) > 0 && e.exportBatch(ctx, batch, maxAttempts) {
 			batch = nil
 		}
 	}
 }
 
-// exportBatch sends a batch, in at most some attempts, until ctx ends.
-func (e *Exporter) exportBatch(ctx context.Context, batch []trace.ReadOnlySpan, attempts int) {
+// exportBatch sends a batch, or drops it after some attempts. It returns false if ctx ends before
+// that.
+func (e *Exporter) exportBatch(ctx context.Context, batch []trace.ReadOnlySpan, attempts int) bool {
 	for wait := minRetry; ; wait *= 2 {
 		within, cancel := context.WithTimeout(ctx, exportTimeout)
 		err := e.exporter.ExportSpans(within, batch)
@@ -158,19 +161,24 @@ func (e *Exporter) exportBatch(ctx context.Context, batch []trace.ReadOnlySpan, 
 				e.o.Logger.Info("traces are exported again")
 				e.failedAt = time.Time{}
 			}
-			return
+			return true
 		case errors.As(err, &refused) && !refused.temporary:
 			rejected := min(refused.spans, len(batch))
 			e.o.Metrics.exported.Add(float64(len(batch) - rejected))
 			e.o.Metrics.dropped.WithLabelValues(droppedRejected).Add(float64(rejected))
 			e.logFailure(err)
-			return
+			return true
+		case ctx.Err() != nil:
+			return false
 		}
 		e.o.Metrics.failures.Inc()
 		e.logFailure(err)
-		if attempts--; attempts <= 0 || clock.Sleep(ctx, wait) != nil {
+		if attempts--; attempts <= 0 {
 			e.o.Metrics.dropped.WithLabelValues(droppedFailed).Add(float64(len(batch)))
-			return
+			return true
+		}
+		if clock.Sleep(ctx, wait) != nil {
+			return false
 		}
 	}
 }

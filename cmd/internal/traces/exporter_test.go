@@ -120,6 +120,35 @@ func TestLastSpansAreExported(t *testing.T) {
 	}
 }
 
+// TestBatchInFlightIsSentAtTheEnd stops the process while the collector has not answered.
+func TestBatchInFlightIsSentAtTheEnd(t *testing.T) {
+	c, arrived := startCollector(t), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-arrived:
+			c.ServeHTTP(w, r)
+		default:
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
+			close(arrived)
+			<-r.Context().Done()
+		}
+	}))
+	defer slow.Close()
+	e := newExporter(Options{URL: slow.URL, SampleRatio: 1})
+	for range maxBatch {
+		_, s := e.Tracer().StartRoot(t.Context(), "root")
+		s.End(nil)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- e.Run(ctx) }()
+	<-arrived
+	stop()
+	if err := <-ended; err != nil || len(c.spans) != maxBatch || e.dropped(droppedFailed) != 0 {
+		t.Errorf("%d spans, %d dropped, %v", len(c.spans), e.dropped(droppedFailed), err)
+	}
+}
+
 func TestSpansThatDoNotFitAreDropped(t *testing.T) {
 	e := newExporter(Options{URL: "http://127.0.0.1:1/", SampleRatio: 1}) // nothing runs, so nothing may wait
 	for range maxQueued + 7 {
