@@ -2,6 +2,8 @@ package versions
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/replay"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
@@ -161,6 +167,77 @@ func TestPartitionsMove(t *testing.T) {
 	again := w.withShare("shard-1", "0/3")
 	again.replays = true
 	again.checkReplay("without snapshots")
+}
+
+// mergeSegments merges up to three segments of each partition, and has a process that holds
+// everything delete those of some partitions, which no snapshot names.
+func (w *snapshotWorld) mergeSegments(deleted ...int32) {
+	w.t.Helper()
+	w.follow(func(v *Versions, _ *snapshots.Archive) {
+		var gone []segment.ID
+		for p := range w.world.Partitions {
+			view := v.Live().Places.Acquire()
+			var inputs []segment.ID
+			documents := map[code.DocumentKey]bool{}
+			for _, info := range view.SegmentInfos() {
+				if info.Partition != p || info.Absent || len(inputs) == 3 {
+					continue
+				}
+				live, _, err := view.Liveness(info.ID)
+				w.must(err)
+				for d, k := range w.world.Segments[info.ID] {
+					if live[d/64]>>(d%64)&1 != 0 {
+						documents[k] = true
+					}
+				}
+				inputs = append(inputs, info.ID)
+			}
+			view.Release()
+			if len(inputs) == 0 {
+				continue
+			}
+			ev, rec := w.world.Merge(p, inputs, slices.Collect(maps.Keys(documents)))
+			_, err := w.log.Append(w.t.Context(), event.TopicEvents, p, rec)
+			w.must(err)
+			w.world.Merged(ev)
+			if slices.Contains(deleted, p) {
+				gone = append(gone, inputs...)
+			}
+		}
+		w.must(v.WaitForLog(w.t.Context(), v.Live()))
+		ctx, stop := context.WithCancel(w.t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- v.Live().Places.Run(ctx) }()
+		clocktest.WaitUntil(w.t, "merged segments are deleted", func() bool {
+			return !slices.ContainsFunc(gone, func(id segment.ID) bool {
+				_, err := w.objects.GetBytes(ctx, segmentstore.SegmentName(id), 0)
+				return !errors.Is(err, code.ErrNotFound)
+			})
+		})
+		stop()
+		w.must(<-ended)
+	})
+}
+
+// TestMergedPartitionsMove moves partitions whose segments are merged, and deleted unless a snapshot
+// names them.
+func TestMergedPartitionsMove(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t, 4)
+	w.addRecords(40)
+	w.mergeSegments(0, 1, 2, 3)
+	w.withShare("shard-0", "0/2").createSnapshot()
+	w.addRecords(40)
+	w.mergeSegments(1, 3)
+	w.withShare("shard-1", "1/2").createSnapshot()
+	w.addRecords(40)
+	w.mergeSegments()
+	w.addRecords(10)
+	for _, c := range []struct{ home, share string }{
+		{"empty", "0/3"}, {"shard-0", "0/3"}, {"shard-1", "0,1"}, {"shard-1", "2/3"}, {"shard-0", "none"}, {"shard-0", "1/2"}, {"shard-1", ""},
+	} {
+		w.withShare(c.home, c.share).checkReplay("merged segments")
+	}
 }
 
 // TestPartitionsMoveOverFailures interrupts a change of the share at each object that it fetches,
