@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/places"
@@ -16,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -237,6 +239,46 @@ func TestMergedPartitionsMove(t *testing.T) {
 		{"empty", "0/3"}, {"shard-0", "0/3"}, {"shard-1", "0,1"}, {"shard-1", "2/3"}, {"shard-0", "none"}, {"shard-0", "1/2"}, {"shard-1", ""},
 	} {
 		w.withShare(c.home, c.share).checkReplay("merged segments")
+	}
+}
+
+// TestLocalRowsAreInSnapshots checks that a snapshot of several partitions has the rows of a directory:
+// the objects to delete, the segments with removed text, and the erasures.
+func TestLocalRowsAreInSnapshots(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t, 3)
+	w.addRecords(60)
+	w.createSnapshot()
+	w.mergeSegments() // the inputs stay for the snapshot
+	for _, r := range w.world.Repositories {
+		rec := w.world.Append(r.Partition, &event.ErasureRequested{Repository: r.ID, Path: "secret", At: time.Unix(1e9, 0)})
+		_, err := w.log.Append(t.Context(), event.TopicEvents, r.Partition, rec)
+		w.must(err)
+	}
+	w.addRecords(60)
+	made := w.createSnapshot()
+	readRows := func(home string) (rows map[string]string, kinds map[byte]int) {
+		rows, kinds = map[string]string{}, map[byte]int{}
+		from := w.withShare(home, "").follow(func(v *Versions, _ *snapshots.Archive) {
+			it, err := v.Live().Store.Iter([]byte{byte(store.FamilyLocal)}, []byte{byte(store.FamilyLocal) + 1})
+			w.must(err)
+			for ok := it.First(); ok; ok = it.Next() {
+				rows[string(it.Key())] = string(it.Value())
+				kinds[it.Key()[1]]++
+			}
+			w.must(it.Close())
+		})
+		if home != w.home && from != made.Name {
+			t.Errorf("started from %q, want %s", from, made.Name)
+		}
+		return rows, kinds
+	}
+	want, kinds := readRows(w.home)
+	if kinds['e'] == 0 || kinds['r'] == 0 || kinds['x'] == 0 {
+		t.Fatalf("rows by kind: %v", kinds)
+	}
+	if got, kinds := readRows("copy"); !maps.Equal(got, want) {
+		t.Errorf("%d local rows, by kind %v, are not the %d of the process that created the snapshot", len(got), kinds, len(want))
 	}
 }
 
