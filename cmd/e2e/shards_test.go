@@ -32,6 +32,7 @@ type shardCluster struct {
 	peers        [3]string
 	gitPeers     [2]string // addresses of workers
 	repositories []string
+	spans        *spanReceiver
 }
 
 // shares are the shares of the shards.
@@ -101,8 +102,9 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 		must(t, err)
 	}
 	certFile, keyFile := writePeerCertificate(t)
-	c.replicas = startReplicas(t, broker, "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0],
-		"peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile, "peerTls.caFile="+certFile, "peerTls.clientCertificates=true")
+	c.spans = startSpanReceiver(t)
+	c.replicas = startReplicas(t, broker, append(c.spans.settings(), "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0],
+		"peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile, "peerTls.caFile="+certFile, "peerTls.clientCertificates=true")...)
 	c.whole, c.server = c.queries[0], c.queries[0]
 	c.repositories = []string{"demo"}
 	for i := range 12 { // all in one shard once in 4,096 times
@@ -124,6 +126,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("same answers", c.compareAnswers)
 	t.Run("refused operations", c.checkRefusals)
 	t.Run("read your writes", c.checkPosition)
+	t.Run("traces", c.checkTraces)
 	t.Run("private repositories", c.checkPrivate)
 	t.Run("history and blame", c.checkGit)
 	t.Run("frozen replica", func(t *testing.T) {

@@ -48,7 +48,7 @@ func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took tim
 		attrs = append(attrs, slog.Int("events", n), slog.String("position", a.Positions[n-1].String()))
 	}
 	if id := tracing.TraceID(req.Context()); id != "" {
-		attrs = append(attrs, slog.String("trace_id", id))
+		attrs = append(attrs, slog.String(tracing.IDKey, id))
 	}
 	r.o.Logger.LogAttrs(req.Context(), slog.LevelInfo, message, append(attrs, slog.Duration("duration", took))...)
 }

@@ -157,7 +157,7 @@ func (i *Version) logSearchable(logger *slog.Logger) func(projections.Searchable
 		attrs := []any{"delivery_id", delivery, "repository", name, "repository_id", s.Repository,
 			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited}
 		if s.TraceID != "" {
-			attrs = append(attrs, "trace_id", s.TraceID)
+			attrs = append(attrs, tracing.IDKey, s.TraceID)
 		}
 		logger.Info("push is searchable", attrs...)
 	}

@@ -85,7 +85,7 @@ func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration, tr
 		slog.Int("status", x.status), slog.Int64("response_bytes", x.response.bytes), slog.Duration("duration", took),
 	}
 	if traceID != "" {
-		attrs = append(attrs, slog.String("trace_id", traceID))
+		attrs = append(attrs, slog.String(tracing.IDKey, traceID))
 	}
 	if x.principal != nil {
 		a := &x.principal.Actor

@@ -16,6 +16,10 @@ const scope = "github.com/quarrysearch/quarry"
 // of the log.
 const Header = "traceparent"
 
+// IDKey is the key of the ID of a trace in lines of the log, which write it in full, and in
+// examples of histograms.
+const IDKey = "trace_id"
+
 // maxJoined bounds the traces that a span of several pushes joins. Those of further pushes end
 // in the log.
 const maxJoined = 32

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 	"go.uber.org/goleak"
 )
 
@@ -210,6 +211,21 @@ func TestLogHoldsNoCredential(t *testing.T) {
 		if n := strings.Count(out.String(), secret); n != 1 { // a digest is not a credential
 			t.Errorf("%s: the secret is there %d times:\n%s", format, n, &out)
 		}
+	}
+}
+
+// TestTracesAreNamedInFull checks that the ID of a trace is not masked, although it looks like a
+// key.
+func TestTracesAreNamedInFull(t *testing.T) {
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	var out strings.Builder
+	logger, err := NewLogger(&out, slog.LevelInfo, FormatText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger.Info("pushed", tracing.IDKey, id, "other", id)
+	if text := out.String(); !strings.Contains(text, "trace_id="+id) || strings.Contains(text, "other="+id) {
+		t.Error(text)
 	}
 }
 

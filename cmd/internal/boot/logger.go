@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 // These are the formats of the log.
@@ -63,6 +64,9 @@ func writeAttr(_ []string, a slog.Attr) slog.Attr {
 		ms := float64(a.Value.Duration().Round(time.Microsecond)) / float64(time.Millisecond)
 		return slog.Float64(a.Key+"_ms", ms)
 	case slog.KindString:
+		if a.Key == tracing.IDKey {
+			break // looks like a key
+		}
 		a.Value = slog.StringValue(maskText(a.Value.String()))
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
