@@ -33,7 +33,7 @@ export QUARRY_IMAGE_PACKAGES ?= $(CURDIR)/.cache/image/packages
 export QUARRY_TEST_BINARY = $(CURDIR)/.cache/test/quarry
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release image image-packages packages deploy-tools generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka collector node shots tidy clean check
+.PHONY: help build run release image image-packages packages deploy-tools generate fmt lint security quick test-binary test race golden fuzz metamorphic e2e api-test clients-test schemathesis client-tools chaos rolling simulate distinguish cover bench bench-engine bench-compare corpora docs-check kafka collector node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -148,6 +148,10 @@ bench-engine: REF = $(or $(shell git describe --tags --abbrev=0 --match 'v[0-9]*
 bench-engine: ## the gate of changes to the engine: this tree and REF=COMMIT (default: the newest release), and zoekt of ZOEKT_BIN=DIR, in turn; CORPORA=DIR SEED=n BENCHFLAGS=
 	$(GO) run ./cmd/internal/tasks bench-engine --ref $(REF) --corpora $(CORPORA) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(SEED),--seed $(SEED)) $(if $(BENCHFLAGS),"--flags=$(BENCHFLAGS)")
 
+rolling: REF = $(or $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null),0ee82a6d)
+rolling: test-binary ## roll a cluster on Kafka from REF=COMMIT (default: the newest release) to this tree, under pushes and searches
+	$(GO) run ./cmd/internal/tasks rolling --ref $(REF)
+
 bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)
 
@@ -183,7 +187,7 @@ tidy: ## go.mod and go.sum
 	$(GO) mod tidy
 
 clean: ## what make made, but not the fetched jars and corpora
-	rm -rf bin .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine
+	rm -rf bin .cache/chaos .cache/test .cache/cover.* .cache/bench-compare .cache/bench-engine .cache/rolling
 
 check: lint security ## what a commit must pass besides its tests
 	$(GO) mod tidy -diff

@@ -11,6 +11,7 @@
 //	                   alertfaults_linux_test.go has a fault for each alert
 //	damage_test.go     one bit flipped in each kind of file of a data directory
 //	snapshots_test.go  query nodes that start from snapshots in a bucket, and its faults
+//	releasebefore_test.go  a cluster goes from the program of an earlier commit to this one
 //	gerrit_test.go     a real Gerrit: discovery, fetch, streamed events
 //	gitea_test.go      the life of an organization, on a stub and on a live Gitea
 //	scip_test.go       indexes of real indexers, compared with the results

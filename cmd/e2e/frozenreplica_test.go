@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
@@ -21,6 +22,7 @@ import (
 // and they share only a broker and the segment store.
 type replicas struct {
 	*crashing
+	program          string // of the processes that start next
 	broker           *kafkatest.Broker
 	settings         []string
 	ingest, pipeline *server
@@ -31,8 +33,14 @@ type replicas struct {
 // repository with one file.
 func startReplicas(t *testing.T, broker *kafkatest.Broker, settings ...string) *replicas {
 	t.Helper()
+	return startReplicasOf(t, "quarry", broker, settings...)
+}
+
+// startReplicasOf is startReplicas with the program that the processes run.
+func startReplicasOf(t *testing.T, program string, broker *kafkatest.Broker, settings ...string) *replicas {
+	t.Helper()
 	dir := t.TempDir()
-	r := &replicas{broker: broker, crashing: &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}}
+	r := &replicas{program: program, broker: broker, crashing: &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}}
 	r.settings = append([]string{"storage.segments=" + filepath.Join(dir, "segments"), "query.maxLag=2s", "access.secret=" + strings.Repeat("s", 32)}, settings...)
 	writeTextFile(t, r.config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
 	must(t, runGit("", "init", "-q", "-b", "main", r.tree))
@@ -55,7 +63,9 @@ func (r *replicas) startNode(name, role string) *server {
 	for _, setting := range r.settings {
 		args = append(args, "--set", setting)
 	}
-	s, err := startServer(r.dir, r.environ(), args...)
+	address, err := loopback.FreeAddress()
+	must(r.t, err)
+	s, err := startProgram([]string{r.program}, address, r.dir, r.environ(), args...)
 	if err != nil {
 		r.t.Fatalf("%s: %v", name, err)
 	}

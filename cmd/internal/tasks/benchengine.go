@@ -29,11 +29,7 @@ func (b *benchEngineTask) Run(ctx context.Context) error {
 		return err
 	}
 	before := filepath.Join(dir, "before")
-	err = withCommit(ctx, b.Ref, filepath.Join(dir, "tree"), func(tree string) error {
-		_, err := runOutput(ctx, tree, "go", "build", "-trimpath", "-o", before+string(filepath.Separator), "./cmd/quarry")
-		return err
-	})
-	if err != nil {
+	if err := buildCommit(ctx, b.Ref, filepath.Join(dir, "tree"), before); err != nil {
 		return err
 	}
 	here := filepath.Join(dir, "here")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -47,4 +48,12 @@ func withCommit(ctx context.Context, ref, tree string, run func(tree string) err
 		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
 	}()
 	return run(tree)
+}
+
+// buildCommit builds quarry of a commit, which is checked out in tree meanwhile, into a directory.
+func buildCommit(ctx context.Context, ref, tree, dir string) error {
+	return withCommit(ctx, ref, tree, func(tree string) error {
+		_, err := runOutput(ctx, tree, "go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "./cmd/quarry")
+		return err
+	})
 }

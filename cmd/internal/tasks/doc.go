@@ -10,6 +10,7 @@
 //	tasks release         archives of a release, with checksums and bills of materials
 //	tasks image           the container image, without a container engine
 //	tasks packages        deb and rpm packages, with nfpm
+//	tasks rolling         a cluster goes from another commit to this tree
 //	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
 //
 // # Invariants

@@ -21,6 +21,7 @@ type cli struct {
 	Cover         coverTask         `cmd:"" help:"Print the coverage of each package of a profile."`
 	Security      securityTask      `cmd:"" help:"Fail if the code reaches a known vulnerability that is not accepted."`
 	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`
+	Rolling       rollingTask       `cmd:"" help:"Roll a cluster from another commit to this tree, under pushes and searches."`
 	BenchEngine   benchEngineTask   `cmd:"" help:"Compare the engine with that of another commit, and with zoekt; fail if it is worse."`
 }
 
