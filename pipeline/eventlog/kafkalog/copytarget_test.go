@@ -45,7 +45,9 @@ func copyTarget(t *testing.T, broker *kafkatest.Broker) {
 		t.Error(err)
 	}
 
-	client := &kafka.Client{Addr: kafka.TCP(broker.Addresses...)}
+	transport := new(kafka.Transport) // the default one keeps a connection for the life of the process
+	t.Cleanup(transport.CloseIdleConnections)
+	client := &kafka.Client{Addr: kafka.TCP(broker.Addresses...), Transport: transport}
 	response, err := client.IncrementalAlterConfigs(t.Context(), &kafka.IncrementalAlterConfigsRequest{
 		Resources: []kafka.IncrementalAlterConfigsRequestResource{{
 			ResourceType: kafka.ResourceTypeTopic, ResourceName: string(event.TopicDeadLetters),

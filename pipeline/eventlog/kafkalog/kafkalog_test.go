@@ -157,9 +157,7 @@ func killedBroker(t *testing.T, broker *kafkatest.Broker) {
 	if testing.Short() {
 		t.Skip("killed broker: takes 20 s, not with -short")
 	}
-	// The client may lose a connection that it opens while requests are canceled: Close closes the
-	// socket, but the goroutine that would send the next request never ends.
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/segmentio/kafka-go.(*conn).run"))
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const topic, before, after = event.Topic("killed"), 50, 50
 	l, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, AppendTimeout: time.Second})
 	if err != nil {
