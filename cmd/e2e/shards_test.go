@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/internal/loopback"
+	"github.com/quarrysearch/quarry/cmd/internal/traces/tracestest"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
@@ -32,7 +33,7 @@ type shardCluster struct {
 	peers        []string  // addresses of the shards
 	gitPeers     [2]string // addresses of workers; empty if they answer no git reads
 	repositories []string
-	spans        *spanReceiver
+	spans        *tracestest.Collector
 }
 
 // startShard starts the shard with a number.
@@ -99,9 +100,10 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 		must(t, err)
 	}
 	certFile, keyFile := writePeerCertificate(t)
-	c.spans = startSpanReceiver(t)
-	c.replicas = startReplicas(t, broker, append(c.spans.settings(), "query.maxLag=10s", "git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0],
-		"peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile, "peerTls.caFile="+certFile, "peerTls.clientCertificates=true")...)
+	c.spans = tracestest.Start(t)
+	c.replicas = startReplicas(t, broker, "tracing.endpoint="+c.spans.URL, "tracing.sampleRatio=1", "query.maxLag=10s",
+		"git.peers="+strings.Join(c.gitPeers[:], ","), "git.listen="+c.gitPeers[0],
+		"peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile, "peerTls.caFile="+certFile, "peerTls.clientCertificates=true")
 	c.startShards()
 	t.Run("same answers", c.compareAnswers)
 	t.Run("refused operations", c.checkRefusals)

@@ -1,113 +1,42 @@
 package e2e
 
 import (
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	pb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"github.com/quarrysearch/quarry/cmd/internal/traces/tracestest"
 )
-
-// spanReceiver takes the spans of processes, in place of a collector.
-type spanReceiver struct {
-	url string
-	mu  struct {
-		sync.Mutex
-		spans []span
-	}
-}
-
-// span is a span with the process that it is of.
-type span struct {
-	*pb.Span
-	instance string
-}
-
-// startSpanReceiver starts a receiver, which ends with the test.
-func startSpanReceiver(t *testing.T) *spanReceiver {
-	c := &spanReceiver{}
-	receiver := httptest.NewServer(c)
-	t.Cleanup(receiver.Close)
-	c.url = receiver.URL
-	return c
-}
-
-// ServeHTTP implements http.Handler.
-func (c *spanReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var data pb.TracesData
-	z, err := gzip.NewReader(r.Body)
-	if err == nil {
-		var body []byte
-		if body, err = io.ReadAll(z); err == nil {
-			err = proto.Unmarshal(body, &data)
-		}
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range data.ResourceSpans {
-		instance := ""
-		for _, a := range r.Resource.Attributes {
-			if a.Key == "service.instance.id" {
-				instance = a.Value.GetStringValue()
-			}
-		}
-		for _, scope := range r.ScopeSpans {
-			for _, s := range scope.Spans {
-				c.mu.spans = append(c.mu.spans, span{s, instance})
-			}
-		}
-	}
-}
-
-// settings are those of processes that send all traces to the receiver.
-func (c *spanReceiver) settings() []string {
-	return []string{"tracing.endpoint=" + c.url, "tracing.sampleRatio=1"}
-}
-
-// readSpans returns the spans that have arrived.
-func (c *spanReceiver) readSpans() []span {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.mu.spans)
-}
 
 // awaitTrace waits until a trace has a span with each of some names, of as many processes, and
 // checks that it has one root, from which all others descend.
-func (c *spanReceiver) awaitTrace(t *testing.T, trace string, processes int, names ...string) {
+func awaitTrace(t *testing.T, c *tracestest.Collector, trace string, processes int, names ...string) {
 	t.Helper()
-	var spans []span
+	var spans []tracestest.Span
 	if !pollUntil(func() bool {
-		spans = slices.DeleteFunc(c.readSpans(), func(s span) bool { return hex.EncodeToString(s.TraceId) != trace })
+		spans = slices.DeleteFunc(c.Spans(), func(s tracestest.Span) bool { return hex.EncodeToString(s.TraceId) != trace })
 		instances, missing, known := map[string]bool{}, slices.Clone(names), map[string]bool{"": true}
 		for _, s := range spans {
-			instances[s.instance], known[string(s.SpanId)] = true, true
+			instances[s.Instance], known[string(s.SpanId)] = true, true
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		}
-		orphan := slices.ContainsFunc(spans, func(s span) bool { return !known[string(s.ParentSpanId)] })
+		orphan := slices.ContainsFunc(spans, func(s tracestest.Span) bool { return !known[string(s.ParentSpanId)] })
 		return len(missing) == 0 && len(instances) >= processes && !orphan
 	}) {
 		t.Errorf("trace %s: want %q of %d processes; have", trace, names, processes)
 		for _, s := range spans {
-			t.Errorf("%s of %s", s.Name, s.instance)
+			t.Errorf("%s of %s", s.Name, s.Instance)
 		}
 		return
 	}
-	roots := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return len(s.ParentSpanId) > 0 })
+	roots := slices.DeleteFunc(slices.Clone(spans), func(s tracestest.Span) bool { return len(s.ParentSpanId) > 0 })
 	if len(roots) != 1 || roots[0].Name != names[0] {
 		t.Errorf("trace %s has %d roots", trace, len(roots))
 	}
@@ -125,7 +54,7 @@ func (c *shardCluster) checkTraces(t *testing.T) {
 	}) {
 		t.Fatalf("no trace ID of the delivery:\n%s", c.ingest.output.String())
 	}
-	c.spans.awaitTrace(t, found[1], 1+1+len(c.queries)+len(c.shards)+1, "POST /webhooks/{kind}/{connection}", "send quarry.events", "process quarry.events",
+	awaitTrace(t, c.spans, found[1], 1+1+len(c.queries)+len(c.shards)+1, "POST /webhooks/{kind}/{connection}", "send quarry.events", "process quarry.events",
 		"fetch", "list changes", "analyze", "store segment", "announce", "apply quarry.events")
 
 	if answer := c.front.searchFrom(t, "crwth", accepted.MinPosition); answer.Stats.Files != 1 {
@@ -139,9 +68,9 @@ func (c *shardCluster) checkTraces(t *testing.T) {
 	response, err := clientOf(strings.TrimPrefix(c.front.url, "http://")).Do(r)
 	must(t, err)
 	_ = response.Body.Close()
-	var search span
+	var search tracestest.Span
 	if !pollUntil(func() bool {
-		for _, s := range c.spans.readSpans() {
+		for _, s := range c.spans.Spans() {
 			if strings.Contains(fmt.Sprint(s.Attributes), "traced-search") {
 				search = s
 			}
@@ -150,9 +79,9 @@ func (c *shardCluster) checkTraces(t *testing.T) {
 	}) {
 		t.Fatal("no span of the search")
 	}
-	c.spans.awaitTrace(t, hex.EncodeToString(search.TraceId), 3, "POST /api/search", "assist", "search", "plan", "visit segments", "shard begin", "shard visit", "shard render")
+	awaitTrace(t, c.spans, hex.EncodeToString(search.TraceId), 3, "POST /api/search", "assist", "search", "plan", "visit segments", "shard begin", "shard visit", "shard render")
 
-	text := fmt.Sprint(c.spans.readSpans())
+	text := fmt.Sprint(c.spans.Spans())
 	for _, secret := range []string{"crwth", c.tree, "refs/heads"} {
 		if i := strings.Index(text, secret); i >= 0 {
 			t.Errorf("spans have %q: %s", secret, text[max(0, i-200):min(len(text), i+200)])

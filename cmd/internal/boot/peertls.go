@@ -3,10 +3,8 @@ package boot
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,7 +39,7 @@ func ReadPeerTLS(o PeerTLSOptions) (p *PeerTLS, err error) {
 	}
 	if o.CAFile != "" {
 		p.authorities = &authorities{renewed[*x509.CertPool]{name: "authorities of other processes", files: []string{o.CAFile}, now: time.Now}, o.Logger}
-		p.authorities.read = p.authorities.readPool
+		p.authorities.read = func() (*x509.CertPool, error) { return readAuthorities(o.CAFile) }
 		if _, err := p.authorities.readFiles(); err != nil {
 			return nil, err
 		}
@@ -83,18 +81,6 @@ func (p *PeerTLS) ClientConfig(host string) *tls.Config {
 type authorities struct {
 	renewed[*x509.CertPool]
 	log *slog.Logger
-}
-
-func (a *authorities) readPool() (*x509.CertPool, error) {
-	text, err := os.ReadFile(a.files[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.name, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s: there is no certificate in %s", a.name, a.files[0])
-	}
-	return pool, nil
 }
 
 // get returns the authorities for a handshake. It keeps the last ones if the file cannot be read.

@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,59 +16,13 @@ import (
 	pb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/quarrysearch/quarry/cmd/internal/traces/tracestest"
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/tracing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// collector takes spans, and answers with a status and a body.
-type collector struct {
-	url    string
-	status int
-	reply  []byte
-	mu     sync.Mutex
-	header http.Header
-	spans  []*pb.Span
-}
-
-func startCollector(t *testing.T) *collector {
-	t.Helper()
-	c := &collector{status: http.StatusOK}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	c.url = server.URL + "/v1/traces"
-	return c
-}
-
-func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var data pb.TracesData
-	z, err := gzip.NewReader(r.Body)
-	if err == nil {
-		var body []byte
-		if body, err = io.ReadAll(z); err == nil {
-			err = proto.Unmarshal(body, &data)
-		}
-	}
-	if err != nil || r.Header.Get("Content-Type") != "application/x-protobuf" {
-		http.Error(w, "no spans", http.StatusBadRequest)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.header = r.Header
-	if c.status == http.StatusOK {
-		for _, resource := range data.ResourceSpans {
-			for _, scope := range resource.ScopeSpans {
-				c.spans = append(c.spans, scope.Spans...)
-			}
-		}
-	}
-	w.WriteHeader(c.status)
-	_, _ = w.Write(c.reply)
-}
 
 func newExporter(o Options) *Exporter {
 	o.Metrics = NewMetrics(prometheus.NewRegistry())
@@ -95,8 +47,8 @@ func (e *Exporter) dropped(reason string) int {
 }
 
 func TestLastSpansAreExported(t *testing.T) {
-	c := startCollector(t)
-	e := newExporter(Options{URL: c.url, SampleRatio: 1, Headers: http.Header{"Authorization": {"Bearer t"}}})
+	c := tracestest.Start(t)
+	e := newExporter(Options{URL: c.URL, SampleRatio: 1, Headers: http.Header{"Authorization": {"Bearer t"}}})
 	ctx, root := e.Tracer().StartRoot(t.Context(), "root")
 	_, step := tracing.Start(ctx, "step")
 	step.SetWord("long", strings.Repeat("x", 10*maxValueBytes))
@@ -110,10 +62,10 @@ func TestLastSpansAreExported(t *testing.T) {
 	}
 	root.End(nil)
 	e.flush(t)
-	if len(c.spans) != 2*maxBatch+2 || int(testutil.ToFloat64(e.o.Metrics.exported)) != len(c.spans) || c.header.Get("Authorization") != "Bearer t" {
-		t.Errorf("%d spans, header %v", len(c.spans), c.header)
+	if len(c.Spans()) != 2*maxBatch+2 || int(testutil.ToFloat64(e.o.Metrics.exported)) != len(c.Spans()) || c.Header().Get("Authorization") != "Bearer t" {
+		t.Errorf("%d spans, header %v", len(c.Spans()), c.Header())
 	}
-	got := c.spans[0]
+	got := c.Spans()[0]
 	if got.Name != "step" || got.Status.Code != pb.Status_STATUS_CODE_ERROR || len(got.Attributes) > maxAttributes ||
 		len(got.Attributes[0].Value.GetStringValue()) != maxValueBytes || strings.Contains(got.String(), "secret") {
 		t.Errorf("span %v", got)
@@ -122,7 +74,7 @@ func TestLastSpansAreExported(t *testing.T) {
 
 // TestBatchInFlightIsSentAtTheEnd stops the process while the collector has not answered.
 func TestBatchInFlightIsSentAtTheEnd(t *testing.T) {
-	c, arrived := startCollector(t), make(chan struct{})
+	c, arrived := tracestest.Start(t), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-arrived:
@@ -144,8 +96,8 @@ func TestBatchInFlightIsSentAtTheEnd(t *testing.T) {
 	go func() { ended <- e.Run(ctx) }()
 	<-arrived
 	stop()
-	if err := <-ended; err != nil || len(c.spans) != maxBatch || e.dropped(droppedFailed) != 0 {
-		t.Errorf("%d spans, %d dropped, %v", len(c.spans), e.dropped(droppedFailed), err)
+	if err := <-ended; err != nil || len(c.Spans()) != maxBatch || e.dropped(droppedFailed) != 0 {
+		t.Errorf("%d spans, %d dropped, %v", len(c.Spans()), e.dropped(droppedFailed), err)
 	}
 }
 
@@ -181,13 +133,13 @@ func TestCollectorsThatFail(t *testing.T) {
 		"damaged reply": {status: http.StatusOK, reply: partial[:5], exported: 3, reason: droppedRejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := startCollector(t)
-			c.status, c.reply = test.status, test.reply
+			c := tracestest.Start(t)
+			c.Answer(test.status, test.reply)
 			if test.down {
-				c.url = "http://127.0.0.1:1/v1/traces"
+				c.URL = "http://127.0.0.1:1"
 			}
 			var log strings.Builder
-			e := newExporter(Options{URL: c.url, SampleRatio: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			e := newExporter(Options{URL: c.URL, SampleRatio: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			for range 3 {
 				_, s := e.Tracer().StartRoot(t.Context(), "root")
 				s.End(nil)
@@ -206,10 +158,11 @@ func TestCollectorsThatFail(t *testing.T) {
 
 // TestFailuresAreLoggedOnce checks that a collector that is down leaves one line.
 func TestFailuresAreLoggedOnce(t *testing.T) {
-	c := startCollector(t)
+	c := tracestest.Start(t)
 	var log strings.Builder
-	e := newExporter(Options{URL: c.url, SampleRatio: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	for _, c.status = range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} {
+	e := newExporter(Options{URL: c.URL, SampleRatio: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} {
+		c.Answer(status, nil)
 		_, s := e.Tracer().StartRoot(t.Context(), "root")
 		s.End(nil)
 		e.flush(t)
@@ -237,8 +190,8 @@ func TestSampling(t *testing.T) {
 		"a damaged header is none":      {ratio: 1, trust: true, flags: "zz", want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := startCollector(t)
-			e := newExporter(Options{URL: c.url, SampleRatio: test.ratio, TrustCallers: test.trust})
+			c := tracestest.Start(t)
+			e := newExporter(Options{URL: c.URL, SampleRatio: test.ratio, TrustCallers: test.trust})
 			r := httptest.NewRequest("BREW", "/pot?q=secret", nil)
 			r.Header.Set(tracing.Header, "00-"+caller+"-b7ad6b7169203331-"+test.flags)
 			ctx, span := e.Tracer().StartRequest(r)
@@ -247,10 +200,10 @@ func TestSampling(t *testing.T) {
 			}
 			span.EndRequest(r.Method, "/pot", http.StatusTeapot)
 			e.flush(t)
-			if len(c.spans) != test.want {
-				t.Fatalf("%d spans, want %d", len(c.spans), test.want)
+			if len(c.Spans()) != test.want {
+				t.Fatalf("%d spans, want %d", len(c.Spans()), test.want)
 			}
-			for _, s := range c.spans {
+			for _, s := range c.Spans() {
 				if s.Name != "_OTHER /pot" || (fmt.Sprintf("%x", s.TraceId) == caller) != test.same || strings.Contains(s.String(), "secret") {
 					t.Errorf("span %v", s)
 				}
@@ -260,8 +213,8 @@ func TestSampling(t *testing.T) {
 }
 
 func TestBatchesJoinTraces(t *testing.T) {
-	c := startCollector(t)
-	e := newExporter(Options{URL: c.url, SampleRatio: 1})
+	c := tracestest.Start(t)
+	e := newExporter(Options{URL: c.URL, SampleRatio: 1})
 	var parents, ids []string
 	for _, name := range []string{"first", "second"} {
 		ctx, span := e.Tracer().StartRoot(t.Context(), name)
@@ -275,7 +228,7 @@ func TestBatchesJoinTraces(t *testing.T) {
 	}
 	batch.End(nil)
 	e.flush(t)
-	spans := c.spans[2:]
+	spans := c.Spans()[2:]
 	if len(spans) != 2 {
 		t.Fatalf("%d spans of the batch, want one in each trace", len(spans))
 	}

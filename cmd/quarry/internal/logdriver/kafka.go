@@ -4,17 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
@@ -81,39 +80,12 @@ func tlsOf(c config.KafkaTLS) (*tls.Config, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
-	out := &tls.Config{ServerName: c.ServerName, MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("log.kafka.tls.caFile: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("log.kafka.tls.caFile: %s holds no certificate in PEM", c.CAFile)
-		}
+	out, err := boot.ClientTLS(c.CAFile, c.CertFile, c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("log.kafka.tls: %w", err)
 	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("log.kafka.tls: %w", err)
-		}
-		out.GetClientCertificate = reloadCertificate(c, pair)
-	}
+	out.ServerName = c.ServerName
 	return out, nil
-}
-
-// reloadCertificate returns a function that reads the client's certificate from its files
-// for each new connection, so that a renewed certificate is used without a restart. While
-// the files do not match, as during a change, it returns the last valid certificate.
-func reloadCertificate(c config.KafkaTLS, good tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	var last atomic.Pointer[tls.Certificate]
-	last.Store(&good)
-	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		if pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err == nil {
-			last.Store(&pair)
-		}
-		return last.Load(), nil
-	}
 }
 
 func saslOf(c config.KafkaSASL) (*kafkalog.SASL, error) {

@@ -1,80 +1,44 @@
 package server
 
 import (
-	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	pb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/loopback"
+	"github.com/quarrysearch/quarry/cmd/internal/traces/tracestest"
 )
-
-// spanReceiver takes the spans of servers.
-type spanReceiver struct {
-	mu    sync.Mutex
-	spans []*pb.Span
-}
-
-// ServeHTTP implements http.Handler.
-func (c *spanReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var data pb.TracesData
-	z, err := gzip.NewReader(r.Body)
-	if err == nil {
-		var body []byte
-		if body, err = io.ReadAll(z); err == nil {
-			err = proto.Unmarshal(body, &data)
-		}
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, resource := range data.ResourceSpans {
-		for _, scope := range resource.ScopeSpans {
-			c.spans = append(c.spans, scope.Spans...)
-		}
-	}
-}
 
 // traceOf returns the names of the spans in the trace whose root has an attribute, in the form
 // "name of the parent > name"; nil without such a root or if a parent is missing.
-func (c *spanReceiver) traceOf(root, attribute string) (names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.spans, func(s *pb.Span) bool {
+func traceOf(spans []tracestest.Span, root, attribute string) (names []string) {
+	i := slices.IndexFunc(spans, func(s tracestest.Span) bool {
 		return s.Name == root && len(s.ParentSpanId) == 0 && strings.Contains(fmt.Sprint(s.Attributes), attribute)
 	})
 	if i < 0 {
 		return nil
 	}
-	byID := map[string]*pb.Span{"": {Name: ""}}
-	for _, s := range c.spans {
-		byID[string(s.SpanId)] = s
+	byID := map[string]string{"": ""}
+	for _, s := range spans {
+		byID[string(s.SpanId)] = s.Name
 	}
-	for _, s := range c.spans {
-		if string(s.TraceId) != string(c.spans[i].TraceId) {
+	for _, s := range spans {
+		if string(s.TraceId) != string(spans[i].TraceId) {
 			continue
 		}
-		parent := byID[string(s.ParentSpanId)]
-		if parent == nil {
+		parent, ok := byID[string(s.ParentSpanId)]
+		if !ok {
 			return nil
 		}
-		names = append(names, parent.Name+" > "+s.Name)
+		names = append(names, parent+" > "+s.Name)
 	}
 	return names
 }
@@ -118,11 +82,9 @@ service:
 // that spans have no text, and that histograms name traces.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	c := &spanReceiver{}
-	collector := httptest.NewServer(c)
-	defer collector.Close()
+	c := tracestest.Start(t)
 	g := newGitRepository(t, "hidden-name")
-	settings := testConfig(t, "git.allowedRoots="+g.dir, "tracing.endpoint="+startCollector(t, collector.URL), "tracing.sampleRatio=1", "metricsListen=main")
+	settings := testConfig(t, "git.allowedRoots="+g.dir, "tracing.endpoint="+startCollector(t, c.URL), "tracing.sampleRatio=1", "metricsListen=main")
 	settings.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	s := runServer(t, settings)
 	s.registerAt(t, g, g.commitFiles("secret.txt", "the clavichord"))
@@ -147,13 +109,11 @@ func TestTraces(t *testing.T) {
 	} {
 		var names []string
 		eventuallyOr(t, func() bool {
-			names = c.traceOf(trace.root, trace.attribute)
+			names = traceOf(c.Spans(), trace.root, trace.attribute)
 			return !slices.ContainsFunc(trace.want, func(name string) bool { return !slices.Contains(names, name) })
 		}, func() string { return fmt.Sprintf("the trace has %q, want %q", names, trace.want) })
 	}
-	c.mu.Lock()
-	text := fmt.Sprint(c.spans)
-	c.mu.Unlock()
+	text := fmt.Sprint(c.Spans())
 	for _, secret := range []string{"crwth", "clavichord", "secret.txt", "hidden-name", "refs/heads", string(commit)} {
 		if strings.Contains(text, secret) {
 			t.Errorf("spans have %q", secret)

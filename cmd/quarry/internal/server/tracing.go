@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
 	"os"
 
-	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/traces"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -36,37 +34,11 @@ func (s *Server) openTraces(context.Context) error {
 		o.Headers.Add(h.Name, value)
 	}
 	var err error
-	if o.TLS, err = collectorTLS(c); err != nil {
-		return err
+	if o.TLS, err = boot.ClientTLS(c.CAFile, c.CertFile, c.KeyFile); err != nil {
+		return fmt.Errorf("tracing: %w", err)
 	}
 	s.traces = traces.New(o)
 	return nil
-}
-
-// collectorTLS returns the configuration of connections to the collector.
-func collectorTLS(c *config.Tracing) (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		text, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tracing.caFile: %w", err)
-		}
-		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("tracing.caFile: there is no certificate in %s", c.CAFile)
-		}
-	}
-	if c.CertFile == "" {
-		return out, nil
-	}
-	read := func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		return &pair, err
-	}
-	if _, err := read(); err != nil {
-		return nil, fmt.Errorf("tracing.certFile: %w", err)
-	}
-	out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
-	return out, nil
 }
 
 // tracedLog begins a trace for each append of work that no request has caused.
