@@ -6,7 +6,7 @@
 //
 // # Connection
 //
-// A session is a connection. It begins with an HTTP request that upgrades it:
+// A session has a connection. That begins with an HTTP request that upgrades it:
 //
 //	GET /shard/session
 //	Connection: Upgrade
@@ -18,16 +18,20 @@
 // of the rest with the secret that all peers share. The answer is 101 with the partitions of
 // the shard, or an error with the reason in one line.
 //
+// If the answer has Quarry-Shard-Reuse, the front may end the session with a message, and open
+// the next one, of any caller, with its first call, which has such a handshake. A Pool keeps
+// connections for that. Git reads do without.
+//
 // Then each side sends values of package gob: the front one call at a time, with the time
-// that is left for it and its trace context, and the shard one reply. Package gob skips fields that a receiver
-// does not know and leaves fields that a sender does not know at zero. So peers whose
-// versions differ by one understand each other, as long as zero means what was meant
-// before; a larger difference is refused.
+// that is left for it and its trace context, and the shard one reply. Package gob skips fields
+// that a receiver does not know and leaves fields that a sender does not know at zero. So
+// peers whose versions differ by one understand each other, as long as zero means what was
+// meant before; a larger difference is refused.
 //
 // # Invariants
 //
-//  1. A session ends with its connection: the shard cancels the running call and releases
-//     the view.
+//  1. A session ends with its connection, or before: the shard cancels the running call and
+//     releases the view.
 //  2. Every failure of the connection is search.ErrShardLost, with the reason. A failed
 //     session stays failed.
 //  3. A message has at most maxMessageBytes, and a call at most maxQueryNodes.

@@ -22,6 +22,8 @@ const (
 	protocol         = "quarry-shard"
 	headerHandshake  = "Quarry-Shard"
 	headerPartitions = "Quarry-Shard-Partitions"
+	// headerReuse says that a connection may have one session after another.
+	headerReuse = "Quarry-Shard-Reuse"
 	// maxClockSkew bounds the difference of the clocks of two peers, and so the time for
 	// which an overheard handshake is valid.
 	maxClockSkew = time.Minute

@@ -44,7 +44,14 @@ type call struct {
 	Within time.Duration
 	// Trace is the trace context of the call; empty if its trace is not sampled.
 	Trace string
+	// Next opens another session, for the call. Ended ends the session without a reply. Both
+	// are only sent to a process whose answer had headerReuse.
+	Next  *nextSession
+	Ended bool
 }
+
+// nextSession is the path of a session, and its handshake as in a request.
+type nextSession struct{ Path, Handshake string }
 
 // stepName names the call for traces.
 func (c *call) stepName() string {
@@ -110,8 +117,12 @@ const (
 	objectFailure  = "object"
 )
 
-// otherFailure is the code of all other errors.
-const otherFailure = "failed"
+// refusedFailure is the code of a session that is refused, and otherFailure that of all other
+// errors.
+const (
+	refusedFailure = "refused"
+	otherFailure   = "failed"
+)
 
 // setFailure sets the failure of a reply.
 func (r *reply) setFailure(err error) {
@@ -176,6 +187,18 @@ type codec struct {
 	received bytes.Buffer
 	encoder  *gob.Encoder
 	decoder  *gob.Decoder
+}
+
+// maxKeptBytes bounds each buffer of a codec between two sessions.
+const maxKeptBytes = 64 << 10
+
+// shrinkBuffers gives up large buffers.
+func (c *codec) shrinkBuffers() {
+	for _, b := range []*bytes.Buffer{&c.out, &c.received} {
+		if b.Cap() > maxKeptBytes {
+			*b = bytes.Buffer{}
+		}
+	}
 }
 
 func newCodec(conn io.Writer, in *bufio.Reader) *codec {

@@ -32,6 +32,8 @@ type Peer struct {
 	TLS func() *tls.Config
 	// Owned are the partitions that it must own, ascending.
 	Owned []int32
+	// Pool keeps connections for later sessions. Default: each session is a connection.
+	Pool *Pool
 	// Now is the clock of handshakes. Default: time.Now.
 	Now func() time.Time
 }
@@ -41,14 +43,13 @@ func (p *Peer) NewSession(caller []byte) search.Shard {
 	return &session{peer: p, path: sessionPath, caller: caller}
 }
 
-// session is a connection to a shard.
+// session is a session with a shard, on a connection.
 type session struct {
 	peer   *Peer
 	path   string
 	caller []byte
-	conn   net.Conn // nil until the first call
-	codec  *codec
-	failed error // why the session cannot be used any more
+	conn   *connection // nil until the first call
+	failed error       // why the session cannot be used any more
 }
 
 var _ search.Shard = (*session)(nil)
@@ -58,10 +59,10 @@ func (s *session) Partitions() []int32 { return s.peer.Owned }
 
 // Close implements search.Shard.
 func (s *session) Close() {
-	if s.conn != nil {
-		_ = s.conn.Close() // nothing is left to send
+	if s.conn != nil && (s.failed != nil || !s.peer.Pool.keep(s.conn)) {
+		_ = s.conn.stream.Close() // nothing is left to send
 	}
-	s.failed = errors.New("the session is closed")
+	s.conn, s.failed = nil, errors.New("the session is closed")
 }
 
 // Call implements search.Shard.
@@ -85,16 +86,55 @@ func (s *session) exchange(ctx context.Context, out *call) (in *reply, err error
 		}
 	}()
 	if s.failed == nil && s.conn == nil {
-		s.failed = s.openConnection(ctx)
+		if in = s.callKept(ctx, out); in == nil {
+			s.failed = s.openConnection(ctx)
+		}
 	}
 	if s.failed != nil {
 		return nil, s.lossError(ctx, s.failed)
 	}
-	if err := s.conn.SetDeadline(time.Time{}); err != nil {
+	if in == nil {
+		in, err = s.sendCall(ctx, out)
+	}
+	if err == nil && in.Code == refusedFailure {
+		err = refusedError(in.Text)
 		s.failed = err
+	}
+	if err != nil {
 		return nil, s.lossError(ctx, err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
+	return in, nil
+}
+
+// callKept sends the first call of the session on a kept connection, and returns the reply. It
+// returns nil if there is none, or if the shard does not answer: it may have closed it since.
+func (s *session) callKept(ctx context.Context, out *call) *reply {
+	if s.conn = s.peer.Pool.take(); s.conn == nil {
+		return nil
+	}
+	if out.Call != nil && out.Call.Open { // as openConnection
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+	}
+	out.Next = &nextSession{s.path, s.peer.newHandshake(s.caller).signHeader(s.path, s.peer.Secret)}
+	in, err := s.sendCall(ctx, out)
+	out.Next = nil
+	if err != nil {
+		s.conn, s.failed = nil, nil
+	}
+	return in
+}
+
+// sendCall sends a call on the connection, and returns the reply. The connection is closed if that
+// fails.
+func (s *session) sendCall(ctx context.Context, out *call) (*reply, error) {
+	stream := s.conn.stream
+	if err := stream.SetDeadline(time.Time{}); err != nil {
+		s.failed = errors.Join(err, stream.Close())
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = stream.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		if !stop() { // it may still change the deadline
 			s.failed = cmp.Or(s.failed, ctx.Err())
@@ -103,18 +143,19 @@ func (s *session) exchange(ctx context.Context, out *call) (in *reply, err error
 	if end, ok := ctx.Deadline(); ok {
 		out.Within = max(time.Until(end), 1)
 	}
-	in = &reply{}
+	in := &reply{}
 	var message any = out
 	if out.Git != nil {
 		message = &gitCall{out.Git, out.Within, out.Trace}
 	}
-	if err = s.codec.sendMessage(message); err == nil {
-		err = s.codec.receiveMessage(in)
+	err := s.conn.codec.sendMessage(message)
+	if err == nil {
+		err = s.conn.codec.receiveMessage(in)
 	}
 	if err != nil {
 		s.failed = err
-		_ = s.conn.Close() // the shard gives the call up
-		return nil, s.lossError(ctx, err)
+		_ = stream.Close() // the shard gives the call up
+		return nil, err
 	}
 	return in, nil
 }
@@ -145,10 +186,11 @@ func (s *session) openConnection(ctx context.Context) (err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	in := bufio.NewReader(conn)
-	if err := s.upgradeConnection(conn, in); err != nil {
+	reusable, err := s.upgradeConnection(conn, in)
+	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	s.conn, s.codec = conn, newCodec(conn, in)
+	s.conn = &connection{stream: conn, codec: newCodec(conn, in), reusable: reusable, opened: time.Now()}
 	return nil
 }
 
@@ -172,25 +214,34 @@ func explainTLS(err error) error {
 	return err
 }
 
-// upgradeConnection turns a new connection into a session.
-func (s *session) upgradeConnection(conn net.Conn, in *bufio.Reader) error {
+// upgradeConnection turns a new connection into a session, and reports whether others may follow.
+func (s *session) upgradeConnection(conn net.Conn, in *bufio.Reader) (reusable bool, err error) {
 	r, err := s.peer.newRequest(s.path, s.caller)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", protocol)
 	if err := r.Write(conn); err != nil {
-		return err
+		return false, err
 	}
 	response, err := http.ReadResponse(in, r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		return errors.Join(readRefusal(response.Body), response.Body.Close())
+		return false, errors.Join(readRefusal(response.Body), response.Body.Close())
 	}
-	return s.peer.checkPartitions(response)
+	return response.Header.Get(headerReuse) != "", s.peer.checkPartitions(response)
+}
+
+// newHandshake returns the handshake for a caller.
+func (p *Peer) newHandshake(caller []byte) *handshake {
+	now := time.Now
+	if p.Now != nil {
+		now = p.Now
+	}
+	return &handshake{Version, now(), caller}
 }
 
 // newRequest returns a signed request for a path.
@@ -199,12 +250,7 @@ func (p *Peer) newRequest(path string, caller []byte) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now
-	if p.Now != nil {
-		now = p.Now
-	}
-	h := handshake{Version, now(), caller}
-	r.Header.Set(headerHandshake, h.signHeader(path, p.Secret))
+	r.Header.Set(headerHandshake, p.newHandshake(caller).signHeader(path, p.Secret))
 	return r, nil
 }
 
@@ -266,5 +312,9 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 func readRefusal(body io.Reader) error {
 	const longest = 500
 	reason, err := io.ReadAll(io.LimitReader(body, longest))
-	return errors.Join(fmt.Errorf("the session is refused: %.500q", strings.TrimSpace(string(reason))), err)
+	return errors.Join(refusedError(string(reason)), err)
+}
+
+func refusedError(reason string) error {
+	return fmt.Errorf("the session is refused: %.500q", strings.TrimSpace(reason))
 }

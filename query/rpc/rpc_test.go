@@ -71,7 +71,7 @@ type shardHost struct {
 	wrap     func(search.Shard) search.Shard
 }
 
-func startShard(t *testing.T, partition int32, change ...func(*ServerOptions)) *shardHost {
+func startShard(t testing.TB, partition int32, change ...func(*ServerOptions)) *shardHost {
 	t.Helper()
 	h := &shardHost{wrap: func(s search.Shard) search.Shard { return s }}
 	searcher := search.New(search.Options{MaxDuration: time.Hour})
@@ -104,7 +104,7 @@ func startShard(t *testing.T, partition int32, change ...func(*ServerOptions)) *
 	return h
 }
 
-func parse(t *testing.T, text string) *syntax.Parsed {
+func parse(t testing.TB, text string) *syntax.Parsed {
 	t.Helper()
 	q, err := syntax.Parse(text, syntax.Options{})
 	if err != nil {
@@ -308,7 +308,7 @@ func TestIdleSessionEnds(t *testing.T) {
 	if err := full.openConnection(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := full.codec.sendMessage(&call{Call: &search.ShardCall{Refs: true}}); err != nil {
+	if err := full.conn.codec.sendMessage(&call{Call: &search.ShardCall{Refs: true}}); err != nil {
 		t.Fatal(err)
 	}
 	clocktest.WaitUntil(t, "both sessions have ended for being idle", func() bool {

@@ -48,7 +48,8 @@ type ServerOptions struct {
 	Git *GitService
 	// State returns the state of the shard, or an error if it opens no sessions.
 	State func() (*State, error)
-	// MaxSessions bounds the open sessions. Default: DefaultMaxSessions.
+	// MaxSessions bounds the open sessions, and the connections that wait for one. Default:
+	// DefaultMaxSessions.
 	MaxSessions int
 	// MaxIdle bounds the time for which a session is idle. Default: DefaultMaxIdle.
 	MaxIdle time.Duration
@@ -123,10 +124,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this listener serves only peers: shard.peers are addresses of shard.listen, and git.peers of git.listen", http.StatusNotFound)
 		return
 	}
-	h, err := readHandshake(path, r.Header.Get(headerHandshake), s.o.Secret, s.o.Now())
+	caller, err := s.readCaller(path, r.Header.Get(headerHandshake), r.RemoteAddr)
 	if err != nil {
-		s.logRefusal(r.RemoteAddr, err)
-		s.refuseRequest(w, refusedHandshake, http.StatusForbidden, err)
+		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
 	if !isSession {
@@ -137,38 +137,58 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		s.refuseRequest(w, refusedLimit, http.StatusServiceUnavailable, fmt.Errorf("the process has %d open sessions", s.o.MaxSessions))
+		s.metrics.refused.WithLabelValues(refusedLimit).Inc()
+		http.Error(w, fmt.Sprintf("the process has %d open sessions", s.o.MaxSessions), http.StatusServiceUnavailable)
 		return
 	}
 	s.open.Add(1)
 	defer s.open.Done()
-	var open openSession
-	switch path {
-	case sessionPath:
-		open.search, err = s.o.OpenSession(s.ctx, h.caller)
-	case repositoryPath:
-		open.repository, err = s.o.OpenRepository(s.ctx, h.caller)
-	default:
-		open.git, err = s.openGit(h.caller)
-	}
+	open, err := s.openSession(path, caller)
 	if err != nil {
-		s.refuseRequest(w, refusedUnavailable, http.StatusServiceUnavailable, err)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer open.close()
-	s.metrics.open.Inc()
-	defer s.metrics.open.Dec()
-	reason := endClosed
-	if errors.Is(s.serveSession(w, open), os.ErrDeadlineExceeded) {
-		reason = endIdle
-	}
-	s.metrics.ended.WithLabelValues(reason).Inc()
+	s.serveConnection(w, path, open)
 }
 
-// refuseRequest refuses a request for a reason, which the front gets.
-func (s *Server) refuseRequest(w http.ResponseWriter, reason string, status int, err error) {
-	s.metrics.refused.WithLabelValues(reason).Inc()
-	http.Error(w, err.Error(), status)
+// readCaller returns the caller of a handshake for a path, which a peer has sent.
+func (s *Server) readCaller(path, header, peer string) ([]byte, error) {
+	h, err := readHandshake(path, header, s.o.Secret, s.o.Now())
+	if err != nil {
+		s.logRefusal(peer, err)
+		s.metrics.refused.WithLabelValues(refusedHandshake).Inc()
+		return nil, err
+	}
+	return h.caller, nil
+}
+
+// openSession opens a session of a caller.
+func (s *Server) openSession(path string, caller []byte) (open openSession, err error) {
+	switch path {
+	case sessionPath:
+		open.search, err = s.o.OpenSession(s.ctx, caller)
+	case repositoryPath:
+		open.repository, err = s.o.OpenRepository(s.ctx, caller)
+	default:
+		open.git, err = s.openGit(caller)
+	}
+	if err != nil {
+		s.metrics.refused.WithLabelValues(refusedUnavailable).Inc()
+		return openSession{}, err
+	}
+	s.metrics.open.Inc()
+	return open, nil
+}
+
+// endSession ends a session, if there is one, for a reason.
+func (s *Server) endSession(o *openSession, reason string) {
+	if o.search == nil && o.repository == nil && o.git == nil {
+		return
+	}
+	o.close()
+	*o = openSession{}
+	s.metrics.open.Dec()
+	s.metrics.ended.WithLabelValues(reason).Inc()
 }
 
 // logRefusal logs a refused handshake, unless another one was logged a short time ago.
@@ -216,39 +236,48 @@ func (o openSession) fits(c *call) bool {
 	return (c.Call != nil) == (o.search != nil) && (c.Repository != nil) == (o.repository != nil) && (c.Git != nil) == (o.git != nil)
 }
 
-// serveSession upgrades the connection and carries out calls. The error is
-// os.ErrDeadlineExceeded if the front sent no call or read no reply for too long.
-func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended error) {
+// serveConnection upgrades the connection and carries out the calls of its session, and of those
+// that follow it.
+func (s *Server) serveConnection(w http.ResponseWriter, path string, session openSession) {
+	var unread error // why no call is read any more
+	var unsent error
+	defer func() {
+		reason := endClosed
+		if errors.Is(cmp.Or(unsent, unread), os.ErrDeadlineExceeded) {
+			reason = endIdle
+		}
+		s.endSession(&session, reason)
+	}()
 	conn, stream, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return err
+		return
 	}
 	defer func() { _ = conn.Close() }() // nothing is left to send
 	if err := conn.SetDeadline(time.Time{}); err != nil {
-		return err
+		return
 	}
-	_, err = fmt.Fprintf(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n\r\n", protocol, headerPartitions, formatPartitions(s.o.Partitions))
+	head := fmt.Sprintf("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n", protocol, headerPartitions, formatPartitions(s.o.Partitions))
+	if path != gitPath {
+		head += headerReuse + ": 1\r\n"
+	}
+	_, err = stream.WriteString(head + "\r\n")
 	if err := cmp.Or(err, stream.Flush()); err != nil {
-		return err
+		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
 	codec := newCodec(conn, stream.Reader)
 	calls := make(chan *call)
 	var reader sync.WaitGroup
-	var unread error // why no call is read any more
-	defer func() {
-		reader.Wait()
-		ended = cmp.Or(ended, unread)
-	}()
+	defer reader.Wait()
 	defer func() { _ = conn.Close() }() // ends the reader
 	defer cancel()
 	reader.Go(func() {
 		defer cancel() // the front is gone
 		for {
 			c := &call{}
-			if unread = cmp.Or(conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)), codec.receiveMessage(c)); unread != nil || !session.fits(c) {
+			if unread = cmp.Or(conn.SetReadDeadline(time.Now().Add(s.o.MaxIdle)), codec.receiveMessage(c)); unread != nil {
 				return
 			}
 			select {
@@ -261,20 +290,51 @@ func (s *Server) serveSession(w http.ResponseWriter, session openSession) (ended
 	for {
 		select {
 		case c := <-calls:
-			within, span := s.o.Tracer.StartCall(ctx, c.Trace, "shard "+c.stepName())
-			r := session.carryOut(within, c)
-			span.End(r.failureError())
+			if c.Ended {
+				s.endSession(&session, endClosed)
+				continue
+			}
+			r := s.answerCall(ctx, &session, c, conn.RemoteAddr().String())
+			if r == nil {
+				return
+			}
 			var message any = r
 			if session.git != nil {
 				message = &gitReply{r.Git, r.Code, r.Text}
 			}
-			if err := cmp.Or(conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)), codec.sendMessage(message)); err != nil {
-				return err
+			if unsent = cmp.Or(conn.SetWriteDeadline(time.Now().Add(s.o.MaxIdle)), codec.sendMessage(message)); unsent != nil {
+				return
 			}
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
+}
+
+// answerCall carries out a call of a session, or of the next one. It returns nil for a call that no
+// front sends.
+func (s *Server) answerCall(ctx context.Context, session *openSession, c *call, peer string) *reply {
+	if c.Next != nil {
+		isSearch := c.Next.Path == sessionPath && s.o.OpenSession != nil
+		if session.git != nil || !isSearch && (c.Next.Path != repositoryPath || s.o.OpenRepository == nil) {
+			return nil
+		}
+		s.endSession(session, endClosed)
+		caller, err := s.readCaller(c.Next.Path, c.Next.Handshake, peer)
+		if err == nil {
+			*session, err = s.openSession(c.Next.Path, caller)
+		}
+		if err != nil {
+			return &reply{Code: refusedFailure, Text: err.Error()}
+		}
+	}
+	if !session.fits(c) {
+		return nil
+	}
+	ctx, span := s.o.Tracer.StartCall(ctx, c.Trace, "shard "+c.stepName())
+	r := session.carryOut(ctx, c)
+	span.End(r.failureError())
+	return r
 }
 
 // carryOut carries out a call of a session.

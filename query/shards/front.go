@@ -98,7 +98,7 @@ func (f *Front) addPeer(s *share, address, setting string) *peer {
 		return nil
 	}
 	p := &peer{
-		Peer:    rpc.Peer{Address: address, Secret: f.o.Secret, TLS: configFor(f.o.TLS, setting), Owned: s.owned},
+		Peer:    rpc.Peer{Address: address, Secret: f.o.Secret, TLS: configFor(f.o.TLS, setting), Owned: s.owned, Pool: &rpc.Pool{}},
 		awaited: make(chan struct{}, 1),
 		failure: errNotProbed,
 	}
@@ -136,6 +136,7 @@ func (f *Front) Run(ctx context.Context) error {
 
 // probePeers reads the state of a replica again and again, until ctx ends.
 func (f *Front) probePeers(ctx context.Context, s *share, p *peer) {
+	defer p.Pool.Close()
 	for {
 		at := time.Now()
 		state, err := p.ReadState(ctx)
@@ -149,6 +150,9 @@ func (f *Front) probePeers(ctx context.Context, s *share, p *peer) {
 		up := 0.0
 		if err == nil {
 			up = 1
+			p.Pool.CloseOld()
+		} else {
+			p.Pool.CloseKept()
 		}
 		f.metrics.up.WithLabelValues(s.name, p.Address).Set(up)
 		f.metrics.replicasUp.WithLabelValues(s.name).Set(float64(reached))

@@ -122,14 +122,15 @@ type cuttingListener struct {
 
 func (l *cuttingListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	return &cuttingConn{Conn: conn, r: l.r, left: l.r.limit.Load()}, err
+	return &cuttingConn{Conn: conn, r: l.r, limit: -1, left: -1}, err
 }
 
+// cuttingConn is cut once its sessions have sent more bytes than a limit since that was set.
 type cuttingConn struct {
 	net.Conn
-	r       *replica
-	session atomic.Bool
-	left    int64
+	r           *replica
+	session     atomic.Bool
+	limit, left int64
 }
 
 func (c *cuttingConn) Read(b []byte) (int, error) {
@@ -141,6 +142,9 @@ func (c *cuttingConn) Read(b []byte) (int, error) {
 }
 
 func (c *cuttingConn) Write(b []byte) (int, error) {
+	if limit := c.r.limit.Load(); limit != c.limit {
+		c.limit, c.left = limit, limit
+	}
 	if c.left < 0 || !c.session.Load() {
 		return c.Conn.Write(b)
 	}

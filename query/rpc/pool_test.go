@@ -1,0 +1,160 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+)
+
+// openRepo opens a session of a caller at a shard, and returns the name of the repository that it
+// sees.
+func (h *shardHost) openRepo(t *testing.T, caller string) (s *session, name string, err error) {
+	t.Helper()
+	s = h.NewSession([]byte(caller)).(*session)
+	r, err := s.Call(t.Context(), &search.ShardCall{Open: true})
+	if err != nil {
+		return s, "", err
+	}
+	return s, r.Open.Repositories[0].Name, nil
+}
+
+// TestConnectionsAreKept opens one session after another on one connection, each with the view of
+// its caller, and sessions at the same time on several ones.
+func TestConnectionsAreKept(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	h := startShard(t, 0, func(o *ServerOptions) {
+		o.Registerer = registry
+		o.OpenRepository = func(_ context.Context, caller []byte) (RepositorySession, error) {
+			return namedRepository(caller), nil
+		}
+	})
+	h.Pool = &Pool{}
+	var first *connection
+	for i, caller := range []string{"ann", "bob", "cyd"} {
+		s, name, err := h.openRepo(t, caller)
+		if err != nil || name != "host/"+caller+"-1" {
+			t.Fatalf("%s sees %s, %v", caller, name, err)
+		}
+		if i == 0 {
+			first = s.conn
+		} else if s.conn != first {
+			t.Errorf("the session of %s has another connection", caller)
+		}
+		s.Close()
+		clocktest.WaitUntil(t, "the view is released while the connection is kept", func() bool { return h.released.Load() == int32(i+1) })
+	}
+	r := h.OpenRepository([]byte("dan"))
+	if out, err := r.Call(t.Context(), &RepositoryCall{Files: &RefPath{}}); err != nil || out.Files[0] != "dan" || r.(repositorySession).conn != first {
+		t.Errorf("a session about a repository on a kept connection: %+v, %v", out, err)
+	}
+	r.Close()
+	var open []*session
+	for range maxKept + 1 {
+		s, _, err := h.openRepo(t, "eve")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, s)
+	}
+	if n := readMetric(t, registry, "quarry_rpc_sessions", ""); n != float64(len(open)) {
+		t.Errorf("%v sessions are open, want %d", n, len(open))
+	}
+	for _, s := range open {
+		s.Close()
+	}
+	if len(h.Pool.kept) != maxKept {
+		t.Errorf("%d connections are kept, want %d", len(h.Pool.kept), maxKept)
+	}
+	clocktest.WaitUntil(t, "all sessions have ended", func() bool { return readMetric(t, registry, "quarry_rpc_sessions", "") == 0 })
+	if n := readMetric(t, registry, "quarry_rpc_sessions_ended_total", endClosed); n != 4+maxKept+1 {
+		t.Errorf("%v sessions have ended, want %d", n, 4+maxKept+1)
+	}
+	h.Pool.kept[0].opened = h.Pool.kept[0].opened.Add(-2 * maxConnectionAge)
+	h.Pool.CloseOld()
+	if len(h.Pool.kept) != maxKept-1 {
+		t.Errorf("%d connections are kept after one is old, want %d", len(h.Pool.kept), maxKept-1)
+	}
+	h.Pool.Close()
+	s, _, err := h.openRepo(t, "ann")
+	s.Close()
+	if err != nil || len(h.Pool.kept) != 0 {
+		t.Errorf("a closed pool keeps %d connections, %v", len(h.Pool.kept), err)
+	}
+}
+
+// namedRepository is a session about a repository that has a file with the name of its caller.
+type namedRepository string
+
+func (r namedRepository) Call(context.Context, *RepositoryCall) (*RepositoryReply, error) {
+	return &RepositoryReply{Files: []string{string(r)}}, nil
+}
+func (namedRepository) Close() {}
+
+// TestKeptConnectionIsLost opens a session after the kept connection was closed, and as a caller
+// that the shard refuses, and sends what no front sends.
+func TestKeptConnectionIsLost(t *testing.T) {
+	h := startShard(t, 0)
+	h.Pool = &Pool{}
+	keep := func() *connection {
+		s, _, err := h.openRepo(t, "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		return h.Pool.kept[len(h.Pool.kept)-1]
+	}
+	c := keep()
+	if err := c.stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, name, err := h.openRepo(t, "bob")
+	if err != nil || name != "host/bob-1" || s.conn == c {
+		t.Errorf("after the connection was closed: %s, %v", name, err)
+	}
+	s.Close()
+
+	keep()
+	s, _, err = h.openRepo(t, "nobody")
+	if !errors.Is(err, search.ErrShardLost) || !strings.Contains(err.Error(), "the session is refused") || !strings.Contains(err.Error(), "there is no such caller") {
+		t.Errorf("a caller who does not exist: %v", err)
+	}
+	if s.Close(); len(h.Pool.kept) != 0 {
+		t.Error("the connection of a refused session is kept")
+	}
+	for want, p := range map[error]*Peer{
+		errWrongSecret: {Secret: bytes.Repeat([]byte("x"), MinSecretBytes)},
+		errClock:       {Secret: secret, Now: func() time.Time { return time.Now().Add(2 * maxClockSkew) }},
+	} {
+		p.Address, p.Owned, p.Pool = h.Address, h.Owned, &Pool{kept: []*connection{keep()}}
+		h.Pool.kept = nil
+		if _, err := p.NewSession([]byte("ann")).Call(t.Context(), &search.ShardCall{Open: true}); !errors.Is(err, search.ErrShardLost) || !strings.Contains(err.Error(), want.Error()) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	for what, next := range map[string]*call{
+		"a call without a session": {Call: &search.ShardCall{Refs: true}},
+		"a session of git reads":   {Next: &nextSession{Path: gitPath, Handshake: (&handshake{Version, time.Now(), []byte("7")}).signHeader(gitPath, secret)}, Git: &GitCall{}},
+		"one that is not served":   {Next: &nextSession{Path: repositoryPath, Handshake: (&handshake{Version, time.Now(), []byte("ann")}).signHeader(repositoryPath, secret)}, Repository: &RepositoryCall{Refs: true}},
+	} {
+		c := keep()
+		h.Pool.kept = nil
+		if err := c.stream.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.codec.sendMessage(next); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.codec.receiveMessage(&reply{}); err == nil {
+			t.Errorf("%s is answered", what)
+		}
+		_ = c.stream.Close()
+	}
+}
