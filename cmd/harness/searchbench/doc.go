@@ -8,6 +8,7 @@
 //	searchbench random --corpora DIR --quarry PATH --seed N …         random queries alone, with counts checked by ripgrep
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
+//	searchbench fanout --corpora DIR --quarry PATH …   compare one process with fronts and their shards
 //	searchbench relevance --corpora DIR …              measure how high the wanted file ranks
 //	searchbench answers --work DIR --quarry PATH …     measure whether the right line is among the first ten; --repos DIR draws the tasks from these repositories
 //

@@ -30,6 +30,7 @@ type cli struct {
 	Compare   compareCommand   `cmd:"" help:"Compare a build with an earlier one, and with zoekt, side by side; fails if it is worse."`
 	Random    randomCommand    `cmd:"" help:"Compare random queries alone, with the matches of some of them checked by ripgrep."`
 	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
+	Fanout    fanoutCommand    `cmd:"" help:"Compare one process with fronts and their shards, on the same text."`
 	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`

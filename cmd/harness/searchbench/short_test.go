@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
 // shortCorpora are small modules that this module needs, and that are therefore in the
@@ -93,6 +94,33 @@ func TestShortRuns(t *testing.T) {
 		}
 		wantText(t, c.Out, "| figure | 2 × | 1 × | ratio |", "| figure | 3 small | 1 small | ratio |", "| figure | after the pushes | new build | ratio |", "3 pushes, from the webhook", "| segments |")
 	})
+}
+
+// TestFanout compares one process with two shards on small modules: the counts are equal.
+func TestFanout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a broker and five servers")
+	}
+	_, libs, err := brokers.Find("")
+	if err != nil {
+		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	c := fanoutCommand{
+		programFlags: programFlags{Quarry: testserver.Build(t), Settle: time.Millisecond, Seed: 3, Out: filepath.Join(dir, "fanout.md")},
+		Corpora:      buildShortCorpora(t, dir), Work: filepath.Join(dir, "work"), Shards: []int{2}, Queries: 46, Runs: 1, KafkaLibs: libs,
+	}
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, c.Out, "| one process |", "| a front with 2 shards |")
+	report, err := os.ReadFile(c.Out)
+	if err != nil || strings.Count(string(report), "| 0 |\n") != 2 {
+		t.Errorf("counts differ: %v\n%s", err, report)
+	}
 }
 
 // buildShortCorpora builds the corpora of short runs and returns their directory.

@@ -10,6 +10,8 @@
 //	Throughput   tens of thousands of pushes wait in the log, over many small repositories, and are drained; after that pushes one by one,
 //	             compared with as many bare git fetch calls
 //
+//	Fanout       random queries to one process, and to fronts with shards of the same text
+//
 //	Branches     60 branches of one repository, compared with zoekt-git-index -branches, which accepts at most 64; 237, compared with one
 //	             branch that has the distinct text of all of them; three clones of that under three names; 3,000 branches
 //
