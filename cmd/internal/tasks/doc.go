@@ -13,6 +13,8 @@
 //	tasks rolling         a cluster goes from another commit to this tree
 //	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
 //
+// The tables of docs/sizing.md follow from sizing.json; make generate writes them.
+//
 // # Invariants
 //
 //  1. It writes only below .cache, which git ignores. upgrade-sample also writes its
