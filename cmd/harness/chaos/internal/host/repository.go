@@ -19,6 +19,9 @@ const (
 	paths       = 8
 	// maxHistory bounds the number of earlier commits to which a forced push may return.
 	maxHistory = 20
+	// repackEvery is the number of pushes after which a repository packs its objects, as the
+	// servers of code hosts do. Without it, hours of pushes fill the disk of the mirrors.
+	repackEvery = 500
 )
 
 // Main is the default branch, which is never deleted.
@@ -43,6 +46,7 @@ type Repository struct {
 	history     []branchState
 	tokenCount  int // tokens used so far
 	branchCount int // branches created so far
+	pushCount   int
 }
 
 // Move is the change of one ref by a push. Before is all zeros if the ref did not exist,
@@ -102,6 +106,11 @@ func (r *Repository) Want() map[string]map[string]string {
 
 // Push makes a random change to the repository.
 func (r *Repository) Push(ctx context.Context) (Move, error) {
+	if r.pushCount++; r.pushCount%repackEvery == 0 {
+		if _, err := r.runGit(ctx, "repack", "-a", "-d", "--quiet"); err != nil {
+			return Move{}, err
+		}
+	}
 	ref := r.anyBranch()
 	before := r.branches[ref]
 	var err error
