@@ -1,11 +1,12 @@
 package projections
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
 // The results of applying a record.
@@ -17,6 +18,7 @@ const (
 )
 
 type metrics struct {
+	group                      *registration.Group // unregistered when Run returns, so that another Runner can register its own
 	searchable, apply, publish prometheus.Histogram
 	lagRecords, lagSeconds     *prometheus.GaugeVec
 	records                    *prometheus.CounterVec
@@ -24,30 +26,41 @@ type metrics struct {
 	blocked, caughtUp          prometheus.Gauge
 }
 
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer) *metrics {
+	group := registration.NewGroup(reg)
+	auto := promauto.With(group)
+	histogram := func(name, help string) prometheus.Histogram {
+		return auto.NewHistogram(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
+		})
+	}
+	gauges := func(name, help string) *prometheus.GaugeVec {
+		return auto.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
+	}
 	m := &metrics{
-		searchable: prometheus.NewHistogram(prometheus.HistogramOpts{
+		group: group,
+		searchable: auto.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_push_to_searchable_seconds",
 			Help:    "Time from receiving a push to its content being searchable. Excludes replays.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
-		apply:      newHistogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
-		publish:    newHistogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
-		lagRecords: newGauges("quarry_projections_lag_records", "Records not yet published."),
-		lagSeconds: newGauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+		apply:      histogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
+		publish:    histogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
+		lagRecords: gauges("quarry_projections_lag_records", "Records not yet published."),
+		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
+		records: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
 			Help: "Records read, by result: applied, duplicate (seen before), poison (skipped, written to the dead letters), passed (of a type or content that this version cannot read; the workers write it to the dead letters).",
 		}, []string{"result"}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{
+		retries: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_projections_retries_total",
 			Help: "Failed attempts to apply a record or to write it to the dead letters.",
 		}),
-		blocked: prometheus.NewGauge(prometheus.GaugeOpts{
+		blocked: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_projections_blocked",
 			Help: "Partitions that are waiting for the segment store.",
 		}),
-		caughtUp: prometheus.NewGauge(prometheus.GaugeOpts{
+		caughtUp: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_projections_caught_up",
 			Help: "1 once all records that existed at startup are published.",
 		}),
@@ -55,39 +68,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, result := range []string{resultApplied, resultDuplicate, resultPoison, resultPassed} {
 		m.records.WithLabelValues(result)
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range m.allCollectors() {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("projections: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) allCollectors() []prometheus.Collector {
-	return []prometheus.Collector{m.searchable, m.apply, m.publish, m.lagRecords, m.lagSeconds, m.records, m.retries, m.blocked, m.caughtUp}
-}
-
-// unregisterAll unregisters the metrics, so that another Runner can register its own.
-func (m *metrics) unregisterAll(reg prometheus.Registerer) {
-	if reg == nil {
-		return
-	}
-	for _, c := range m.allCollectors() {
-		reg.Unregister(c)
-	}
-}
-
-func newHistogram(name, help string) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
-	})
-}
-
-func newGauges(name, help string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
+	return m
 }
 
 func (m *metrics) setLag(lags []Lag) {

@@ -147,17 +147,14 @@ func New(o Options) (*Runner, error) {
 	}
 	r := &Runner{o: o, caughtUp: make(chan struct{})}
 	r.mu.changed = make(chan struct{})
-	var err error
-	if r.metrics, err = newMetrics(o.Registerer); err != nil {
-		return nil, err
-	}
+	r.metrics = newMetrics(o.Registerer)
 	return r, nil
 }
 
 // Run follows the log until ctx ends and then returns nil, or until the store or the log
 // fails. It must be called only once.
 func (r *Runner) Run(ctx context.Context) error {
-	defer r.metrics.unregisterAll(r.o.Registerer)
+	defer r.metrics.group.Close()
 	partitions, err := r.start(ctx)
 	if err != nil {
 		return ignoreEnd(ctx, fmt.Errorf("projections: %w", err))

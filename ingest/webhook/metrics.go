@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // unknownLabel is the label for paths that name no connection.
@@ -21,35 +22,35 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+		deliveries: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_webhook_deliveries_total",
 			Help: "Webhook deliveries by kind of host, connection and result.",
 		}, []string{"kind", "connection", "result"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_webhook_delivery_duration_seconds",
 			Help:    "Time from the first byte of a delivery to its response, by kind of host.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"kind"}),
-		appendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		appendSeconds: auto.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_webhook_append_duration_seconds",
 			Help:    "Time the log took to acknowledge the events of a delivery.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
-		events: prometheus.NewCounter(prometheus.CounterOpts{
+		events: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_webhook_events_total",
 			Help: "Events appended to the log for webhook deliveries.",
 		}),
-		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
+		dropped: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_webhook_dropped_events_total",
 			Help: "Deliveries without a push whose event was not appended to the log, by reason: too many refusals (rate), a full queue (queue), or a failed append (append).",
 		}, []string{"reason"}),
-		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlightBytes: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_webhook_inflight_bytes",
 			Help: "Bytes reserved for the bodies of deliveries in progress.",
 		}),
 	}
-	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.dropped, m.inFlightBytes)
 	for _, reason := range []string{droppedRate, droppedQueue, droppedAppend} {
 		m.dropped.WithLabelValues(reason)
 	}

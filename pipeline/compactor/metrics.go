@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Reasons of failures, as label values.
@@ -27,11 +28,12 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "quarry_compactor_" + name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Name: "quarry_compactor_" + name, Help: help})
 	}
 	m := &metrics{
-		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
+		merges: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
 			Help: "Merges appended to the log, by reason: number of segments, dead text, quiet class, a purge of removed text, lost segments whose documents others hold, or division of a segment by who may read its text.",
 		}, []string{"reason"}),
@@ -41,19 +43,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		outputBytes:  counter("output_bytes_total", "Text size of the segments that merges created. Divide it by the text indexed to get the write amplification."),
 		segmentBytes: counter("output_segment_bytes_total", "Size of the segments that merges created."),
 		dropped:      counter("dropped_documents_total", "Documents that merges dropped because they were dead or duplicated."),
-		segments: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		segments: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_compactor_segments",
 			Help: "Live segments of the partitions that this process owns, by tier. Segments of the highest tier are not merged again.",
 		}, []string{"tier"}),
-		lost: prometheus.NewGauge(prometheus.GaugeOpts{
+		lost: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_compactor_lost_segments",
 			Help: "Live segments that are missing from the segment store and are excluded from merges.",
 		}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		seconds: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_compactor_merge_seconds", Help: "Duration of a merge, from planning it to appending its event.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 12),
 		}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		failures: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_failures_total",
 			Help: "Failed merges, by reason: log, store, input (unreadable) or refused (rejected by the projections).",
 		}, []string{"reason"}),
@@ -63,9 +65,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {
 		m.failures.WithLabelValues(reason)
-	}
-	if reg != nil {
-		reg.MustRegister(m.merges, m.inputs, m.outputs, m.inputBytes, m.outputBytes, m.segmentBytes, m.dropped, m.segments, m.lost, m.seconds, m.failures)
 	}
 	return m
 }

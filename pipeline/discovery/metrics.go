@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 )
@@ -16,20 +17,21 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		requests: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_requests_total",
 			Help: "Requests to the APIs of code hosts, by kind of host and result: ok, not_modified, or the reason of the failure.",
 		}, []string{"kind", "result"}),
-		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
+		syncs: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_syncs_total",
 			Help: "Listings of the repositories of a connection, by kind of host and result: complete or incomplete. An incomplete one removes nothing.",
 		}, []string{"kind", "result"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+		events: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_events_total",
 			Help: "Events that syncs appended: registered, changed or removed.",
 		}, []string{"event"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		seconds: auto.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_discovery_sync_seconds",
 			Help:    "Duration of a sync, including waits for rate limits.",
 			Buckets: prometheus.ExponentialBuckets(0.1, 4, 9),
@@ -52,7 +54,7 @@ func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
 	for _, e := range []string{"registered", "changed", "removed"} {
 		m.events.WithLabelValues(e)
 	}
-	reg.MustRegister(m.requests, m.syncs, m.events, m.seconds, &stateCollector{s})
+	reg.MustRegister(&stateCollector{s})
 	return m
 }
 
@@ -116,12 +118,13 @@ type hintMetrics struct {
 }
 
 func newHintMetrics(reg prometheus.Registerer, r *HintReader) *hintMetrics {
+	auto := promauto.With(reg)
 	m := &hintMetrics{
-		results: prometheus.NewCounterVec(prometheus.CounterOpts{
+		results: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_hints_total",
 			Help: "Readings of single repositories from their hosts after webhooks, by result: confirmed, absent (the host answered 404), unconfirmed (it could not be asked), failed (it is read again); and hints given_up or dropped, for which the next sync makes up.",
 		}, []string{"result"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+		events: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_discovery_hint_events_total",
 			Help: "Events that readings after webhooks appended: changed or removed.",
 		}, []string{"event"}),
@@ -132,12 +135,10 @@ func newHintMetrics(reg prometheus.Registerer, r *HintReader) *hintMetrics {
 	for _, e := range []string{"changed", "removed"} {
 		m.events.WithLabelValues(e)
 	}
-	if reg != nil {
-		reg.MustRegister(m.results, m.events, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_discovery_waiting_hints",
-			Help: "Repositories that a webhook named and that wait to be read from their host.",
-		}, func() float64 { return float64(r.Pending()) }))
-	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_discovery_waiting_hints",
+		Help: "Repositories that a webhook named and that wait to be read from their host.",
+	}, func() float64 { return float64(r.Pending()) })
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -38,51 +39,52 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		pushes: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by outcome; coalesced: replaced by a later push of the same ref.",
 		}, []string{"result"}),
-		revisions: prometheus.NewCounter(prometheus.CounterOpts{
+		revisions: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_revisions_total", Help: "Revisions indexed.",
 		}),
-		changes: prometheus.NewCounter(prometheus.CounterOpts{
+		changes: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_changes_total", Help: "Changed paths of the revisions indexed.",
 		}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		seconds: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_indexer_revision_seconds", Help: "Time from fetching a commit to appending its event.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}),
-		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
+		leftOut: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_left_out_refs_total", Help: "Selected refs that were not indexed because pipeline.maxRefs other refs have newer commits. Counted on each scan of all refs of a repository.",
 		}),
-		unreachablePins: prometheus.NewCounter(prometheus.CounterOpts{
+		unreachablePins: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_unreachable_pins_total", Help: "Pins that were not indexed because no indexed branch or tag leads to them. Counted each time the pins of a repository are resolved: at each of its pushes, changes of pins and checks of all refs.",
 		}),
-		read: prometheus.NewCounter(prometheus.CounterOpts{
+		read: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read for analysis.",
 		}),
-		known: prometheus.NewCounter(prometheus.CounterOpts{
+		known: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_known_blobs_total", Help: "Blobs of new revisions that were not read because a live segment already holds them.",
 		}),
-		documents: prometheus.NewCounter(prometheus.CounterOpts{
+		documents: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_documents_total", Help: "Documents added to segments.",
 		}),
-		text: prometheus.NewCounter(prometheus.CounterOpts{
+		text: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_text_bytes_total", Help: "Text added to segments.",
 		}),
-		segments: prometheus.NewCounter(prometheus.CounterOpts{
+		segments: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_segments_total", Help: "Segments sealed.",
 		}),
-		segmentBytes: prometheus.NewCounter(prometheus.CounterOpts{
+		segmentBytes: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_segment_bytes_total", Help: "Size of the segments sealed.",
 		}),
-		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
+		skipped: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_indexer_skipped_files_total", Help: "Files not indexed, by reason.",
 		}, []string{"reason"}),
-		symbolFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		symbolFailures: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without all of their symbols, by reason.",
 		}, []string{"reason"}),
-		caughtUp: prometheus.NewCounter(prometheus.CounterOpts{
+		caughtUp: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose mirror state lagged the log after a crash or a rebalance.",
 		}),
 	}
@@ -94,9 +96,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	for _, reason := range code.PartialReasons {
 		m.symbolFailures.WithLabelValues(string(reason))
-	}
-	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp, m.leftOut, m.unreachablePins)
 	}
 	return m
 }

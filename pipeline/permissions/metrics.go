@@ -2,6 +2,7 @@ package permissions
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 )
@@ -11,7 +12,8 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, r *Reader) *metrics {
-	m := &metrics{reads: prometheus.NewCounterVec(prometheus.CounterOpts{
+	auto := promauto.With(reg)
+	m := &metrics{reads: auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_permissions_reads_total",
 		Help: "Reads of the permissions of a repository from its code host, by kind of host and result: ok, or the reason of the failure.",
 	}, []string{"kind", "result"})}
@@ -22,7 +24,7 @@ func newMetrics(reg prometheus.Registerer, r *Reader) *metrics {
 		}
 	}
 	if reg != nil {
-		reg.MustRegister(m.reads, &stateCollector{r})
+		reg.MustRegister(&stateCollector{r})
 	}
 	return m
 }

@@ -1,6 +1,9 @@
 package pins
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 type metrics struct {
 	changes       prometheus.Counter
@@ -8,19 +11,17 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		changes: prometheus.NewCounter(prometheus.CounterOpts{
+		changes: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_pins_changes_total", Help: "Changes of the pins of a repository. A pin is a commit to index because a submodule of another repository refers to it.",
 		}),
-		pins: prometheus.NewGauge(prometheus.GaugeOpts{
+		pins: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_pins", Help: "Pins of all repositories, as of the last round of this process.",
 		}),
-		leftOut: prometheus.NewGauge(prometheus.GaugeOpts{
+		leftOut: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_pins_left_out", Help: "Commits that submodules refer to and that are no pins because their repository has 100 already, as of the last round of this process.",
 		}),
-	}
-	if reg != nil {
-		reg.MustRegister(m.changes, m.pins, m.leftOut)
 	}
 	return m
 }

@@ -47,28 +47,29 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	ofPartition := func(name, help string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
+		return auto.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
 	}
 	m := &metrics{
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+		records: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_worker_records_total", Help: "Records that workers processed, by event type and result: handled, dead (given up) or skipped (repository removed).",
 		}, []string{"type", "result"}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{
+		retries: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_worker_retries_total", Help: "Retries of records.",
 		}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "quarry_worker_handling_seconds", Help: "Time to handle a record, including retries, by event type.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}, []string{"type"}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+		batch: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_worker_batch_records", Help: "Records of one repository handled as a batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
-		running: prometheus.NewGauge(prometheus.GaugeOpts{
+		running: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_worker_running_lanes", Help: "Repositories whose records are being handled.",
 		}),
-		paused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		paused: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_worker_paused", Help: "1 while workers start no new record, by reason: unavailable (log, disk or segment store) or projections (too far behind).",
 		}, []string{"reason"}),
 		behind: ofPartition("quarry_worker_lag_records", "Records of a partition that are not finished, or that follow one that is not."),
@@ -78,13 +79,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		oldest: ofPartition("quarry_worker_oldest_seconds", "Time since the oldest unfinished record of a partition was read."),
 		full:   ofPartition("quarry_worker_window_full", "1 while reading of a partition is paused because too many records are waiting, or one record has waited while too many others passed it."),
 	}
-	m.timeouts = prometheus.NewCounter(prometheus.CounterOpts{
+	m.timeouts = auto.NewCounter(prometheus.CounterOpts{
 		Name: "quarry_worker_timeouts_total", Help: "Events given up because their handling made no progress for git.fetchTimeout plus 15 minutes, or took more than 24 hours.",
 	})
-	m.hanging = prometheus.NewGauge(prometheus.GaugeOpts{
+	m.hanging = auto.NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_worker_hanging_lanes", Help: "Repositories whose handler hangs and cannot be canceled. Their events become dead letters until the server is restarted.",
 	})
-	m.longest = prometheus.NewGauge(prometheus.GaugeOpts{
+	m.longest = auto.NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_worker_longest_handling_seconds", Help: "Elapsed time of the longest-running handler; 0 if none is running.",
 	})
 	m.setPaused(false, false)
@@ -93,9 +94,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			m.records.WithLabelValues(string(kind), result)
 		}
 		m.seconds.WithLabelValues(string(kind))
-	}
-	if reg != nil {
-		reg.MustRegister(m.records, m.retries, m.seconds, m.batch, m.running, m.paused, m.behind, m.age, m.window, m.bytes, m.oldest, m.full, m.timeouts, m.hanging, m.longest)
 	}
 	return m
 }

@@ -82,12 +82,12 @@ func Open(o Options) (*Directory, error) {
 		d.mu.refused.forgotten = held[0]
 	}
 	d.Publish(0)
-	d.metrics, err = newMetrics(o.Registerer, d)
-	return d, err
+	d.metrics = newMetrics(o.Registerer, d)
+	return d, nil
 }
 
 // Close unregisters the metrics.
-func (d *Directory) Close() { d.metrics.unregisterAll() }
+func (d *Directory) Close() { d.metrics.group.Close() }
 
 // Follow sets the function with which the Directory waits for a record:
 // projections.Runner.WaitFor of the Runner that applies it. Await fails until it is set.

@@ -1,9 +1,10 @@
 package accounts
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
 // metrics are:
@@ -11,35 +12,21 @@ import (
 //	quarry_accounts_held            objects, by kind
 //	quarry_accounts_refused_total   events without effect, by reason
 type metrics struct {
-	reg            prometheus.Registerer
-	countCollector prometheus.Collector
-	refused        *prometheus.CounterVec
+	group   *registration.Group
+	refused *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
-	m := &metrics{reg: reg, countCollector: countCollector{d}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newMetrics(reg prometheus.Registerer, d *Directory) *metrics {
+	group := registration.NewGroup(reg)
+	group.MustRegister(countCollector{d})
+	m := &metrics{group: group, refused: promauto.With(group).NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_accounts_refused_total",
 		Help: "Account events that were rejected by a rule when this process applied them.",
 	}, []string{"reason"})}
 	for _, r := range refusals {
 		m.refused.WithLabelValues(string(r))
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.countCollector, m.refused} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("accounts: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg != nil {
-		m.reg.Unregister(m.countCollector)
-		m.reg.Unregister(m.refused)
-	}
+	return m
 }
 
 // countCollector counts the objects in a Directory.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -38,7 +39,7 @@ type Options struct {
 type Projection struct {
 	o       Options
 	topic   byte
-	metrics *metrics
+	metrics *registration.Group
 
 	mu struct {
 		sync.Mutex
@@ -70,12 +71,12 @@ func New(o Options) (*Projection, error) {
 	if p.mu.current, err = readChain(o.Store, topic); err != nil {
 		return nil, err
 	}
-	p.metrics, err = newMetrics(o.Registerer, p)
-	return p, err
+	p.metrics = newMetrics(o.Registerer, p)
+	return p, nil
 }
 
 // Close unregisters the metrics.
-func (p *Projection) Close() { p.metrics.unregisterAll() }
+func (p *Projection) Close() { p.metrics.Close() }
 
 // Name implements projections.Projection.
 func (p *Projection) Name() string {

@@ -75,12 +75,12 @@ func Open(o Options) (*Catalog, error) {
 		return nil, err
 	}
 	c.snapshot.Store(newSnapshot(all, marks))
-	c.metrics, err = newMetrics(o.Registerer, c)
-	return c, err
+	c.metrics = newMetrics(o.Registerer, c)
+	return c, nil
 }
 
 // Close unregisters the metrics. Snapshots stay usable.
-func (c *Catalog) Close() { c.metrics.unregisterAll() }
+func (c *Catalog) Close() { c.metrics.group.Close() }
 
 func loadRepositories(s *store.Store) ([]*Repository, error) {
 	prefix := []byte{byte(store.FamilyCatalog), kindRepository}

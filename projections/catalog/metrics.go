@@ -1,9 +1,10 @@
 package catalog
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
 // metrics are:
@@ -11,35 +12,17 @@ import (
 //	quarry_catalog_repositories       registered repositories
 //	quarry_catalog_collisions_total   events refused for another identity under a known ID
 type metrics struct {
-	reg          prometheus.Registerer
-	repositories prometheus.GaugeFunc
-	collisions   prometheus.Counter
+	group      *registration.Group
+	collisions prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, c *Catalog) (*metrics, error) {
-	m := &metrics{
-		reg: reg,
-		repositories: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_catalog_repositories", Help: "Registered repositories.",
-		}, func() float64 { return float64(c.Snapshot().Len()) }),
-		collisions: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_catalog_collisions_total", Help: "Events refused because their repository's ID belongs to another repository.",
-		}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.repositories, m.collisions} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("catalog: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg != nil {
-		m.reg.Unregister(m.repositories)
-		m.reg.Unregister(m.collisions)
-	}
+func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
+	group := registration.NewGroup(reg)
+	auto := promauto.With(group)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_catalog_repositories", Help: "Registered repositories.",
+	}, func() float64 { return float64(c.Snapshot().Len()) })
+	return &metrics{group: group, collisions: auto.NewCounter(prometheus.CounterOpts{
+		Name: "quarry_catalog_collisions_total", Help: "Events refused because their repository's ID belongs to another repository.",
+	})}
 }

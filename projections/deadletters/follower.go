@@ -58,13 +58,12 @@ func New(o Options) (*Follower, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := &Follower{o: o, openLetters: newOpenLetters()}
-	var err error
-	f.metrics, err = newMetrics(o.Registerer, f)
-	return f, err
+	f.metrics = newMetrics(o.Registerer, f)
+	return f, nil
 }
 
 // Close unregisters the metrics.
-func (f *Follower) Close() { f.metrics.unregisterAll() }
+func (f *Follower) Close() { f.metrics.group.Close() }
 
 // Run follows the topic until ctx ends. It retries after failures of the log.
 func (f *Follower) Run(ctx context.Context) error {

@@ -1,10 +1,10 @@
 package deadletters
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -14,9 +14,7 @@ import (
 //	quarry_deadletters_oldest_age_seconds     age of the oldest one held
 //	quarry_deadletters_resolved_total{how}    dead letters that this process resolved
 type metrics struct {
-	reg      prometheus.Registerer
-	open     *openCollector
-	oldest   prometheus.GaugeFunc
+	group    *registration.Group
 	resolved *prometheus.CounterVec
 }
 
@@ -36,16 +34,18 @@ func (c *openCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, f *Follower) *metrics {
+	group := registration.NewGroup(reg)
+	group.MustRegister(&openCollector{f, prometheus.NewDesc("quarry_deadletters_open",
+		"Open dead letters, by the stage that gave up the record.", []string{"stage"}, nil)})
+	auto := promauto.With(group)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_deadletters_oldest_age_seconds",
+		Help: "Age of the oldest open dead letter, of the newest 10,000; 0 if there is none.",
+	}, f.oldestAge)
 	m := &metrics{
-		reg: reg,
-		open: &openCollector{f, prometheus.NewDesc("quarry_deadletters_open",
-			"Open dead letters, by the stage that gave up the record.", []string{"stage"}, nil)},
-		oldest: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_deadletters_oldest_age_seconds",
-			Help: "Age of the oldest open dead letter, of the newest 10,000; 0 if there is none.",
-		}, f.oldestAge),
-		resolved: prometheus.NewCounterVec(prometheus.CounterOpts{
+		group: group,
+		resolved: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deadletters_resolved_total",
 			Help: "Dead letters that this process replayed, dropped, or found superseded by a later event.",
 		}, []string{"resolution"}),
@@ -53,28 +53,7 @@ func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
 	for _, what := range []event.Resolution{event.LetterReplayed, event.LetterDropped, event.LetterSuperseded} {
 		m.resolved.WithLabelValues(string(what))
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range m.allCollectors() {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("deadletters: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) allCollectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.oldest, m.resolved}
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg == nil {
-		return
-	}
-	for _, c := range m.allCollectors() {
-		m.reg.Unregister(c)
-	}
+	return m
 }
 
 func (f *Follower) oldestAge() float64 {

@@ -83,12 +83,12 @@ func Open(o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.metrics, err = newMetrics(o.Registerer, l)
-	return l, err
+	l.metrics = newMetrics(o.Registerer, l)
+	return l, nil
 }
 
 // Close unregisters the metrics.
-func (l *Ledger) Close() { l.metrics.unregisterAll() }
+func (l *Ledger) Close() { l.metrics.group.Close() }
 
 // Name implements projections.Projection.
 func (l *Ledger) Name() string { return "deliveries" }

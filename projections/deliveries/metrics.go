@@ -1,10 +1,10 @@
 package deliveries
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
@@ -14,19 +14,20 @@ import (
 //	quarry_deliveries_waiting          pushes without an answer
 //	quarry_deliveries_outcomes_total   outcomes of pushes and deliveries
 type metrics struct {
-	reg      prometheus.Registerer
-	waiting  prometheus.GaugeFunc
+	group    *registration.Group
 	outcomes *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, l *Ledger) *metrics {
+	group := registration.NewGroup(reg)
+	auto := promauto.With(group)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_deliveries_waiting",
+		Help: "Pushes in the log without an outcome; includes those that were given up.",
+	}, func() float64 { return float64(l.countWaiting()) })
 	m := &metrics{
-		reg: reg,
-		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_deliveries_waiting",
-			Help: "Pushes in the log without an outcome; includes those that were given up.",
-		}, func() float64 { return float64(l.countWaiting()) }),
-		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		group: group,
+		outcomes: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deliveries_outcomes_total",
 			Help: "Pushes that started to wait, their outcomes, and deliveries that led to no push, as applied by this process.",
 		}, []string{"outcome"}),
@@ -34,22 +35,7 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 	for _, outcome := range outcomes {
 		m.outcomes.WithLabelValues(outcome)
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.waiting, m.outcomes} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("deliveries: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg != nil {
-		m.reg.Unregister(m.waiting)
-		m.reg.Unregister(m.outcomes)
-	}
+	return m
 }
 
 // outcomes lists all outcomes.

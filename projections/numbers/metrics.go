@@ -1,34 +1,16 @@
 package numbers
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
-// metrics are:
-//
-//	quarry_numbers_assigned   numbers given, by kind
-type metrics struct {
-	reg      prometheus.Registerer
-	assigned prometheus.Collector
-}
-
-func newMetrics(reg prometheus.Registerer, n *Numbers) (*metrics, error) {
-	m := &metrics{reg: reg, assigned: assignedCollector{n}}
-	if reg == nil {
-		return m, nil
-	}
-	if err := reg.Register(m.assigned); err != nil {
-		return nil, fmt.Errorf("numbers: register metrics: %w", err)
-	}
-	return m, nil
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg != nil {
-		m.reg.Unregister(m.assigned)
-	}
+// newMetrics registers quarry_numbers_assigned, the numbers given, by kind.
+func newMetrics(reg prometheus.Registerer, n *Numbers) *registration.Group {
+	group := registration.NewGroup(reg)
+	group.MustRegister(assignedCollector{n})
+	return group
 }
 
 // assignedCollector counts the numbers.

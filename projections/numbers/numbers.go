@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -27,7 +28,7 @@ type Options struct {
 // Numbers is the projection of the numbers, and serves reads of them.
 type Numbers struct {
 	decoder *projections.Decoder
-	metrics *metrics
+	metrics *registration.Group
 	// Limit is the highest number. Tests may lower it before the first record is applied.
 	Limit int
 
@@ -63,13 +64,12 @@ func Open(o Options) (*Numbers, error) {
 	if err := n.loadRows(o.Store); err != nil {
 		return nil, err
 	}
-	var err error
-	n.metrics, err = newMetrics(o.Registerer, n)
-	return n, err
+	n.metrics = newMetrics(o.Registerer, n)
+	return n, nil
 }
 
 // Close unregisters the metrics.
-func (n *Numbers) Close() { n.metrics.unregisterAll() }
+func (n *Numbers) Close() { n.metrics.Close() }
 
 // Name implements projections.Projection.
 func (n *Numbers) Name() string { return "numbers" }

@@ -1,11 +1,13 @@
 package places
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
 // outcomeAbsent is the label value for a segment that is missing in the segment store.
@@ -29,57 +31,35 @@ const outcomeAbsent = "segment_absent"
 //
 // and the metrics of the frame cache, segment.Cache.
 type metrics struct {
-	reg                                   prometheus.Registerer
+	group                                 *registration.Group
 	broken                                *prometheus.CounterVec
 	excised, revisionHits, revisionMisses prometheus.Counter
-	state                                 *stateCollector
 }
 
-func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, p *Places) *metrics {
+	group := registration.NewGroup(reg)
+	auto := promauto.With(group)
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
 	m := &metrics{
-		reg: reg,
-		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		group: group,
+		broken: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_places_broken_total",
 			Help: "Events, or parts of events, that could not be applied, by reason. After wrong_base, changes_absent or segment_absent the ref is re-indexed; the other reasons are harmless.",
 		}, []string{"reason"}),
-		excised:        newCounter("quarry_places_excised_total", "Merged segments removed from the store."),
-		revisionHits:   newCounter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
-		revisionMisses: newCounter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
-		state:          newStateCollector(p),
+		excised:        counter("quarry_places_excised_total", "Merged segments removed from the store."),
+		revisionHits:   counter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
+		revisionMisses: counter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
 	}
 	for _, reason := range []string{"duplicate", "unregistered", "wrong_base", string(outcomeChangesAbsent), outcomeRepeated, outcomeLost, outcomePartition, outcomeAbsent} {
 		m.broken.WithLabelValues(reason)
 	}
-	if reg == nil {
-		return m, nil
+	group.MustRegister(newStateCollector(p))
+	if p.cache != nil {
+		group.MustRegister(p.cache.Collectors()...)
 	}
-	for _, c := range m.allCollectors() {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("places: register metrics: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m *metrics) allCollectors() []prometheus.Collector {
-	all := []prometheus.Collector{m.broken, m.excised, m.revisionHits, m.revisionMisses, m.state}
-	if m.state.p.cache != nil {
-		all = append(all, m.state.p.cache.Collectors()...)
-	}
-	return all
-}
-
-func (m *metrics) unregisterAll() {
-	if m.reg == nil {
-		return
-	}
-	for _, c := range m.allCollectors() {
-		m.reg.Unregister(c)
-	}
-}
-
-func newCounter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	return m
 }
 
 // stateCollector reads its values from the current View.

@@ -131,18 +131,14 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 		return nil, err
 	}
 	p.publishAll()
-	var err error
-	if p.metrics, err = newMetrics(o.Registerer, p); err != nil {
-		p.view.Load().Release()
-		return nil, err
-	}
+	p.metrics = newMetrics(o.Registerer, p)
 	return p, nil
 }
 
 // Close releases the current View and unregisters the metrics. The caller must have
 // released all Views, and Run must have returned.
 func (p *Places) Close() {
-	p.metrics.unregisterAll()
+	p.metrics.group.Close()
 	p.view.Load().Release()
 }
 

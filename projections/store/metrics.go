@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
-	"fmt"
-
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections/internal/registration"
 )
 
 // metrics reads Pebble's own metrics when it is scraped:
@@ -21,7 +21,7 @@ import (
 //	quarry_store_ingests_total
 //	quarry_store_snapshots                open snapshots
 type metrics struct {
-	reg    prometheus.Registerer
+	group  *registration.Group
 	source *Store
 	gauges []gauge
 }
@@ -34,8 +34,8 @@ type gauge struct {
 	read  func(m *pebble.Metrics) float64
 }
 
-func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
-	m := &metrics{reg: reg, source: s}
+func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
+	m := &metrics{group: registration.NewGroup(reg), source: s}
 	add := func(kind prometheus.ValueType, name, help string, read func(m *pebble.Metrics) float64) {
 		m.gauges = append(m.gauges, gauge{desc: prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind: kind, read: read})
 	}
@@ -67,13 +67,8 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	add(g, "compaction_debt_bytes", "Bytes that compactions still have to rewrite.", func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
 	add(c, "ingests_total", "Segments ingested and key ranges excised.", func(m *pebble.Metrics) float64 { return float64(m.Ingest.Count) })
 	add(g, "snapshots", "Open snapshots.", func(m *pebble.Metrics) float64 { return float64(m.Snapshots.Count) })
-	if reg == nil {
-		return m, nil
-	}
-	if err := reg.Register(m); err != nil {
-		return nil, fmt.Errorf("store: register metrics: %w", err)
-	}
-	return m, nil
+	m.group.MustRegister(m)
+	return m
 }
 
 // diskBytes returns the disk space of the store's files. Pebble's own metric does not
@@ -83,13 +78,6 @@ func (s *Store) diskBytes(m *pebble.Metrics) float64 {
 		return float64(n)
 	}
 	return float64(m.DiskSpaceUsage())
-}
-
-// unregisterAll unregisters the metrics, so that a store can be opened again.
-func (m *metrics) unregisterAll() {
-	if m.reg != nil {
-		m.reg.Unregister(m)
-	}
 }
 
 // Describe implements prometheus.Collector.

@@ -101,9 +101,7 @@ func (s *Store) open(o *Options) error {
 	if err := s.checkFormat(); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if s.metrics, err = newMetrics(o.Registerer, s); err != nil {
-		return errors.Join(err, db.Close())
-	}
+	s.metrics = newMetrics(o.Registerer, s)
 	return nil
 }
 
@@ -167,7 +165,7 @@ func (s *Store) checkFormat() error {
 // Close flushes only what Pebble must flush, and releases the directory. All iterators
 // and snapshots must be closed first.
 func (s *Store) Close() error {
-	s.metrics.unregisterAll()
+	s.metrics.group.Close()
 	err := s.db.Close()
 	if s.onDisk {
 		_ = os.Remove(filepath.Join(s.dir, ownerFile))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/query/search"
 )
@@ -28,13 +29,14 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{limited: prometheus.NewCounterVec(prometheus.CounterOpts{
+	auto := promauto.With(reg)
+	m := &metrics{limited: auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_incomplete_searches_total",
 		Help: "Searches answered incompletely, by reason.",
-	}, []string{"reason"}), followed: prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"reason"}), followed: auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_event_streams_total",
 		Help: "Event streams that ended, by reason: end (all events sent, or the maximum duration reached), stopped (by the caller or the server), slow_reader, failed.",
-	}, []string{"reason"}), positionWaits: prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"reason"}), positionWaits: auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_api_position_waits_total",
 		Help: "Searches with minPosition, by result: reached, not_reached (within query.positionWait), refused (too many wait), caller_refused (too many of the caller wait), canceled (by the caller).",
 	}, []string{"result"})}
@@ -50,7 +52,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteMissing, incompleteBehind, incompleteOther} {
 		m.limited.WithLabelValues(reason)
 	}
-	reg.MustRegister(m.limited, m.followed, m.positionWaits)
 	return m
 }
 

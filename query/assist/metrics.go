@@ -2,6 +2,7 @@ package assist
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/query/reading"
 )
@@ -9,16 +10,14 @@ import (
 type readingMetrics struct{ readings *prometheus.CounterVec }
 
 func newReadingMetrics(reg prometheus.Registerer) *readingMetrics {
-	m := &readingMetrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+	auto := promauto.With(reg)
+	m := &readingMetrics{auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_search_readings_total", Help: "Queries recognized as pasted text, by kind and whether that reading had matches.",
 	}, []string{"kind", "result"})}
 	for _, kind := range reading.Kinds {
 		for _, result := range []string{readingAnswered, readingNothing} {
 			m.readings.WithLabelValues(string(kind), result)
 		}
-	}
-	if reg != nil {
-		reg.MustRegister(m.readings)
 	}
 	return m
 }

@@ -1,10 +1,10 @@
 package audit
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -23,7 +23,6 @@ import (
 //	quarry_audit_invalid_total          records written without their text
 type metrics struct {
 	records                          *prometheus.CounterVec
-	queueRecords, queueBytes, oldest prometheus.GaugeFunc
 	append, groups                   prometheus.Histogram
 	failures, refused, lost, invalid prometheus.Counter
 }
@@ -31,26 +30,24 @@ type metrics struct {
 // otherAction counts actions that schemas/audit does not define.
 const otherAction = "other"
 
-func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, r *Recorder) *metrics {
+	auto := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	gauge := func(name, help string, f func() float64) prometheus.GaugeFunc {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	gauge := func(name, help string, f func() float64) {
+		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
 	m := &metrics{
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+		records: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_audit_records_total",
 			Help: "Records that this process appended to the audit log, by action. Account changes are not included: their events are the entries.",
 		}, []string{"action"}),
-		queueRecords: gauge("quarry_audit_queue_records", "Records queued for the audit log.", func() float64 { n, _, _ := r.queueState(); return float64(n) }),
-		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes queued for the audit log. Requests are refused at audit.queueBytes.", func() float64 { _, n, _ := r.queueState(); return float64(n) }),
-		oldest:       gauge("quarry_audit_queue_oldest_seconds", "Age of the oldest record queued for the audit log; 0 if the queue is empty.", r.oldestSeconds),
-		append: prometheus.NewHistogram(prometheus.HistogramOpts{
+		append: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_audit_append_seconds", Help: "Duration of successful appends to the audit log.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
-		groups: prometheus.NewHistogram(prometheus.HistogramOpts{
+		groups: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_audit_group_records", Help: "Records per append to the audit log.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
 		failures: counter("quarry_audit_append_failures_total", "Failed appends to the audit log, which are retried."),
@@ -58,18 +55,13 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 		lost:     counter("quarry_audit_lost_total", "Records that were lost because the queue was full and audit.required is off, or because the process exited while the log was not responding."),
 		invalid:  counter("quarry_audit_invalid_total", "Audit records that violated their format and were written without their text."),
 	}
+	gauge("quarry_audit_queue_records", "Records queued for the audit log.", func() float64 { n, _, _ := r.queueState(); return float64(n) })
+	gauge("quarry_audit_queue_bytes", "Bytes queued for the audit log. Requests are refused at audit.queueBytes.", func() float64 { _, n, _ := r.queueState(); return float64(n) })
+	gauge("quarry_audit_queue_oldest_seconds", "Age of the oldest record queued for the audit log; 0 if the queue is empty.", r.oldestSeconds)
 	for _, action := range append([]audit.Action{otherAction}, audit.Actions...) {
 		m.records.WithLabelValues(string(action))
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.records, m.queueRecords, m.queueBytes, m.oldest, m.append, m.groups, m.failures, m.refused, m.lost, m.invalid} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("audit: register metrics: %w", err)
-		}
-	}
-	return m, nil
+	return m
 }
 
 // countRecord counts a record under its action; the number of actions is bounded.

@@ -134,9 +134,8 @@ func New(o Options) (*Recorder, error) {
 	o.ensureDefaults()
 	r := &Recorder{o: o, wake: make(chan struct{}, 1)}
 	r.mu.room = make(chan struct{})
-	var err error
-	r.metrics, err = newMetrics(o.Registerer, r)
-	return r, err
+	r.metrics = newMetrics(o.Registerer, r)
+	return r, nil
 }
 
 // Note queues the record of a read; it becomes durable shortly. If the queue is full,

@@ -1,6 +1,9 @@
 package auth
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Why a credential was refused: values of the label reason.
 const (
@@ -24,36 +27,37 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+		refused: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_auth_refused_requests_total",
 			Help: "Requests without a valid credential, by reason. The reason is not sent to clients.",
 		}, []string{"reason"}),
-		hashings: prometheus.NewCounter(prometheus.CounterOpts{
+		hashings: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_password_hashings_total",
 			Help: "Passwords hashed for verification or storage.",
 		}),
-		hashing: prometheus.NewGauge(prometheus.GaugeOpts{
+		hashing: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_auth_inflight_password_hashings",
 			Help: "Passwords being hashed.",
 		}),
-		hashingsRefused: prometheus.NewCounter(prometheus.CounterOpts{
+		hashingsRefused: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_refused_password_hashings_total",
 			Help: "Password hashings refused with 503 because too many were in progress.",
 		}),
-		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
+		signIns: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_auth_sign_ins_total",
 			Help: "Sign-in attempts, by method and outcome: started, failed, throttled, unavailable or unfinished.",
 		}, []string{"method", "outcome"}),
-		throttled: prometheus.NewCounter(prometheus.CounterOpts{
+		throttled: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_throttled_attempts_total",
 			Help: "Attempts refused before the password was checked, because too many had failed.",
 		}),
-		throttleEntries: prometheus.NewGauge(prometheus.GaugeOpts{
+		throttleEntries: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_auth_throttle_entries",
 			Help: "Addresses and accounts with tracked sign-in failures; the least recently used are evicted.",
 		}),
-		activityLost: prometheus.NewCounter(prometheus.CounterOpts{
+		activityLost: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_activity_not_noted_total",
 			Help: "Users and keys whose last use was not recorded because the append timed out.",
 		}),
@@ -66,6 +70,5 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			m.signIns.WithLabelValues(method, outcome)
 		}
 	}
-	reg.MustRegister(m.refused, m.hashings, m.hashing, m.hashingsRefused, m.signIns, m.throttled, m.throttleEntries, m.activityLost)
 	return m
 }

@@ -2,6 +2,7 @@ package front
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics covers all requests. Routes are rows of tables in code, so labels are bounded.
@@ -21,25 +22,26 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer, f *Front) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_api_request_duration_seconds",
 			Help:    "Time from the first byte of a request to the last byte of its response, by route and status.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"route", "status"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlight: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_api_inflight_requests",
 			Help: "Requests in progress.",
 		}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
+		panics: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_api_panics_total",
 			Help: "Requests that ended in a panic, which is a defect in Quarry.",
 		}),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+		refusals: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_api_limited_requests_total",
 			Help: "Requests answered 429, by limit.",
 		}, []string{"limit"}),
-		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
+		unrecorded: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_api_unrecorded_changes_total",
 			Help: "Changes that took effect but could not be written to the audit log.",
 		}),
@@ -47,18 +49,17 @@ func newMetrics(reg prometheus.Registerer, f *Front) *metrics {
 	for _, limit := range []string{refusalRate, refusalStreams} {
 		m.refusals.WithLabelValues(limit)
 	}
-	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_limited_callers",
 		Help: "API keys, users and addresses with a tracked request rate; the least recently used are evicted.",
 	}, func() float64 { return float64(f.pace.Len()) })
-	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_open_streams",
 		Help: "Open response streams.",
 	}, func() float64 { return float64(f.streams.Open()) })
-	followers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_open_event_streams",
 		Help: "Open event streams, one per page or program that follows events.",
 	}, func() float64 { return float64(f.followers.Open()) })
-	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.refusals, m.unrecorded, callers, streams, followers)
 	return m
 }

@@ -1,6 +1,9 @@
 package live
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 type metrics struct {
 	notices, positions *prometheus.CounterVec
@@ -14,16 +17,17 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notices: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_live_notices_total",
 			Help: "Notices received by the event stream, by kind, regardless of who may read them.",
 		}, []string{"kind"}),
-		positions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		positions: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_live_positions_total",
 			Help: "Positions from which readers of the event stream resumed, by result: kept, or lost because the position was too old.",
 		}, []string{"result"}),
-		lag: prometheus.NewGauge(prometheus.GaugeOpts{
+		lag: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_live_lag_records",
 			Help: "Records of the log that the event stream has not read yet.",
 		}),
@@ -33,9 +37,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	for _, result := range []string{positionKept, positionLost} {
 		m.positions.WithLabelValues(result)
-	}
-	if reg != nil {
-		reg.MustRegister(m.notices, m.positions, m.lag)
 	}
 	return m
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics are the metrics of the tools. A tool is a row of tools.go, so labels are
@@ -19,18 +20,19 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_mcp_call_duration_seconds",
 			Help:    "Duration of tool calls by AI agents, by tool and outcome.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"tool", "outcome"}),
-		bytes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		bytes: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_mcp_answer_bytes",
 			Help:    "Size of tool results for AI agents, by tool. A token is about three bytes.",
 			Buckets: []float64{256, 1024, 4096, 8192, 16384, 32768, 49152},
 		}, []string{"tool"}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
+		panics: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_mcp_panics_total",
 			Help: "Tool calls that ended in a panic, which is a defect in Quarry.",
 		}),
@@ -41,6 +43,5 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}
 		m.bytes.WithLabelValues(t.name)
 	}
-	reg.MustRegister(m.seconds, m.bytes, m.panics)
 	return m
 }

@@ -1,6 +1,9 @@
 package precise
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Values of the label result of uploads.
 const (
@@ -23,14 +26,15 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		uploads: prometheus.NewCounterVec(prometheus.CounterOpts{
+		uploads: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_precise_uploads_total", Help: "Uploads of precise indexes, by result: accepted, refused (invalid content), or failed (no space left, or the store was not available).",
 		}, []string{"result"}),
-		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
+		lookups: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_precise_lookups_total", Help: "Files looked up in precise indexes, by result: exact for the file of the upload, carried for a later version of it, none.",
 		}, []string{"result"}),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
+		failures: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_precise_read_failures_total", Help: "Precise indexes that could not be read: missing or damaged. Upload them again.",
 		}),
 	}
@@ -40,11 +44,8 @@ func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
 	for _, result := range []string{lookupExact, lookupCarried, lookupNone} {
 		m.lookups.WithLabelValues(result)
 	}
-	if reg != nil {
-		size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_precise_bytes", Help: "Bytes of the precise indexes of all repositories, in the segment store.",
-		}, func() float64 { return float64(s.totalBytes()) })
-		reg.MustRegister(m.uploads, m.lookups, m.failures, size)
-	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_precise_bytes", Help: "Bytes of the precise indexes of all repositories, in the segment store.",
+	}, func() float64 { return float64(s.totalBytes()) })
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Git calls: values of the label operation.
@@ -41,33 +42,34 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_source_git_seconds",
 			Help:    "Duration of a git call, by operation, not including the wait for a slot.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
 		}, []string{"operation"}),
-		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		running: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_source_running_calls",
 			Help: "Running git calls, by pool: object reads, history walks.",
 		}, []string{"pool"}),
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		waiting: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_source_waiting_calls",
 			Help: "Git calls waiting for a slot, by pool.",
 		}, []string{"pool"}),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+		refusals: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_source_refused_calls_total",
 			Help: "Git calls refused because too many were running and waiting, by pool.",
 		}, []string{"pool"}),
-		indexed: prometheus.NewCounter(prometheus.CounterOpts{
+		indexed: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_source_indexed_answers_total",
 			Help: "Files and directories answered from the index, without git.",
 		}),
-		cacheHits: prometheus.NewCounterVec(prometheus.CounterOpts{
+		cacheHits: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_source_cache_requests_total",
 			Help: "Lookups in the source cache, by operation and whether they hit.",
 		}, []string{"operation", "hit"}),
-		cacheSize: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		cacheSize: auto.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_source_cache_bytes",
 			Help: "Bytes of cached blames, last changes, commit counts and author lists.",
 		}, cacheBytes),
@@ -79,7 +81,6 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 		m.cacheHits.WithLabelValues(operation, "yes")
 		m.cacheHits.WithLabelValues(operation, "no")
 	}
-	reg.MustRegister(m.seconds, m.running, m.waiting, m.refusals, m.indexed, m.cacheHits, m.cacheSize)
 	return m
 }
 

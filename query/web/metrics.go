@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 )
@@ -12,8 +13,9 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, providers *oidc.Client) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		providerFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		providerFailures: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_web_provider_failures_total",
 			Help: "Sign-ins that failed between the browser and an OpenID Connect provider, by provider and reason.",
 		}, []string{"provider", "reason"}),
@@ -25,6 +27,5 @@ func newMetrics(reg prometheus.Registerer, providers *oidc.Client) *metrics {
 			}
 		}
 	}
-	reg.MustRegister(m.providerFailures)
 	return m
 }

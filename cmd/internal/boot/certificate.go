@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // recheckCertificate is the time after which a handshake looks for a new certificate.
@@ -53,14 +54,14 @@ func readCertificate(use certificateUse, certFile, keyFile string, log *slog.Log
 	if _, err := c.readFiles(); err != nil {
 		return nil, err
 	}
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: use.metric,
 		Help: "Time at which the certificate of " + use.name + " expires; no series without " + use.setting + ".",
 	}, func() float64 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return float64(c.mu.value.Leaf.NotAfter.Unix())
-	}))
+	})
 	return c, nil
 }
 

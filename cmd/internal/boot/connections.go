@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/schemas/network"
 )
@@ -36,7 +37,8 @@ type Connections struct {
 
 // NewConnections returns the counts of a listener, with their metrics.
 func NewConnections(limits ConnectionLimits, reg prometheus.Registerer) *Connections {
-	c := &Connections{limits: limits, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+	auto := promauto.With(reg)
+	c := &Connections{limits: limits, refused: auto.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_server_refused_connections_total",
 		Help: "New connections closed because too many were open, by the limit: limits.connections (all) or limits.connectionsPerAddress (address).",
 	}, []string{"limit"})}
@@ -44,10 +46,10 @@ func NewConnections(limits ConnectionLimits, reg prometheus.Registerer) *Connect
 	for _, limit := range []string{limitAll, limitAddress} {
 		c.refused.WithLabelValues(limit)
 	}
-	reg.MustRegister(c.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_server_open_connections",
 		Help: "Open connections to the main listener.",
-	}, func() float64 { return float64(c.openCount()) }))
+	}, func() float64 { return float64(c.openCount()) })
 	return c
 }
 

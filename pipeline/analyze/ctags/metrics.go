@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Results of files, and reasons why processes were replaced.
@@ -23,11 +24,12 @@ type Metrics struct {
 
 // NewMetrics returns metrics and registers them with reg unless it is nil.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
+	auto := promauto.With(reg)
 	m := &Metrics{
-		files: prometheus.NewCounterVec(prometheus.CounterOpts{
+		files: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_ctags_files_total", Help: "Files read by ctags, by result: complete, timeout, limit (too large, or too many symbols) or failed.",
 		}, []string{"result"}),
-		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
+		restarts: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_ctags_restarts_total", Help: "Processes of ctags that were replaced, by reason: crash, timeout or limit.",
 		}, []string{"reason"}),
 	}
@@ -36,9 +38,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	for _, reason := range []string{reasonCrash, resultTimeout, resultLimit} {
 		m.restarts.WithLabelValues(reason)
-	}
-	if reg != nil {
-		reg.MustRegister(m.files, m.restarts)
 	}
 	return m
 }
