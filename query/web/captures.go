@@ -45,6 +45,7 @@ type captureCounter struct {
 type captureCount struct {
 	text                     string
 	matches, files, lastFile int
+	isCut                    bool // the text is the beginning of longer ones
 }
 
 // findCaptures returns the first expression of a query that has groups, and their number; nil
@@ -138,6 +139,7 @@ func (c *captureCounter) add(content []byte, at []int) {
 		count = &captureCount{text: text}
 		c.counts[text] = count
 	}
+	count.isCut = count.isCut || at[1]-at[0] > maxCaptureBytes
 	count.matches++
 	if count.lastFile != c.files {
 		count.lastFile = c.files
@@ -159,15 +161,15 @@ func (c *captureCounter) sortCounts() []*captureCount {
 
 // narrowQuery returns the query with a text instead of the group, or the same query if the text
 // is cut.
-func (c *captureCounter) narrowQuery(q *syntax.Parsed, text string) string {
+func (c *captureCounter) narrowQuery(q *syntax.Parsed, count *captureCount) string {
 	tree, err := resyntax.Parse(c.term.Pattern, syntax.RegexpFlags)
-	if err != nil || text == "" || len(text) >= maxCaptureBytes {
+	if err != nil || count.text == "" || count.isCut {
 		return q.Text
 	}
 	var replace func(node *resyntax.Regexp)
 	replace = func(node *resyntax.Regexp) {
 		if node.Op == resyntax.OpCapture && node.Cap == c.group {
-			*node = resyntax.Regexp{Op: resyntax.OpLiteral, Rune: []rune(text)}
+			*node = resyntax.Regexp{Op: resyntax.OpLiteral, Rune: []rune(count.text)}
 			return
 		}
 		for _, child := range node.Sub {

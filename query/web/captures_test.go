@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -27,5 +28,21 @@ func TestCapturesAreBounded(t *testing.T) {
 	c.taken = 2 * maxCaptureTime
 	if err := c.takeFiles(files, search.Stats{}); err != nil || !c.isCut || c.counts["x"].matches != 2 {
 		t.Errorf("more counts than there is time for: %v, cut %t, %v", c.counts["x"], c.isCut, err)
+	}
+}
+
+// TestNarrowQuery takes the text of a group into the query, but not the beginning of a longer one.
+func TestNarrowQuery(t *testing.T) {
+	q, err := syntax.Parse(`regex:a(é+)b`, syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for runes, want := range map[int]string{2: "regex:axééb", 99: "regex:ax" + strings.Repeat("é", 99) + "b", 100: q.Text} {
+		c := newCaptureCounter(q, "$1")
+		text := "x" + strings.Repeat("é", runes) // with 100, the bound is within a rune
+		c.add([]byte(text), []int{0, len(text)})
+		if counts := c.sortCounts(); len(counts) != 1 || c.narrowQuery(q, counts[0]) != want {
+			t.Errorf("%d runes: %.40q, want %.40q", runes, c.narrowQuery(q, counts[0]), want)
+		}
 	}
 }

@@ -140,7 +140,7 @@ func (s *Server) newCaptureRows(p searchParams, q *syntax.Parsed, captures *capt
 		}
 		row := groupRow{
 			Value: value, Count: formatNumber(c.matches), Files: s.texts.mustFormat("resultsFiles", "n", c.files),
-			URL: p.fresh().URL(captures.narrowQuery(q, c.text)), Share: 100 * c.matches / counts[0].matches,
+			URL: p.fresh().URL(captures.narrowQuery(q, c)), Share: 100 * c.matches / counts[0].matches,
 		}
 		if isCut {
 			row.Count = "≥" + row.Count

@@ -9,7 +9,8 @@ const tooDeep = '* > '.repeat(60) + '*';
 const bounds = { maxExpand: 500, maxSize: [40, 20], throwOnError: true };
 // Commands that define others are unknown, and a formula with one stays TeX: a macro may double its
 // argument, so that 25 expansions have millions of elements.
-const definitions = ['def', 'gdef', 'edef', 'xdef', 'let', 'futurelet', 'global', 'long', 'newcommand', 'renewcommand', 'providecommand'];
+// So does one with a reference, whose target may be another formula, and whose link is empty.
+const unknown = ['ref', 'eqref', 'def', 'gdef', 'edef', 'xdef', 'let', 'futurelet', 'global', 'long', 'newcommand', 'renewcommand', 'providecommand'];
 
 // render replaces an element by the formula of its TeX, and returns that; nothing if the TeX stays.
 function render(element) {
@@ -17,7 +18,7 @@ function render(element) {
   if (tex.length > maxTeX) return;
   const displayMode = element.tagName === 'PRE';
   const formula = document.createElement(displayMode ? 'div' : 'span');
-  const macros = Object.fromEntries(definitions.map((name) => [`\\${name}`, '\\unknown']));
+  const macros = Object.fromEntries(unknown.map((name) => [`\\${name}`, '\\unknown']));
   try {
     temml.render(tex, formula, { ...bounds, macros, displayMode });
   } catch {

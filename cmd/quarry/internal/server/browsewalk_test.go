@@ -23,7 +23,7 @@ func walkedFiles() map[string]string {
 		fmt.Fprintf(&long, "\tline%06d := \"text\" // %d\n", n, n)
 	}
 	wide := strings.Repeat("w=", 300)
-	formulas := "$$\\frac{1}{2}$$\n\n$$\\def\\a#1{#1#1}\\a{x}$$\n\n$$\\begin{equation}x\\label{tree}\\end{equation}$$\n\n$$" + wide + "$$\n\nIn a line $" + wide + "$\n\n"
+	formulas := "$$\\frac{1}{2}$$\n\n$$\\def\\a#1{#1#1}\\a{x}$$\n\n$$\\begin{equation}x\\label{tree}\\end{equation}$$\n\n$$\\ref{tree}$$\n\n$$" + wide + "$$\n\nIn a line $" + wide + "$\n\n"
 	return map[string]string{
 		"README.md":     "# Walk\n\n![pixel](img/pixel.png) and [code](src/main.go#L3)\n\n<script>alert(1)</script>\n<img src=x onerror=alert(2)>\n\n" + formulas + "```go\nfunc f() {}\n```\n",
 		"src/main.go":   "package main\n\n// Run runs.\nfunc Run() int {\n\treturn 1\n}\n\ntype Walker struct{ Steps int }\n\nfunc main() { Run() }\n",

@@ -66,7 +66,8 @@ func (inlineMath) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Nod
 		return nil
 	}
 	size := bytes.Index(line[len(open):], end)
-	for len(end) == 1 && size > 0 && line[size] == '\\' { // an escaped dollar
+	// A dollar after an odd number of backslashes is escaped.
+	for len(end) == 1 && size > 0 && (size-len(bytes.TrimRight(line[1:1+size], `\`)))%2 == 1 {
 		next := bytes.Index(line[len(open)+size+1:], end)
 		if next < 0 {
 			return nil
@@ -117,7 +118,7 @@ func (blockMath) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.No
 	n := &mathBlock{isClosed: isClosed}
 	start := segment.Start - segment.Padding + at + len(mathFence)
 	n.Lines().Append(text.NewSegment(start, start+len(tex)))
-	if !isClosed {
+	if !isClosed && bytes.HasSuffix(line, []byte("\n")) { // the last line of a file may have none
 		n.Lines().Append(text.NewSegment(segment.Stop-1, segment.Stop))
 	}
 	return n, parser.NoChildren

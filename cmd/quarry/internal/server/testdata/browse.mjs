@@ -80,10 +80,10 @@ try {
     await visit(walk, 'tree');
     await says('README.md');
     if (o.scripts) {
-      // The TeX became formulas: wide ones scroll in their place. One that defines a macro stays TeX, and labels are no IDs.
+      // The TeX became formulas: wide ones scroll in their place. One that defines a macro and one with a reference stay TeX, and labels are no IDs.
       await page.locator('.prose').evaluate((e) => e.scrollIntoView());
       await page.locator('.prose[tabindex] div.math[tabindex] math').waitFor({ state: 'attached' });
-      assert.deepEqual(await page.evaluate(() => ['.prose math', 'pre.math', '.math [id]'].map((s) => document.querySelectorAll(s).length)), [4, 1, 0]);
+      assert.deepEqual(await page.evaluate(() => ['.prose math', 'pre.math', '.math [id]'].map((s) => document.querySelectorAll(s).length)), [4, 2, 0]);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'formulas reach beyond the page');
     } else await says('\\frac{1}{2}');
     assert.equal(await page.locator('.prose script, .prose [onerror]').count(), 0);
