@@ -41,6 +41,8 @@ var (
 	// ErrInvitation has one text for every reason; otherwise it would reveal whether an
 	// e-mail address has an account.
 	ErrInvitation = errors.New("the invitation has expired, was used or revoked, or is for another email address")
+	// ErrReset has one text for every reason, as ErrInvitation has.
+	ErrReset = errors.New("the link has expired or was used, or the password has changed since")
 	// ErrIdentity reports that the provider's statement is not sufficient for a sign-in.
 	ErrIdentity = errors.New("this sign-in cannot be matched to an account")
 )

@@ -65,7 +65,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range []string{refusedMissing, refusedMalformed, refusedUnknown, refusedExpired, refusedInactive, refusedDisagree} {
 		m.refused.WithLabelValues(reason)
 	}
-	for _, method := range []string{methodPassword, methodSetup, methodInvitation, methodOIDC} {
+	for _, method := range []string{methodPassword, methodSetup, methodInvitation, methodReset, methodOIDC} {
 		for _, outcome := range []string{outcomeStarted, outcomeFailed, outcomeThrottled, outcomeUnavailable, outcomeUnfinished} {
 			m.signIns.WithLabelValues(method, outcome)
 		}

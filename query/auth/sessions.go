@@ -22,6 +22,7 @@ const (
 	methodOIDC       = "oidc"
 	methodInvitation = "invitation"
 	methodSetup      = "setup"
+	methodReset      = "reset"
 	methodRotation   = "rotation"
 )
 

@@ -25,6 +25,9 @@ type Accounts interface {
 	InvitationOf(value string) (*account.Invitation, bool)
 	Accept(ctx context.Context, from account.Actor, n auth.Newcomer) (*auth.SignedIn, error)
 
+	UserOfReset(value string) (*account.User, bool)
+	ResetPassword(ctx context.Context, from account.Actor, value, password string) (*auth.SignedIn, error)
+
 	Me(p *auth.Principal) (*account.User, error)
 	Rename(ctx context.Context, p *auth.Principal, name string) (*account.User, error)
 	ChangePassword(ctx context.Context, p *auth.Principal, old, password string) error
@@ -51,6 +54,7 @@ type Accounts interface {
 	SignOutEverywhere(ctx context.Context, p *auth.Principal) error
 
 	Users(p *auth.Principal) ([]*account.User, error)
+	ResetValue(p *auth.Principal, id account.UserID) (string, error)
 	Approve(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
 	Suspend(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
 	Reinstate(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)

@@ -59,6 +59,7 @@ var failures = []failure{
 	{auth.ErrKeyNotFound, http.StatusNotFound, "This key no longer exists."},
 	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "This saved search does not exist or is no longer shared."},
 	{auth.ErrInvitationNotFound, http.StatusNotFound, "This invitation no longer exists."},
+	{auth.ErrReset, http.StatusForbidden, "This link has expired or was used, or the password has changed since. An owner can create another one."},
 	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or revoked, or is for another email address."},
 	{auth.ErrIdentity, http.StatusForbidden, "The provider recognized you, but no account here could be matched: it did not confirm an email address, or the account with that address signs in another way. Ask an owner of this server."},
 	{auth.ErrForbidden, http.StatusForbidden, "You may not do this."},

@@ -30,7 +30,7 @@ func (m memberRow) Gone() bool { return m.State == account.StateSuspended }
 func (m memberRow) IsOwner() bool { return m.Role == account.RoleOwner }
 
 func (s *Server) membersPage(w http.ResponseWriter, v *pageRequest) error {
-	return s.showMembers(w, v, form{}, "", 0)
+	return s.showMembers(w, v, form{}, shownLinks{}, 0)
 }
 
 // Bounds of lists: users beyond them are counted, and found with the filter.
@@ -48,11 +48,15 @@ type memberList struct {
 	Invitations      []*account.Invitation
 	MoreInvitations  int
 	Link             string // of the invitation that was just created
+	Reset, ResetFor  string // link that was just created, and its user
 	Email            input
 	Roles, Days      []choice
 }
 
-func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link string, status int) error {
+// shownLinks are links that were just created, and are shown once.
+type shownLinks struct{ invitation, reset, resetFor string }
+
+func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, links shownLinks, status int) error {
 	users, err := s.o.Accounts.Users(v.principal)
 	if err != nil {
 		return err
@@ -65,7 +69,7 @@ func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link
 		return err
 	}
 	list := memberList{
-		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: link,
+		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: links.invitation, Reset: links.reset, ResetFor: links.resetFor,
 		Invitations: invitations[:min(len(invitations), maxShown)], MoreInvitations: max(len(invitations)-maxShown, 0),
 		Email: f.newInput(input{Name: "email", Label: "Email address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept. Empty: anyone with the link."}),
 		Roles: markChosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
@@ -164,16 +168,16 @@ func (s *Server) createInvitation(w http.ResponseWriter, v *pageRequest) error {
 	days, err := strconv.Atoi(f.Get("days"))
 	if err != nil || !slices.Contains([]int{1, 7, 30}, days) {
 		f.addError("", "Choose how long the invitation is valid.")
-		return s.showMembers(w, v, f, "", 0)
+		return s.showMembers(w, v, f, shownLinks{}, 0)
 	}
 	_, value, err := s.o.Accounts.Invite(v.r.Context(), v.principal, auth.Invitation{
 		Email: f.Get("email"), Role: account.Role(f.Get("role")), ExpiresIn: time.Duration(days) * 24 * time.Hour,
 	})
 	if err != nil {
 		f, status := s.formWithError(w, v, f, err, map[string]string{"role": ""})
-		return s.showMembers(w, v, f, "", status)
+		return s.showMembers(w, v, f, shownLinks{}, status)
 	}
-	return s.showMembers(w, v, form{}, s.o.PublicURL+"/invite?token="+url.QueryEscape(value), 0)
+	return s.showMembers(w, v, form{}, shownLinks{invitation: s.o.PublicURL + "/invite?token=" + url.QueryEscape(value)}, 0)
 }
 
 func (s *Server) revokeInvitation(w http.ResponseWriter, v *pageRequest) error {

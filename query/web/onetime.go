@@ -12,6 +12,7 @@ import (
 const (
 	setupPath, setupCookie   = "/setup", "quarry_setup"
 	invitePath, inviteCookie = "/invite", "quarry_invitation"
+	resetPath, resetCookie   = "/reset-password", "quarry_reset"
 )
 
 // oneTimeTTL bounds how long a browser keeps the value. The form on the page has the

@@ -462,3 +462,33 @@ func TestSessionsRotate(t *testing.T) {
 	}
 	ada.submitForm("/sign-out", "").leadsTo("/sign-in?done=signed-out")
 }
+
+// TestLostPassword walks from the owner's button to the new password.
+func TestLostPassword(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	bob := w.joinMember("bob")
+	ada.get("/settings/members").submitForm("/settings/members/reset", "").expectPage(http.StatusOK, "The link is created.", "Send it to bob@example.com")
+	if last := w.notes.records[len(w.notes.records)-2]; last.Action != audit.CreatedReset || last.Metadata["user"] == "" {
+		t.Errorf("written down: %+v", w.notes.records)
+	}
+	link := strings.TrimPrefix(ada.shownText(), w.server.URL)
+	stranger := w.newBrowser()
+	stranger.openLink(link).expectPage(http.StatusOK, "For bob@example.com")
+	if stranger.at != "/reset-password" {
+		t.Errorf("the value stays in the address %s", stranger.at)
+	}
+	stranger.submitForm("/reset-password", "", "password=short").expectPage(http.StatusUnprocessableEntity, "8 to 1024")
+	stranger.submitForm("/reset-password", "", "password=another password").leadsTo("/?done=password-reset")
+	if bob.get("/settings/keys"); bob.status != http.StatusSeeOther {
+		t.Errorf("a session from before: %d", bob.status)
+	}
+	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This link has expired or was used")
+	w.newBrowser().get("/reset-password").expectPage(http.StatusForbidden)
+	// Nothing is shown that the audit log does not have.
+	w.notes.fail = errors.New("full")
+	ada.submitForm("/settings/members/reset", "").expectPage(http.StatusServiceUnavailable)
+	if strings.Contains(ada.page, "reset-password?") {
+		t.Error("the link is shown all the same")
+	}
+}

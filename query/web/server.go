@@ -134,6 +134,8 @@ func (s *Server) routeTable() []route {
 		{http.MethodGet, organizationPrefix + "{path...}", accessOpen, s.withoutOrganization},
 		{http.MethodGet, invitePath, accessOpen, s.invitePage},
 		{http.MethodPost, invitePath, accessOpen, s.acceptInvitation},
+		{http.MethodGet, resetPath, accessOpen, s.resetPage},
+		{http.MethodPost, resetPath, accessOpen, s.resetPassword},
 		{http.MethodGet, "/preferences", accessOpen, s.preferencesPage},
 		{http.MethodPost, "/preferences", accessOpen, s.savePreferences},
 		{http.MethodGet, "/settings", accessUser, s.settingsPage},
@@ -156,6 +158,7 @@ func (s *Server) routeTable() []route {
 		{http.MethodGet, "/settings/members", accessOwner, s.membersPage},
 		{http.MethodPost, "/settings/members", accessOwner, s.changeMember},
 		{http.MethodPost, "/settings/members/invite", accessOwner, s.createInvitation},
+		{http.MethodPost, "/settings/members/reset", accessOwner, s.createReset},
 		{http.MethodPost, "/settings/members/revoke", accessOwner, s.revokeInvitation},
 	}
 	if s.o.Search == nil {
@@ -216,6 +219,7 @@ var notices = map[string]string{
 	"search-saved":        "The search is saved.",
 	"search-deleted":      "The saved search is deleted.",
 	"renamed":             "Your name is changed.",
+	"password-reset":      "Your password is changed, and you are signed in. All other sessions have ended.",
 	"password":            "Your password is changed. Other sessions have ended.",
 	"connected":           "You can now sign in with the provider.",
 	"session-ended":       "The session has ended.",

@@ -138,7 +138,7 @@ type SessionStarted struct {
 	// Replaces is the session that this one replaces (rotation). The old session expires
 	// SessionGrace after At, or earlier.
 	Replaces account.SessionID `json:"replaces,omitempty"`
-	// Method is the sign-in method: password, oidc, invitation, setup or rotation.
+	// Method is the sign-in method: password, oidc, invitation, setup, reset or rotation.
 	Method string `json:"method"`
 	// Provider holds the claims of the OpenID Connect provider at this sign-in; nil if
 	// the user signed in without one.

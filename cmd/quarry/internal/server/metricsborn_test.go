@@ -87,7 +87,7 @@ func wantedSeries() map[string][]string {
 		"quarry_deadletters_resolved_total":         splitWords("replayed dropped superseded"),
 		"quarry_store_written_bytes_total":          splitWords("wal flush compaction ingest"),
 		"quarry_auth_refused_requests_total":        splitWords("missing malformed unknown expired inactive disagree"),
-		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation oidc"), splitWords("started failed throttled unavailable unfinished")),
+		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation reset oidc"), splitWords("started failed throttled unavailable unfinished")),
 		"quarry_web_provider_failures_total":        joinLabels(splitWords("corporate"), splitWords("unavailable flow denied token email domain")),
 		"quarry_traces_dropped_spans_total":         splitWords("queue_full failed rejected"),
 		"quarry_precise_uploads_total":              splitWords("accepted refused failed"),

@@ -1,0 +1,131 @@
+package auth_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// TestReset replaces a lost password: the value works once, and the sessions of the user end.
+func TestReset(t *testing.T) {
+	w := newWorld(t)
+	owner := w.authenticateAs(w.signInOwner().Value)
+	before := w.signInMember(owner, "bob@example.org")
+	key := w.createKey(w.authenticateAs(before.Value), auth.NewKey{Name: "laptop"})
+	value, err := w.ResetValue(owner, before.User.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const other = "another password"
+	if _, err := w.ResetPassword(t.Context(), here, value, "short"); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("a short password: %v", err)
+	}
+	in, err := w.ResetPassword(t.Context(), here, value, other)
+	if err != nil || in.User.ID != before.User.ID {
+		t.Fatalf("%+v, %v", in, err)
+	}
+	w.authenticateAs(in.Value)
+	w.authenticateAs(key)
+	w.checkRefused("a session from before", before.Value)
+	if _, err := w.ResetPassword(t.Context(), here, value, other); !errors.Is(err, auth.ErrReset) {
+		t.Errorf("a second time: %v", err)
+	}
+	if _, err := w.SignIn(t.Context(), here, "bob@example.org", password); !errors.Is(err, auth.ErrUnauthenticated) {
+		t.Errorf("the lost password: %v", err)
+	}
+	if _, err := w.SignIn(t.Context(), here, "bob@example.org", other); err != nil {
+		t.Errorf("the new password: %v", err)
+	}
+}
+
+// TestResetsThatAreRefused changes each part of a value, and what the value depends on.
+func TestResetsThatAreRefused(t *testing.T) {
+	for name, spoil := range map[string]func(w *world, owner *auth.Principal, bob *auth.SignedIn, value *string) error{
+		"another user": func(w *world, owner *auth.Principal, bob *auth.SignedIn, value *string) error {
+			*value = strings.Replace(*value, string(bob.User.ID), string(owner.Actor.User), 1)
+			return nil
+		},
+		"no creator": func(_ *world, owner *auth.Principal, _ *auth.SignedIn, value *string) error {
+			*value = strings.Replace(*value, string(owner.Actor.User), "", 1)
+			return nil
+		},
+		"a later end": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
+			parts := strings.Split(*value, "_")
+			parts[3] = "7fffffff"
+			*value = strings.Join(parts, "_")
+			return nil
+		},
+		"another signature": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
+			*value = flipSecret(*value)
+			return nil
+		},
+		"no signature": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
+			*value = (*value)[:len(*value)-64]
+			return nil
+		},
+		"expired": func(w *world, _ *auth.Principal, _ *auth.SignedIn, _ *string) error {
+			w.clock.advanceBy(24 * time.Hour)
+			return nil
+		},
+		"suspended": func(w *world, owner *auth.Principal, bob *auth.SignedIn, _ *string) error {
+			_, err := w.Suspend(w.t.Context(), owner, bob.User.ID)
+			return err
+		},
+		"password changed": func(w *world, _ *auth.Principal, bob *auth.SignedIn, _ *string) error {
+			return w.ChangePassword(w.t.Context(), w.authenticateAs(bob.Value), password, "another password")
+		},
+		"creator no longer an owner": func(w *world, owner *auth.Principal, _ *auth.SignedIn, _ *string) error {
+			eve := w.signInMember(owner, "eve@example.org")
+			if _, err := w.ChangeRole(w.t.Context(), owner, eve.User.ID, account.RoleOwner); err != nil {
+				return err
+			}
+			_, err := w.ChangeRole(w.t.Context(), w.authenticateAs(eve.Value), owner.Actor.User, account.RoleMember)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			owner := w.authenticateAs(w.signInOwner().Value)
+			bob := w.signInMember(owner, "bob@example.org")
+			value, err := w.ResetValue(owner, bob.User.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if user, valid := w.UserOfReset(value); !valid || user.ID != bob.User.ID {
+				t.Fatalf("the value is for %+v, %t", user, valid)
+			}
+			if err := spoil(w, owner, bob, &value); err != nil {
+				t.Fatal(err)
+			}
+			if _, valid := w.UserOfReset(value); valid {
+				t.Error("the page shows the form")
+			}
+			if _, err := w.ResetPassword(t.Context(), here, value, "a third password"); !errors.Is(err, auth.ErrReset) {
+				t.Errorf("the password is replaced: %v", err)
+			}
+		})
+	}
+}
+
+// TestResetValuesAreOfOwners checks who gets a value, and for which users.
+func TestResetValuesAreOfOwners(t *testing.T) {
+	w := newWorld(t)
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob := w.signInMember(owner, "bob@example.org")
+	if _, err := w.ResetValue(w.authenticateAs(bob.Value), owner.Actor.User); !errors.Is(err, auth.ErrForbidden) {
+		t.Errorf("a member: %v", err)
+	}
+	if _, err := w.ResetValue(owner, "unknown"); !errors.Is(err, auth.ErrUserNotFound) {
+		t.Errorf("an unknown user: %v", err)
+	}
+	if _, err := w.Suspend(t.Context(), owner, bob.User.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.ResetValue(owner, bob.User.ID); !errors.Is(err, auth.ErrNotActive) {
+		t.Errorf("a suspended user: %v", err)
+	}
+}
