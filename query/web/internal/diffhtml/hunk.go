@@ -126,8 +126,8 @@ func (r *run) appendContext(out []byte, old, new *side) []byte {
 		old.at++
 		new.at += len(line) + 1
 	}
-	out = append(append(append(out, `<pre class="t old"><code>`...), text...), "</code></pre>"...)
-	out = append(append(append(out, `<pre class="t new twin" aria-hidden="true"><code>`...), text...), "</code></pre>"...)
+	out = append(append(append(out, `<pre class="t old">`...), text...), "</pre>"...)
+	out = append(append(append(out, `<pre class="t new twin" aria-hidden="true">`...), text...), "</pre>"...)
 	return append(out, "</div>\n"...)
 }
 
@@ -137,11 +137,11 @@ func (r *run) appendChange(out []byte, old, new *side) []byte {
 	out = append(out, `<div class="run changed">`...)
 	if len(r.old) > 0 {
 		out = appendNumbers(out, "go", r.oldAt, len(r.old), "−")
-		out = old.appendLines(out, `<pre class="t old"><code>`, removed, "del", r.noFeed[0])
+		out = old.appendLines(out, `<pre class="t old">`, removed, "del", r.noFeed[0])
 	}
 	if len(r.new) > 0 {
 		out = appendNumbers(out, "gn", r.newAt, len(r.new), "+")
-		out = new.appendLines(out, `<pre class="t new"><code>`, added, "ins", r.noFeed[1])
+		out = new.appendLines(out, `<pre class="t new">`, added, "ins", r.noFeed[1])
 	}
 	return append(out, "</div>\n"...)
 }
@@ -175,7 +175,6 @@ func (s *side) appendLines(out []byte, open string, lines [][]piece, element str
 		out = append(out, '\n')
 		s.at++
 	}
-	out = append(out, "</code>"...)
 	if noFeed {
 		out = append(out, `<span class="no-feed">⏎̸</span>`...)
 	}

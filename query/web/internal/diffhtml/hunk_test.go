@@ -15,18 +15,18 @@ func TestAppendHunk(t *testing.T) {
 		Body: " before\n-\treturn a + 1\n-<b>\n+\treturn a + 2\n+<i>\n after\n\\ No newline at end of file"}
 	want := `<div class="run"><pre class="n go" aria-hidden="true">7
 </pre><pre class="n gn" aria-hidden="true">7
-</pre><pre class="t old"><code>before
-</code></pre><pre class="t new twin" aria-hidden="true"><code>before
-</code></pre></div>
+</pre><pre class="t old">before
+</pre><pre class="t new twin" aria-hidden="true">before
+</pre></div>
 <div class="run changed"><pre class="n go" aria-hidden="true">8 −
 9 −
-</pre><pre class="t old"><code>	return a + <del>1</del>
+</pre><pre class="t old">	return a + <del>1</del>
 &lt;<del>b</del>&gt;
-</code></pre><pre class="n gn" aria-hidden="true">8 +
+</pre><pre class="n gn" aria-hidden="true">8 +
 9 +
-</pre><pre class="t new"><code>	return a + <ins>2</ins>
+</pre><pre class="t new">	return a + <ins>2</ins>
 &lt;<ins>i</ins>&gt;
-</code></pre></div>
+</pre></div>
 `
 	if got := string(AppendHunk(nil, h, nil)); !strings.HasPrefix(got, want) || !strings.Contains(got[len(want):], "10\n") {
 		t.Errorf("%s\nwant %s", got, want)
@@ -48,7 +48,7 @@ func TestTokensOfHunk(t *testing.T) {
 	}
 	got := string(AppendHunk(nil, h, tokenize))
 	for _, want := range []string{
-		"<code><span class=k>if</span> a\n</code>", "\t<span class=k>return</span> one\n\t<span class=k>if</span> b\n", "\t<span class=k>return</span> two\n</code>", "<code><span class=k>if</span> c\n</code>",
+		"><span class=k>if</span> a\n</pre>", "\t<span class=k>return</span> one\n\t<span class=k>if</span> b\n", "\t<span class=k>return</span> two\n</pre>", "><span class=k>if</span> c\n</pre>",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
@@ -94,7 +94,7 @@ func FuzzHunk(f *testing.F) {
 	f.Add(" a\n-b<\n+c>\n d")
 	f.Add("+\n-\n \n\\ x")
 	aside := regexp.MustCompile(`(?s)<pre class="n g[on]" aria-hidden="true">[^<]*</pre>|<pre class="t new twin" aria-hidden="true">.*?</pre>`)
-	tags := regexp.MustCompile(`</?(?:div|pre|code|del|ins|span)[^>]*>`)
+	tags := regexp.MustCompile(`</?(?:div|pre|del|ins|span)[^>]*>`)
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, r := range body {
 			if r < ' ' && r != '\n' && r != '\t' || r > 0x7e {
