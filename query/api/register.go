@@ -30,18 +30,12 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	repository, err := newRepository(&in)
+	repository, selection, err := s.checkRegistration(r.Context(), &in)
+	if repository.Name != "" {
+		front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, repository.Name)
+	}
 	if err != nil {
 		return nil, err
-	}
-	repository, knownURL, err := s.reconcileRegistration(r, repository, in.Name != "")
-	if err != nil {
-		return nil, err
-	}
-	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, repository.Name)
-	selection, err := s.selectRefs(r.Context(), repository)
-	if err = refuseRegistration(err, knownURL, repository.CloneURL); err != nil {
-		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
 	number, position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
@@ -50,6 +44,35 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	out := newAccepted(number, &repository, position)
 	out.Selection = selection
 	return acceptedReply(out), nil
+}
+
+// checkRegistration returns the repository that a request registers, and the refs that its globs
+// select, or the reason why it is refused. The repository has its name as soon as that is known.
+func (s *Server) checkRegistration(ctx context.Context, in *wire.RegisterRequest) (code.Repository, wire.RefSelection, error) {
+	repository, err := newRepository(in)
+	if err != nil {
+		return code.Repository{}, wire.RefSelection{}, err
+	}
+	repository, knownURL, err := s.reconcileRegistration(ctx, repository, in.Name != "")
+	if err != nil {
+		return code.Repository{}, wire.RefSelection{}, err
+	}
+	selection, err := s.selectRefs(ctx, repository)
+	if err = refuseRegistration(err, knownURL, repository.CloneURL); err != nil {
+		return repository, selection, fmt.Errorf("register %s: %w", repository.Name, err)
+	}
+	return repository, selection, nil
+}
+
+// PreviewRegistration returns the name that a request would register, and the refs that its
+// globs select, without registering anything. A request that would be refused has an error in
+// place of a name.
+func (s *Server) PreviewRegistration(ctx context.Context, in *wire.RegisterRequest) (name string, selection wire.RefSelection, refusal wire.Error) {
+	repository, selection, err := s.checkRegistration(ctx, in)
+	if err != nil {
+		return "", wire.RefSelection{}, newError(err, "")
+	}
+	return repository.Name, selection, wire.Error{}
 }
 
 // selectTimeout bounds how long a response waits for a code host to list its refs.
@@ -183,13 +206,13 @@ func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsContro
 // the globs of a repository that is registered with the same clone URL, and returns the
 // clone URL as it is registered; empty if it is not. It refuses a name that another
 // repository has.
-func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (_ code.Repository, knownURL string, err error) {
-	known, err := s.o.Catalog.Find(r.Context(), repository)
+func (s *Server) reconcileRegistration(ctx context.Context, repository code.Repository, named bool) (_ code.Repository, knownURL string, err error) {
+	known, err := s.o.Catalog.Find(ctx, repository)
 	for err == nil && !isSameAddress(known.CloneURL, repository.CloneURL) {
 		// It had this clone URL before its host moved it, and another repository has it
 		// now.
 		repository.ID = code.NewRepositoryID(repository.ID.String(), repository.CloneURL)
-		known, err = s.o.Catalog.Find(r.Context(), repository)
+		known, err = s.o.Catalog.Find(ctx, repository)
 	}
 	switch {
 	case err == nil:
@@ -208,7 +231,7 @@ func (s *Server) reconcileRegistration(r *http.Request, repository code.Reposito
 	case !errors.Is(err, code.ErrNotFound):
 		return repository, "", fmt.Errorf("find %s: %w", repository.Name, err)
 	}
-	other, err := s.o.Catalog.Find(r.Context(), code.Repository{Name: repository.Name})
+	other, err := s.o.Catalog.Find(ctx, code.Repository{Name: repository.Name})
 	if err == nil && other.ID != repository.ID {
 		return repository, "", fmt.Errorf("%w: the name %q belongs to %s; give another name", errTaken, repository.Name, other.CloneURL)
 	}

@@ -77,7 +77,7 @@ func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
 		return homeStep{Title: s.texts.mustFormat("homeStep_" + name), Text: s.texts.mustFormat("homeStep_" + name + "_text")}
 	}
 	owner, add, ask := step("owner"), step("add"), step("search")
-	owner.Done, add.Command = owned, "quarry index PATH-OR-URL"
+	owner.Done, owner.Command, add.Command = owned, "cat quarry-data/setup.link", "quarry index PATH-OR-URL"
 	if v.isOwner() && s.o.API != nil {
 		add.URL, add.Label = "/admin/register", s.texts.mustFormat("newrepo")
 		if page, err := s.operationsOf(v).ListRepositories(v.r.Context(), client.ListRepositoriesParams{Page: 1, PerPage: 1}); err == nil && page.Total > 0 {

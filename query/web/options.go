@@ -63,6 +63,9 @@ type Options struct {
 	// API handles the operations for pages about repositories and administration; nil
 	// disables these pages.
 	API http.Handler
+	// PreviewRegistration checks a registration without doing it: it returns the name and the
+	// refs, or the refusal; nil checks nothing before the form is sent.
+	PreviewRegistration func(ctx context.Context, in *wire.RegisterRequest) (name string, selection wire.RefSelection, refusal wire.Error)
 	// Readiness returns the details of readiness for the administration page, or an error
 	// with the reason why the server is not ready; nil shows none.
 	Readiness func(ctx context.Context) (*wire.Readiness, error)

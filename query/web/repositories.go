@@ -148,12 +148,30 @@ func (s *Server) newRepoPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showNewRepo(w, v, form{}, 0)
 }
 
+// registrationCheck is what a registration would do. Refusal is the reason why it would fail.
+type registrationCheck struct{ Name, Refs, Refusal string }
+
 func (s *Server) showNewRepo(w http.ResponseWriter, v *pageRequest, f form, status int) error {
+	return s.showRegistration(w, v, f, registrationCheck{}, status)
+}
+
+func (s *Server) showRegistration(w http.ResponseWriter, v *pageRequest, f form, check registrationCheck, status int) error {
 	field := func(name, kind string, required bool) input {
 		return f.newInput(input{Name: name, Type: kind, Label: s.texts.mustFormat("newrepo_" + name), Hint: s.texts.mustFormat("newrepo_" + name + "_hint"), Required: required, Complete: "off", Max: code.MaxURLBytes})
 	}
 	fields := []input{field("address", "text", true), field("name", "text", false), field("branches", "text", false), field("tags", "text", false)}
-	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), narrow: true, status: status, form: f, data: fields})
+	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), narrow: true, status: status, form: f, data: struct {
+		Fields   []input
+		CanCheck bool
+		Check    registrationCheck
+	}{fields, s.o.PreviewRegistration != nil, check}})
+}
+
+// checkRepo shows what the registration of the repository in the form would do.
+func (s *Server) checkRepo(w http.ResponseWriter, v *pageRequest, f form, body *wire.RegisterRequest) error {
+	name, selection, refusal := s.o.PreviewRegistration(v.r.Context(), body)
+	check := registrationCheck{Name: name, Refs: selection.Message, Refusal: toSentence(refusal.Message)}
+	return s.showRegistration(w, v, f, check, 0)
 }
 
 // registerRepo registers the repository in the form.
@@ -167,6 +185,9 @@ func (s *Server) registerRepo(w http.ResponseWriter, v *pageRequest) error {
 		body.Path = address
 	} else {
 		body.CloneURL = address
+	}
+	if f.Get("do") == "check" && s.o.PreviewRegistration != nil {
+		return s.checkRepo(w, v, f, &body)
 	}
 	ctx := v.r.Context()
 	accepted, err := s.operationsOf(v).RegisterRepository(ctx, body)

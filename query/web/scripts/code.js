@@ -1,4 +1,4 @@
-// The script of pages about code: copies, marks lines, filters the outline, opens
+// The script of pages about code: marks lines, filters the outline, opens
 // directories in the tree. The pages are whole without it.
 import './quarry.js';
 import './lib/lines.js';
@@ -10,17 +10,6 @@ import './lib/sticky.js';
 import './lib/symbol.js';
 
 installCodeKeys();
-
-// Buttons that copy the text they name.
-for (const button of document.querySelectorAll('button[data-copy]')) {
-  if (!navigator.clipboard) break; // only pages over https or of this machine have one
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.classList.add('copied');
-    setTimeout(() => button.classList.remove('copied'), 1200);
-  });
-}
 
 // The list of changed files unfolds the file to which it leads; so does the address.
 const unfold = () => {

@@ -6,6 +6,8 @@ import { installLive } from './lib/live.js';
 import './lib/query.js';
 import './lib/filter.js';
 import './lib/recent.js';
+import './lib/copy.js';
+import './lib/check.js';
 
 installKeys();
 installModified();

@@ -94,7 +94,18 @@ func TestOperationPages(t *testing.T) {
 	owner.mustShow("/repos", "No repositories are registered yet.", "Register a repository")
 	pages := map[string]string{}
 	for _, name := range []string{"open", "closed"} {
-		status, text := owner.submitPage("/admin/register", "/admin/register", url.Values{"address": {filepath.Join(root, name+".git")}, "name": {"team/" + name}})
+		form := url.Values{"address": {filepath.Join(root, name+".git")}, "name": {"team/" + name}}
+		form.Set("branches", "o* nothing")
+		form.Set("do", "check") // registers nothing
+		if status, text := owner.submitPage("/admin/register", "/admin/register", form); status != http.StatusOK || !strings.Contains(text, `becomes <strong><bdi>team/`+name) || !strings.Contains(text, "2 of 2 branches; &#34;nothing&#34; selects no branch.") {
+			t.Fatalf("check %s: %d\n%s", name, status, text)
+		}
+		if strings.Contains(owner.mustShow("/repos"), "team/"+name) {
+			t.Fatalf("checking %s registers it", name)
+		}
+		form.Del("branches")
+		form.Del("do")
+		status, text := owner.submitPage("/admin/register", "/admin/register", form)
 		if status != http.StatusOK || !strings.Contains(text, "The repository is registered.") {
 			t.Fatalf("register %s: %d\n%s", name, status, text)
 		}
@@ -108,6 +119,9 @@ func TestOperationPages(t *testing.T) {
 	}
 	if status, text := owner.submitPage("/admin/register", "/admin/register", url.Values{"address": {"/etc"}}); status != http.StatusForbidden || !strings.Contains(text, "role=\"alert\"") {
 		t.Errorf("register a directory that is not allowed: %d\n%s", status, text)
+	}
+	if status, text := owner.submitPage("/admin/register", "/admin/register", url.Values{"address": {"/etc"}, "do": {"check"}}); status != http.StatusOK || !strings.Contains(text, "is not below an allowed directory") {
+		t.Errorf("check a directory that is not allowed: %d\n%s", status, text)
 	}
 	owner.mustShow(pages["open"], "team/open", ">main<", "1 file is not searchable", "Re-index")
 	owner.mustShow(pages["open"]+"/skipped", "picture.bin", "Binary content is not searchable.")
@@ -238,7 +252,7 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 	if status, _, text := owner.requestPage("/deliveries?repository=no/such", htmlPage, nil); status != http.StatusUnprocessableEntity || !strings.Contains(text, "role=\"alert\"") {
 		t.Errorf("deliveries of no repository: %d\n%s", status, text)
 	}
-	owner.mustShow("/admin/connections", "There are no connections in the settings")
+	owner.mustShow("/admin/connections", "There are no connections yet", "quarry connections check")
 	owner.mustShow("/admin/deadletters", "There are no dead letters")
 	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}}); status != http.StatusOK || !strings.Contains(text, "The replay has started.") {
 		t.Fatalf("replay: %d\n%s", status, text)

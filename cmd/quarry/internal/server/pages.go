@@ -33,7 +33,7 @@ func (s *Server) openPages(context.Context) error {
 		Front: s.api.Front(),
 		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api,
 		Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
-		Replicas: replicas, Ready: s.checkPagesReady,
+		PreviewRegistration: s.api.PreviewRegistration, Replicas: replicas, Ready: s.checkPagesReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return err
