@@ -42,7 +42,7 @@ func TestRenderMarkdown(t *testing.T) {
 		"$5 and $10, a$b$c, $ x$, $\\$5$":         `$5 and $10, a$b$c, $ x$, <code class="math">\$5</code>`,
 		"$`a$b`$ and $$\\sum_{i}$$ inside":        `<code class="math">a$b</code> and <code class="math">\sum_{i}</code> inside`,
 		"$$\na_1 <\n- b_2\n\nc$$\n\n*d*":          "<pre class=\"math\">\na_1 &lt;\n- b_2\n\nc</pre><p><em>d</em>",
-		"$a\\\\$ b $c\\$d$":                         `<code class="math">a\\</code> b <code class="math">c\$d</code>`,
+		"$a\\\\$ b $c\\$d$":                       `<code class="math">a\\</code> b <code class="math">c\$d</code>`,
 		"a\n\n$$x":                                "<pre class=\"math\">x</pre>",
 		"1. x\n\n   $$y$$\n2. z":                  "<pre class=\"math\">y</pre>",
 		"```math\nx\n```":                         "<pre class=\"math\">x\n</pre>",
