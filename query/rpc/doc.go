@@ -20,7 +20,8 @@
 //
 // If the answer has Quarry-Shard-Reuse, the front may end the session with a message, and open
 // the next one, of any caller, with its first call, which has such a handshake. A Pool keeps
-// connections for that. Git reads do without.
+// connections for that. The list of repositories of such a session is described by that of
+// the session before, if it has the same ones. Git reads do without all this.
 //
 // Then each side sends values of package gob: the front one call at a time, with the time
 // that is left for it and its trace context, and the shard one reply. Package gob skips fields

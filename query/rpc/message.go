@@ -69,6 +69,9 @@ type reply struct {
 	Reply      *search.ShardReply
 	Repository *RepositoryReply
 	Git        *GitReply
+	// List is the change of the repositories of Reply.Open, which has none then. It is only sent
+	// to a session that follows another one.
+	List *listChange
 	// Code is the kind of a failure, empty for none, and Text describes it.
 	Code, Text string
 }

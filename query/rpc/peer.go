@@ -71,6 +71,10 @@ func (s *session) Call(ctx context.Context, c *search.ShardCall) (*search.ShardR
 	if err != nil {
 		return nil, err
 	}
+	if s.conn.list, err = in.completeList(s.conn.list); err != nil {
+		s.failed = err
+		return nil, s.lossError(ctx, err)
+	}
 	return in.Reply, in.failureError()
 }
 

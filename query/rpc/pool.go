@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/corpus"
 )
 
 const (
@@ -23,6 +25,7 @@ type connection struct {
 	codec    *codec
 	reusable bool // the shard accepts more sessions
 	opened   time.Time
+	list     []*corpus.Repository // of the last session
 }
 
 // Pool keeps connections to one shard whose session has ended. A new connection costs a handshake,

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // openRepo opens a session of a caller at a shard, and returns the name of the repository that it
@@ -156,5 +161,77 @@ func TestKeptConnectionIsLost(t *testing.T) {
 			t.Errorf("%s is answered", what)
 		}
 		_ = c.stream.Close()
+	}
+}
+
+// TestListsAreChanges opens sessions on one connection whose callers see lists of repositories that
+// differ in some, in most, in their order, and in nothing: each gets its own list.
+func TestListsAreChanges(t *testing.T) {
+	old := make([]*corpus.Repository, 100)
+	for i := range old {
+		old[i] = &corpus.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprint("r", i)}}
+	}
+	replace := func(list []*corpus.Repository, places ...int) []*corpus.Repository {
+		list = slices.Clone(list)
+		for _, i := range places {
+			list[i] = &corpus.Repository{Repository: code.Repository{ID: list[i].ID, Name: list[i].Name + "'"}}
+		}
+		return list
+	}
+	some := replace(old, 0, 50, 99)
+	swapped := slices.Clone(some)
+	swapped[3], swapped[4] = swapped[4], swapped[3]
+	var most []int
+	for i := range 60 {
+		most = append(most, i)
+	}
+	var list []*corpus.Repository
+	h := startShard(t, 0)
+	h.Pool = &Pool{}
+	h.wrap = func(s search.Shard) search.Shard {
+		return &talkingShard{s, &search.ShardReply{Open: &search.ShardState{Repositories: list, Missing: len(list)}}}
+	}
+	var first *connection
+	for i, c := range []struct {
+		what string
+		list []*corpus.Repository
+		sent int // repositories
+	}{
+		{"the first list", old, 100}, {"the same", old, 0}, {"some have changed", some, 3}, {"another order", swapped, 100}, {"one is hidden", swapped[1:], 99},
+		{"all are hidden", nil, 0}, {"back", some, 100}, {"most have changed", replace(some, most...), 100},
+	} {
+		list = c.list
+		before := first
+		var known []*corpus.Repository
+		if before != nil {
+			known = before.list
+		}
+		s := h.NewSession([]byte("ann")).(*session)
+		r, err := s.Call(t.Context(), &search.ShardCall{Open: true})
+		if err != nil || !reflect.DeepEqual(slices.Clip(r.Open.Repositories), slices.Clip(c.list)) || r.Open.Missing != len(c.list) {
+			t.Fatalf("%s: %v, %v", c.what, r, err)
+		}
+		sent := 0
+		for j, x := range r.Open.Repositories {
+			if j >= len(known) || known[j] != x {
+				sent++
+			}
+		}
+		if sent != c.sent {
+			t.Errorf("%s: %d repositories were sent, want %d", c.what, sent, c.sent)
+		}
+		if i == 0 {
+			first = s.conn
+		} else if s.conn != first {
+			t.Errorf("%s: another connection", c.what)
+		}
+		s.Close()
+	}
+	for _, c := range []listChange{
+		{Places: []int32{0}}, {[]int32{100}, old[:1]}, {[]int32{-1}, old[:1]}, {[]int32{1}, old[:1]}, {[]int32{0}, []*corpus.Repository{nil}},
+	} {
+		if _, err := c.applyTo(old); !errors.Is(err, errList) {
+			t.Errorf("%+v: %v, want errList", c, err)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/tracing"
@@ -268,6 +269,7 @@ func (s *Server) serveConnection(w http.ResponseWriter, path string, session ope
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
 	codec := newCodec(conn, stream.Reader)
+	var list []*corpus.Repository // of the last session
 	calls := make(chan *call)
 	var reader sync.WaitGroup
 	defer reader.Wait()
@@ -298,6 +300,7 @@ func (s *Server) serveConnection(w http.ResponseWriter, path string, session ope
 			if r == nil {
 				return
 			}
+			list = r.shortenList(list, c.Next != nil)
 			var message any = r
 			if session.git != nil {
 				message = &gitReply{r.Git, r.Code, r.Text}

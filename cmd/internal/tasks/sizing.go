@@ -133,7 +133,7 @@ func makeSizingTables() (string, error) {
 		{"processors for pushes at the peak", func(p plan) string { return formatFigure(p.workers) }},
 		{"log in a year of 250 days, one copy", func(p plan) string { return formatBytes(p.logBytes) }},
 		{"mirrors besides objects: inodes, disk", func(p plan) string { return formatFigure(p.inodes) + ", " + formatBytes(p.mirrorBytes) }},
-		{"list of repositories that a search of a front transfers", func(p plan) string { return formatBytes(p.listBytes) }},
+		{"list of repositories that new connections of a front transfer", func(p plan) string { return formatBytes(p.listBytes) }},
 		{"**needs most machines**", func(p plan) string { return p.decides }},
 	} {
 		fmt.Fprintf(&b, "| %s |", row.what)
