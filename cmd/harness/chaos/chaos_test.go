@@ -30,13 +30,13 @@ func TestChaos(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2, fleet.InBucket: 2} {
+	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2, fleet.InBucket: 2, fleet.Sharded: 1} {
 		t.Run(string(setup), func(t *testing.T) {
 			t.Parallel() // the setups mostly wait for their processes
 			if setup != fleet.Embedded {
 				needBrokers(t)
 			}
-			if setup == fleet.InBucket {
+			if setup == fleet.InBucket || setup == fleet.Sharded {
 				s3test.Need(t)
 			}
 			c := &cli{Quarry: binary, Work: dir, Rounds: n, Seed: seed, Setups: []fleet.Setup{setup}, Out: filepath.Join(dir, string(setup)+".md")}

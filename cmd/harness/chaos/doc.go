@@ -1,7 +1,7 @@
 // Command chaos breaks a running Quarry repeatedly, and checks each time whether an
 // acknowledged push was lost.
 //
-//	chaos --quarry PATH --work DIR [--rounds N] [--seed N] [--setups embedded,kafka1,kafka3] [--faults NAME]
+//	chaos --quarry PATH --work DIR [--rounds N] [--seed N] [--setups embedded,kafka1,kafka3,bucket,sharded] [--faults NAME]
 //
 // It answers: what survives kill -9, dying brokers, a full disk, clock jumps, corrupted
 // records and damaged stores?

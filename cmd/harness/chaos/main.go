@@ -20,7 +20,7 @@ type cli struct {
 	Work      string        `required:"" type:"path" help:"Folder for everything; a folder for each run is made in it."`
 	Rounds    int           `default:"200" help:"Rounds over all set-ups."`
 	Seed      uint64        `help:"Seed of the faults and pushes. Default: from the clock."`
-	Setups    []fleet.Setup `default:"embedded,kafka1,kafka3,bucket" help:"Set-ups: embedded, kafka1, kafka3, bucket."`
+	Setups    []fleet.Setup `default:"embedded,kafka1,kafka3,bucket,sharded" help:"Set-ups: embedded, kafka1, kafka3, bucket, sharded."`
 	Faults    []string      `help:"Only these faults."`
 	KafkaLibs string        `type:"path" env:"QUARRY_KAFKA_LIBS" help:"Directory of the brokers' jars."`
 	Out       string        `type:"path" help:"Write the figures to this Markdown file as well."`

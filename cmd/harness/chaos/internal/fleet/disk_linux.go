@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// mountDisk mounts an in-memory file system on dir.
-func mountDisk(dir string) (*Disk, error) {
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", maxDiskBytes)); err != nil {
+// mountDisk mounts an in-memory file system of some size on dir.
+func mountDisk(dir string, bytes int64) (*Disk, error) {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", bytes)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDisk, err)
 	}
 	return &Disk{dir: dir}, nil

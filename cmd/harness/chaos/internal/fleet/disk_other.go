@@ -2,7 +2,7 @@
 
 package fleet
 
-func mountDisk(string) (*Disk, error) { return nil, ErrNoDisk }
+func mountDisk(string, int64) (*Disk, error) { return nil, ErrNoDisk }
 
 // Fill does nothing, because this system supports no such disk.
 func (d *Disk) Fill(int64) error { return nil }

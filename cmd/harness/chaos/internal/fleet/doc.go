@@ -2,12 +2,13 @@
 //
 // It answers the question "what runs, where, and is it still alive?". A Fleet is one
 // setup: one process on the embedded log, or a receiver, two workers and a query process
-// over one or three Kafka brokers. The latter share only a directory of segments.
+// over one or three Kafka brokers, which share only a directory of segments. Two setups
+// have a bucket instead, with a second query process, or with a front and shards.
 //
 // # Invariants
 //
 //  1. All data of Quarry is on a separate file system if this process may mount one
-//     (tmpfs, maxDiskBytes), so that a full disk is real: every write of every process
+//     (tmpfs, diskBytes), so that a full disk is real: every write of every process
 //     fails with ENOSPC, not only the writes that a wrapper intercepts. Brokers keep
 //     their data elsewhere.
 //  2. A process that ended on its own is distinguished from one that was stopped.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/internal/loopback"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
@@ -25,16 +27,18 @@ type Setup string
 
 // These are the setups: one process on the embedded log; four processes on one broker, or
 // on three; five on one broker, with two query processes, the segments in a bucket, and
-// snapshots.
+// snapshots; and the same with one query process that holds everything, four shards (two shares
+// with two replicas each) and a front.
 const (
 	Embedded     Setup = "embedded"
 	OneBroker    Setup = "kafka1"
 	ThreeBrokers Setup = "kafka3"
 	InBucket     Setup = "bucket"
+	Sharded      Setup = "sharded"
 )
 
 // Setups contains all setups.
-var Setups = []Setup{Embedded, OneBroker, ThreeBrokers, InBucket}
+var Setups = []Setup{Embedded, OneBroker, ThreeBrokers, InBucket, Sharded}
 
 // Options are the options of Open. Quarry, Dir and Setup are required.
 type Options struct {
@@ -54,7 +58,7 @@ type Fleet struct {
 	Members []*Member
 	// Brokers is nil with the embedded log.
 	Brokers *brokers.Cluster
-	// Bucket is the S3 server of the setup InBucket, or nil.
+	// Bucket is the S3 server of the setups InBucket and Sharded, or nil.
 	Bucket *s3test.Server
 	// Disk is the file system of the data, or nil if none could be mounted.
 	Disk *Disk
@@ -79,7 +83,7 @@ func Open(ctx context.Context, o Options) (_ *Fleet, err error) {
 			return nil, err
 		}
 	}
-	if f.Disk, err = mountDisk(f.storeDir()); err != nil && !errors.Is(err, ErrNoDisk) {
+	if f.Disk, err = mountDisk(f.storeDir(), diskBytes(o.Setup)); err != nil && !errors.Is(err, ErrNoDisk) {
 		return nil, err
 	}
 	if err := f.writeConfig(); err != nil {
@@ -115,7 +119,7 @@ func (f *Fleet) writeConfig() error {
 	return os.WriteFile(f.config, text, 0o600)
 }
 
-// snapshotInterval is the interval of the setup InBucket, a few rounds.
+// snapshotInterval is the interval of the setups with a bucket, a few rounds.
 const snapshotInterval = 15 * time.Second
 
 // Roles of members.
@@ -141,16 +145,39 @@ func (f *Fleet) planMembers(ctx context.Context) (err error) {
 		"log.driver=kafka", "log.kafka.brokers=" + strings.Join(f.Brokers.Addresses, ","), fmt.Sprintf("log.kafka.replicationFactor=%d", n),
 	}
 	f.Members = []*Member{f.newMember("query", roleQuery)}
-	if f.o.Setup == InBucket {
+	if f.o.Setup == InBucket || f.o.Setup == Sharded {
 		if f.Bucket, err = s3test.Open(ctx, filepath.Join(f.dir, "bucket")); err != nil {
 			return err
 		}
 		f.settings = append(append(f.settings, f.Bucket.Settings("fleet")...), "snapshots.interval="+snapshotInterval.String())
-		f.Members = append(f.Members, f.newMember("query-b", roleQuery))
+		if f.o.Setup == InBucket {
+			f.Members = append(f.Members, f.newMember("query-b", roleQuery))
+		} else if err := f.planShards(); err != nil {
+			return err
+		}
 	} else {
 		f.settings = append(f.settings, "storage.segments="+f.SegmentsDir())
 	}
 	f.Members = append(f.Members, f.newMember("worker-a", rolePipeline), f.newMember("worker-b", rolePipeline), f.newMember("ingest", "ingest"))
+	return nil
+}
+
+// planShards creates the front and the shards of the setup Sharded.
+func (f *Fleet) planShards() error {
+	f.settings = append(f.settings, "access.secret="+strings.Repeat("s", 32))
+	front := f.newMember("front", roleQuery)
+	f.Members = append(f.Members, front)
+	var peers []string
+	for _, name := range []string{"0a", "0b", "1a", "1b"} {
+		address, err := loopback.FreeAddress()
+		if err != nil {
+			return err
+		}
+		shard := f.newMember("shard-"+name, roleQuery)
+		shard.isShard, shard.settings = true, []string{"shard.share=" + name[:1] + "/2", "shard.listen=" + address}
+		f.Members, peers = append(f.Members, shard), append(peers, name[:1]+"/2@"+address)
+	}
+	front.settings = []string{"shard.peers=" + strings.Join(peers, ",")}
 	return nil
 }
 
@@ -166,12 +193,18 @@ func (f *Fleet) SegmentsDir() string {
 	return filepath.Join(f.storeDir(), "segments")
 }
 
-// Query returns the first member that serves searches, Queries all of them, Ingest the
-// member that receives webhooks, and Workers the members that index.
+// Query returns the first member that serves searches, which holds everything, Queries all of
+// them, QueryNodes also the shards, Ingest the member that receives webhooks, and Workers the
+// members that index.
 func (f *Fleet) Query() *Member { return f.Members[0] }
 
 // Queries is documented with Query.
-func (f *Fleet) Queries() []*Member { return f.membersWith(roleQuery) }
+func (f *Fleet) Queries() []*Member {
+	return slices.DeleteFunc(f.QueryNodes(), func(m *Member) bool { return m.isShard })
+}
+
+// QueryNodes is documented with Query.
+func (f *Fleet) QueryNodes() []*Member { return f.membersWith(roleQuery) }
 
 // Ingest is documented with Query.
 func (f *Fleet) Ingest() *Member { return f.Members[len(f.Members)-1] }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -39,11 +40,13 @@ type Member struct {
 	// Data is its data directory.
 	Data string
 
-	fleet  *Fleet
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when the process has ended
-	from   int64         // offset of its output in the log file
-	mu     struct {
+	settings []string // in addition to those of the fleet
+	isShard  bool
+	fleet    *Fleet
+	cmd      *exec.Cmd
+	exited   chan struct{} // closed when the process has ended
+	from     int64         // offset of its output in the log file
+	mu       struct {
 		sync.Mutex
 		url, metricsURL string
 	}
@@ -101,7 +104,7 @@ func (m *Member) logPath() string { return filepath.Join(m.fleet.dir, m.Name+".l
 // commandArguments returns the arguments of serve or replay with the settings.
 func (m *Member) commandArguments(command ...string) []string {
 	args := append(command, "--config", m.fleet.config, "--data", m.Data)
-	for _, s := range m.fleet.settings {
+	for _, s := range slices.Concat(m.fleet.settings, m.settings) {
 		args = append(args, "--set", s)
 	}
 	return args

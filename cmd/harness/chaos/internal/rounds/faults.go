@@ -27,12 +27,12 @@ type fault struct {
 
 var (
 	allSetups    = fleet.Setups
-	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers, fleet.InBucket}
+	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers, fleet.InBucket, fleet.Sharded}
 	// directorySetups have the segment store in a directory, and unmountSetups one that
 	// several processes share.
 	directorySetups = []fleet.Setup{fleet.Embedded, fleet.OneBroker, fleet.ThreeBrokers}
 	unmountSetups   = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
-	bucketSetups    = []fleet.Setup{fleet.InBucket}
+	bucketSetups    = []fleet.Setup{fleet.InBucket, fleet.Sharded}
 )
 
 // allFaults contains all faults, in the order of their documentation.
@@ -76,7 +76,7 @@ func (r *chaosRun) killQuery(ctx context.Context) error {
 }
 
 func (r *chaosRun) anyQuery() *fleet.Member {
-	queries := r.fleet.Queries()
+	queries := r.fleet.QueryNodes()
 	return queries[r.random.IntN(len(queries))]
 }
 
