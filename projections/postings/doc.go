@@ -16,6 +16,8 @@
 //	          under Unicode simple case folding: the lower-case ASCII letter if
 //	          there is one, else the smallest rune. One list serves both cases;
 //	          the exact case is checked on the text.
+//	Pair      two bytes of unfolded text with a capital; its blocks are listed as
+//	          well, so that text in letter case is found (capitals.go).
 //	List      an encoded posting list; the encoding is described in
 //	          docs/format/postings.md.
 //	Run       successive bytes of one class; the longest of each block are kept, so
@@ -30,6 +32,7 @@
 //     Bytes that are not UTF-8 fold to themselves.
 //  2. If a literal of at most OverhangBytes folded bytes occurs in the text and starts in
 //     block b, the list of every trigram of the folded literal contains b.
+//     So do those of the capital pairs of the literal as it is written.
 //  3. A List decodes to strictly ascending block numbers below MaxBlocks. ParseList and
 //     the decoders accept hostile bytes and return ErrCorrupt.
 //

@@ -36,14 +36,15 @@ func newCodeTables() (code [256]uint32, back [codeRare]byte) {
 // extractor finds the distinct trigrams of successive blocks, as dense numbers.
 type extractor struct {
 	seen  [commonDense / 64]uint64
-	dense []uint32 // the distinct numbers of the current block
+	pairs [pairCodes / 64]uint64 // capital pairs seen in the current block
+	dense []uint32               // the distinct numbers of the current block
 	fold  []byte
 	rare  rareTable
 	block uint32 // number of the current block, from 1
 }
 
 func newExtractor() *extractor {
-	return &extractor{dense: make([]uint32, WindowBytes+1), rare: newRareTable()}
+	return &extractor{dense: make([]uint32, maxDistinct(WindowBytes)), rare: newRareTable()}
 }
 
 func (x *extractor) reset() {
@@ -51,21 +52,26 @@ func (x *extractor) reset() {
 	x.rare.reset()
 }
 
-// next returns the distinct trigrams of a block. window is the block's text followed by
-// the text after it; block is the length of the block itself. The result is valid until
-// the next call.
+// maxDistinct bounds the lists that a block with a window of n bytes is in, with the element
+// that scanText writes after the last one.
+func maxDistinct(n int) int { return 2*n + 2 }
+
+// next returns the numbers of the lists that a block is in: its distinct trigrams, its capital
+// pairs and LongLines. window is the block's text followed by the text after it; block
+// is the length of the block itself. The result is valid until the next call.
 func (x *extractor) next(window []byte, block int) []uint32 {
 	x.block++
-	ascii := window[:min(len(window), block+OverhangBytes)]
-	if IndexForeign(ascii, 0) == len(ascii) {
-		return x.scanText(ascii)
+	exact := window[:min(len(window), block+OverhangBytes)]
+	text := exact
+	if IndexForeign(exact, 0) < len(exact) {
+		window = window[:min(len(window), block+OverhangBytes*maxFoldShrink)]
+		x.fold = AppendFold(x.fold[:0], window)
+		text = x.fold
 	}
-	window = window[:min(len(window), block+OverhangBytes*maxFoldShrink)]
-	x.fold = AppendFold(x.fold[:0], window)
-	if need := len(x.fold) + 1; need > len(x.dense) {
-		x.dense = make([]uint32, need*2)
+	if need := maxDistinct(max(len(text), len(exact))); need > len(x.dense) {
+		x.dense = make([]uint32, need)
 	}
-	return x.scanText(x.fold)
+	return x.appendLongLines(x.appendPairs(x.scanText(text), exact), window[:block])
 }
 
 // scanText collects the distinct trigrams of text, which may contain upper-case ASCII
@@ -77,7 +83,7 @@ func (x *extractor) next(window []byte, block int) []uint32 {
 func (x *extractor) scanText(text []byte) []uint32 {
 	const rareMask = codeRare | codeRare<<7 | codeRare<<14
 	if len(text) < 3 {
-		return nil
+		return x.dense[:0]
 	}
 	out, n := x.dense, 0
 	y := byteCode[text[0]]<<7 | byteCode[text[1]]

@@ -112,8 +112,8 @@ func TestFoldIsUnicodeSimpleFolding(t *testing.T) {
 	}
 }
 
-// TestEveryLiteralIsIndexed checks invariant 2: the trigrams of any literal that is cut
-// from a text have the block in which it starts.
+// TestEveryLiteralIsIndexed checks invariant 2: the trigrams and the capital pairs of any
+// literal that is cut from a text have the block in which it starts.
 func TestEveryLiteralIsIndexed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	alphabet := []rune("abcXYZ01 \n\t(){}^~@|?$kKſKéÉßẞσΣς世界\u00ff")
@@ -125,7 +125,7 @@ func TestEveryLiteralIsIndexed(t *testing.T) {
 		text = append(text, strings.Repeat("plain ascii text ", rng.IntN(40))...)
 		text = utf8.AppendRune(text, alphabet[rng.IntN(len(alphabet))])
 	}
-	a := NewAccumulator()
+	a, pairs := NewAccumulator(), 0
 	for round := range 2 {
 		lists := indexText(a, text)
 		for range 3000 {
@@ -133,7 +133,14 @@ func TestEveryLiteralIsIndexed(t *testing.T) {
 			for at > 0 && !utf8.RuneStart(text[at]) {
 				at--
 			}
-			literal := AppendFold(nil, text[at:at+3+rng.IntN(190)])
+			exact := text[at : at+3+rng.IntN(190)]
+			for _, pair := range AppendCapitalPairs(nil, exact) {
+				if _, found := slices.BinarySearch(lists[pair], uint32(at/BlockBytes)); !found {
+					t.Fatalf("round %d: block %d is missing in the pair %v of %q", round, at/BlockBytes, pair, exact)
+				}
+				pairs++
+			}
+			literal := AppendFold(nil, exact)
 			literal = literal[:min(len(literal), OverhangBytes)]
 			for _, tri := range AppendTrigrams(nil, trimPartialRune(literal)) {
 				if _, found := slices.BinarySearch(lists[tri], uint32(at/BlockBytes)); !found {
@@ -142,6 +149,9 @@ func TestEveryLiteralIsIndexed(t *testing.T) {
 			}
 		}
 		a.Reset()
+	}
+	if pairs == 0 {
+		t.Fatal("no capital pair")
 	}
 }
 

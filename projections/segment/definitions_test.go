@@ -99,8 +99,11 @@ func TestVersionWithoutDefinitions(t *testing.T) {
 	if err != nil || len(found) > 0 || r.HasDefinitions() {
 		t.Errorf("a segment without definitions has %v (%v), and says that it has them: %t", found, err, r.HasDefinitions())
 	}
-	if got.version = formatVersion; !r.HasDefinitions() {
-		t.Error("a segment of this version says that it has no definitions")
+	if got.version = versionWithoutCapitals; !r.HasDefinitions() || r.HasCapitalPairs() {
+		t.Error("a segment of version 4 says that it has no definitions, or that it has capital pairs")
+	}
+	if got.version = formatVersion; !r.HasDefinitions() || !r.HasCapitalPairs() {
+		t.Error("a segment of this version says that it has no definitions or no capital pairs")
 	}
 }
 

@@ -26,7 +26,7 @@
 //	's' ID 'h'             header: format version, counts, names, page bounds
 //	's' ID 'd'             documents: columns of sizes, languages, flags
 //	's' ID 'k'             keys: blob IDs, 20 bytes each
-//	's' ID 't'             trigram directory: trigram → place of its list
+//	's' ID 't'             trigram directory: trigram or capital pair → place of its list
 //	's' ID 'n' page(4)     definitions: hash of a name → documents and kinds
 //	's' ID 'p' page(4)     postings, in pages of about PageBytes
 //	's' ID 'g'             filter of grams, if Options.Grams is set

@@ -7,10 +7,14 @@ import (
 
 // formatVersion is the first byte of a header. A new version needs a page in
 // docs/format and a reader for the old one, or a rebuild of the projections.
-const formatVersion = 4
+const formatVersion = 5
 
-// versionWithoutDefinitions is the version before the definitions were added.
-const versionWithoutDefinitions = 3
+// Earlier versions that are read: that before the definitions were added, and that before the
+// lists of capital pairs and long lines.
+const (
+	versionWithoutDefinitions = 3
+	versionWithoutCapitals    = 4
+)
 
 // FormatVersion is the version of the segments that this release writes.
 const FormatVersion = formatVersion
@@ -86,8 +90,8 @@ func decodeHeader(b []byte) (*header, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty header", ErrCorrupt)
 	}
-	if b[0] != formatVersion && b[0] != versionWithoutDefinitions {
-		return nil, fmt.Errorf("%w: version %d, this program reads %d and %d", ErrFormat, b[0], versionWithoutDefinitions, formatVersion)
+	if b[0] < versionWithoutDefinitions || b[0] > formatVersion {
+		return nil, fmt.Errorf("%w: version %d, this program reads %d to %d", ErrFormat, b[0], versionWithoutDefinitions, formatVersion)
 	}
 	d := decoder{b: b[1:]}
 	h := &header{version: b[0]}

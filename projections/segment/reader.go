@@ -173,6 +173,10 @@ func (r *Reader) FindList(t postings.Trigram) ListRef {
 	return ListRef{start, size}
 }
 
+// HasCapitalPairs reports whether the segment has the lists of capital pairs and of
+// postings.LongLines, which format versions 3 and 4 do not have.
+func (r *Reader) HasCapitalPairs() bool { return r.head.version > versionWithoutCapitals }
+
 // List reads a posting list found by FindList. It is valid until the next call of a
 // method of c.
 func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {

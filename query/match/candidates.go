@@ -65,6 +65,7 @@ type indexLookup struct {
 	work   *Work
 	// of the query, by literal
 	trigrams map[string][]postings.Trigram
+	pairs    map[string][]postings.Trigram
 	grams    map[string][]postings.Gram
 	lists    []segment.ListRef
 }
@@ -91,7 +92,7 @@ func (l *indexLookup) findPattern(a *Atom) (atomCandidates, error) {
 		return l.findSymbol(a)
 	}
 	if a.pattern.Exact && len(a.pattern.Sets) == 1 {
-		return l.setBlocks(a.pattern.Sets[0])
+		return l.setBlocks(a.pattern.Sets[0], a.pattern.Fold)
 	}
 	best, bestCost := -1, 0
 	for i, set := range a.pattern.Sets {
@@ -106,11 +107,11 @@ func (l *indexLookup) findPattern(a *Atom) (atomCandidates, error) {
 	if best < 0 {
 		return l.findRuns(a)
 	}
-	f, err := l.setBlocks(a.pattern.Sets[best])
+	f, err := l.setBlocks(a.pattern.Sets[best], a.pattern.Fold)
 	if err != nil || f.isEmpty() || f.all || a.pattern.Exact {
 		return f, err
 	}
-	return f, l.addRequiredSets(&f, a.pattern.Sets, best)
+	return f, l.addRequiredSets(&f, a, best)
 }
 
 // findSymbol finds the symbols that begin or end with a literal. In the index, each name
@@ -123,7 +124,7 @@ func (l *indexLookup) findSymbol(a *Atom) (atomCandidates, error) {
 	if a.pattern.LineEnd {
 		name += "\n"
 	}
-	f, err := l.setBlocks([]string{name})
+	f, err := l.setBlocks([]string{name}, a.pattern.Fold)
 	if len(f.literals) > 0 {
 		f.literals = a.pattern.Sets[0]
 	}
@@ -142,21 +143,44 @@ func (l *indexLookup) findRuns(a *Atom) (atomCandidates, error) {
 }
 
 // addRequiredSets looks up the other sets of a pattern if the first leaves many blocks to
-// scan.
-func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best int) error {
-	for i, set := range sets {
+// scan. If a match is in one line, it keeps the blocks near those of the other sets.
+func (l *indexLookup) addRequiredSets(f *atomCandidates, a *Atom, best int) error {
+	inLine := (!a.pattern.Multiline || a.Symbols) && l.r.HasCapitalPairs()
+	for i, set := range a.pattern.Sets {
 		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.blocks.Len()*blockCost < listCost*2*len(set) {
 			continue
 		}
-		other, err := l.setBlocks(set)
+		other, err := l.setBlocks(set, a.pattern.Fold)
 		if err != nil {
 			return err
 		}
-		if !other.all {
-			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
+		if other.all {
+			continue
 		}
+		f.requiredBlocks = append(f.requiredBlocks, other.blocks)
+		if !inLine {
+			continue
+		}
+		long, err := l.longLines()
+		if err != nil {
+			return err
+		}
+		f.blocks.KeepNear(&other.blocks, &long)
 	}
 	return nil
+}
+
+// longLines returns the blocks without a line feed.
+func (l *indexLookup) longLines() (postings.Set, error) {
+	ref := l.findList(postings.LongLines)
+	if ref.Bytes() == 0 {
+		return postings.Set{}, nil
+	}
+	list, err := l.readList(ref)
+	if err != nil {
+		return postings.Set{}, err
+	}
+	return postings.SetOf(&list, l.r.Blocks())
 }
 
 // setCost estimates the posting bytes of a set of literals, and so its number of blocks.
@@ -220,11 +244,12 @@ func (l *indexLookup) gramsOf(literal string) []postings.Gram {
 	return grams
 }
 
-// setBlocks returns the blocks that may contain one of a set of literals.
-func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
+// setBlocks returns the blocks that may contain one of a set of literals, in any letter case
+// with fold.
+func (l *indexLookup) setBlocks(set []string, fold bool) (atomCandidates, error) {
 	f := atomCandidates{}
 	for _, s := range set {
-		blocks, all, err := l.literalBlocks(s)
+		blocks, all, err := l.literalBlocks(s, fold)
 		if err != nil {
 			return atomCandidates{}, err
 		}
@@ -255,8 +280,43 @@ func (l *indexLookup) listsOf(literal string) (lists []segment.ListRef, found bo
 		}
 		l.lists = append(l.lists, list)
 	}
-	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
+	slices.SortFunc(l.lists, compareLists)
 	return l.lists, true
+}
+
+func compareLists(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() }
+
+// addPairLists adds the lists of the capital pairs of a literal to those of its trigrams, if
+// the segment has such lists. Its results are those of listsOf.
+func (l *indexLookup) addPairLists(literal string) (lists []segment.ListRef, found bool) {
+	pairs := l.capitalPairsOf(literal)
+	if len(pairs) == 0 || !l.r.HasCapitalPairs() {
+		return l.lists, true
+	}
+	for _, p := range pairs {
+		list := l.findList(p)
+		if list.Bytes() == 0 {
+			return nil, false
+		}
+		l.lists = append(l.lists, list)
+	}
+	slices.SortFunc(l.lists, compareLists)
+	return l.lists, true
+}
+
+// capitalPairsOf returns the distinct capital pairs of a literal.
+func (l *indexLookup) capitalPairsOf(literal string) []postings.Trigram {
+	pairs, ok := l.pairs[literal]
+	if !ok {
+		pairs = postings.AppendCapitalPairs(nil, []byte(literal))
+		slices.Sort(pairs)
+		pairs = slices.Compact(pairs)
+		if l.pairs == nil {
+			l.pairs = map[string][]postings.Trigram{}
+		}
+		l.pairs[literal] = pairs
+	}
+	return pairs
 }
 
 // readList reads a list, which is valid until the next call.
@@ -266,14 +326,17 @@ func (l *indexLookup) readList(ref segment.ListRef) (postings.List, error) {
 	return l.r.List(l.cursor, ref)
 }
 
-// literalBlocks returns the blocks that contain the trigrams of a literal. It reads the
-// rarest trigrams first, and stops when reading another list costs more than scanning the
-// remaining blocks.
-func (l *indexLookup) literalBlocks(literal string) (blocks postings.Set, all bool, err error) {
+// literalBlocks returns the blocks that contain the trigrams of a literal and, if letter case
+// matters, its capital pairs. It reads the smallest lists first, and stops when reading another
+// one costs more than scanning the remaining blocks.
+func (l *indexLookup) literalBlocks(literal string, fold bool) (blocks postings.Set, all bool, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, false, err
 	}
 	lists, found := l.listsOf(literal)
+	if found && !fold {
+		lists, found = l.addPairLists(literal)
+	}
 	if !found || len(lists) == 0 {
 		return postings.Set{}, found, nil
 	}

@@ -91,7 +91,7 @@ func (l *indexLookup) findLines(a *Atom, f atomCandidates) (atomCandidates, erro
 		if len(*required) == maxRequiredSets {
 			break
 		}
-		other, err := l.setBlocks(set)
+		other, err := l.setBlocks(set, true)
 		if err != nil {
 			return atomCandidates{}, err
 		}
