@@ -33,6 +33,9 @@ type Meta struct {
 	// Share is the share of the partitions whose places the version holds, as Share.String
 	// returns it; empty for all of them, and NoShare for none.
 	Share string `json:"share,omitempty"`
+	// Partitions is the number of partitions of the log, if the version was made for a log
+	// with another number than the one before; otherwise 0.
+	Partitions int32 `json:"partitions,omitempty"`
 	// Until is set for a version that shows a point in the past and no longer follows the
 	// log.
 	Until *Until `json:"until,omitempty"`

@@ -124,6 +124,68 @@ func embeddedLogMovesToKafka(t *testing.T, broker *kafkatest.Broker) {
 		t.Errorf("search after the way back: %d matches, %v", n, err)
 	}
 	must(t, c.server.stop())
+	broker.Clear()
+	c.moveToFourPartitions(kafka, key, moveClock)
+}
+
+// moveToFourPartitions moves the embedded log with three partitions to four on the brokers of
+// a configuration, with kills. A server continues there with the same data directory: it
+// applies and indexes nothing again, and the next push costs its one file.
+func (c *crashing) moveToFourPartitions(kafka, key string, moveClock func(time.Duration)) {
+	t := c.t
+	text, err := os.ReadFile(kafka)
+	must(t, err)
+	writeTextFile(t, kafka, strings.Replace(string(text), `"driver":"kafka"`, `"driver":"kafka","partitions":4`, 1))
+	arguments := []string{"copy", "--config", c.config, "--data", c.data, "--to", kafka}
+	if out, code := runTopics(t, arguments...); code != 1 || !strings.Contains(out, "--repartition changes the number") {
+		t.Errorf("a copy to another number of partitions: exit code %d, want 1\n%s", code, out)
+	}
+	arguments = append(arguments, "--repartition")
+	if _, code := runTopics(t, append(arguments, "--dry-run")...); code != 0 {
+		t.Errorf("dry run: exit code %d", code)
+	}
+	kills := 0
+	for life := 200 * time.Millisecond; killAfter(t, exec.Command("quarry", append([]string{"topics"}, arguments[:len(arguments):len(arguments)]...)...), life, func() {}); life += life / 2 {
+		kills++
+	}
+	t.Logf("killed %d times", kills)
+	if out, code := runTopics(t, arguments...); code != 1 || !strings.Contains(out, "the new log is complete") {
+		t.Errorf("a second move: exit code %d, want 1\n%s", code, out)
+	}
+
+	c.config = kafka
+	moveClock(200 * 24 * time.Hour) // the audit log is trimmed
+	c.startServer()
+	for _, word := range []string{"vuvuzela", "zither"} {
+		if n, err := countMatches(c.server.url, word); err != nil || n != 1 {
+			t.Errorf("search for %s at once after the start: %d matches, %v", word, n, err)
+		}
+	}
+	if status := c.server.statusWithKey(t, key); status != http.StatusOK {
+		t.Errorf("the key of before: %d", status)
+	}
+	if n, _ := metricOf(c.server, "quarry_projections_records_total", ""); n != 0 {
+		t.Errorf("%v records were applied again", n)
+	}
+	c.verifyAudit()
+	moveClock(0)
+	c.commitFile("again", "pushed to four partitions: ocarina")
+	if status, answer, err := deliverPush(c.server.url, "msg_again", push{Repository: c.tree, Ref: "refs/heads/main"}); err != nil || status != http.StatusAccepted {
+		t.Fatalf("push: %d %s: %v", status, answer, err)
+	}
+	c.awaitWord("ocarina")
+	for _, name := range []string{"quarry_indexer_revisions_total", "quarry_indexer_documents_total"} {
+		if n, _ := metricOf(c.server, name, ""); n != 1 {
+			t.Errorf("%s is %v, want only the new push", name, n)
+		}
+	}
+	if out, err := exec.Command("quarry", "verify", "--server", c.server.url, "--data", c.data).CombinedOutput(); err != nil {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+	must(t, c.server.stop())
+	if out, err := exec.Command("quarry", "replay", "--verify", "--config", kafka, "--data", c.data).CombinedOutput(); err != nil {
+		t.Errorf("replay --verify: %v\n%s", err, out)
+	}
 }
 
 // verifyAudit expects the audit log to be as it was written.

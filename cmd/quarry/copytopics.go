@@ -7,11 +7,16 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/logcopy"
+	"github.com/quarrysearch/quarry/pipeline/repartition"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -29,6 +34,8 @@ type copyTopicsCommand struct {
 	To     string `required:"" placeholder:"FILE" complete:"path" help:"Configuration file of the target. Neither the environment nor --data and --set apply to it."`
 	DryRun bool   `help:"Compare the logs and print what would be copied."`
 	JSON   bool   `help:"Print one JSON object per line."`
+
+	Repartition bool `help:"Give the target the number of partitions in its log.partitions. It begins with the state: the history of the index is given up."`
 }
 
 // Help implements kong.HelpProvider.
@@ -37,10 +44,13 @@ func (*copyTopicsCommand) Help() string {
 
 Records that the target has already are compared, and all copied records are read back. If the command is interrupted, run it again to resume.
 
+With --repartition, the target gets another number of partitions, without indexing again from git. --config must be that of a process with the roles pipeline and query that has applied the whole log. Its state is written as a new log, its text is copied to new segments, and its projections are replaced. Kept: repositories, their settings, refs, files, pins, precise indexes, numbers, mirrors, accounts, keys, permissions and the audit log. Given up: versions of the index before the move (asOf, replay --to), webhook deliveries, dead letters, results of erasures, and positions that clients hold. The old segments stay in the segment store.
+
 Examples:
 
 	quarry topics copy --config quarry.yaml --to kafka.yaml --dry-run
 	quarry topics copy --config quarry.yaml --to kafka.yaml
+	quarry topics copy --config quarry.yaml --to kafka.yaml --repartition
 
 Exit status: 0 if the target equals the source (with --dry-run: can be made equal), 1 if not.`
 }
@@ -48,7 +58,7 @@ Exit status: 0 if the target equals the source (with --dry-run: can be made equa
 // Run implements the command.
 func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
 	loader := c.newLoader(s)
-	loader.WithoutSecrets = true // those of connections; the password of Kafka is read when it is used
+	loader.WithoutSecrets = !c.Repartition // those of connections; the password of Kafka is read when it is used
 	from, logger, err := loadSettings(s, loader)
 	if err != nil {
 		return err
@@ -57,13 +67,34 @@ func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
+	if c.Repartition && to.Log.Partitions == 0 {
+		return usageErrorf("--repartition: set log.partitions in %s", c.To)
+	}
 	display := terminal.NewProgress(s.errScreen)
-	partitions, err := logdriver.Copy(ctx, logdriver.CopyOptions{
+	options := logdriver.CopyOptions{
 		From: &from, To: &to, Logger: logger, Groups: copiedGroups, DryRun: c.DryRun,
 		Progress: func(p logcopy.Progress) {
 			display.Update(fmt.Sprintf("%s %s/%d: %d of %d records", p.Step, p.Topic, p.Partition, p.Next, p.End))
 		},
-	})
+	}
+	var partitions []logcopy.Partition
+	if c.Repartition {
+		boot.ApplyMemoryLimit(int64(from.Runtime.MemoryLimitBytes), from.Runtime.GCPercent)
+		registry := prometheus.NewRegistry()
+		var result repartition.Result
+		result, partitions, err = server.Repartition(ctx, server.Options{Config: &from, Logger: logger, Registerer: registry, Gatherer: registry}, options,
+			func(step string, done, total int64) { display.Update(fmt.Sprintf("%s: %d of %d", step, done, total)) })
+		text := fmt.Sprintf("%d repositories, %d refs, %d documents with %d bytes of text in %d new segments, %d pushes to handle",
+			result.Repositories, result.Refs, result.Documents, result.TextBytes, result.Segments, result.Pushes)
+		if c.DryRun {
+			text = fmt.Sprintf("Nothing prevents the move to %d partitions.", to.Log.Partitions)
+		}
+		if err == nil {
+			display.Print(text)
+		}
+	} else {
+		partitions, err = logdriver.Copy(ctx, options)
+	}
 	display.Close()
 	if err != nil && !errors.Is(err, logcopy.ErrRefused) {
 		return fmt.Errorf("topics copy: %w", err)
@@ -81,7 +112,12 @@ func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
 	if c.DryRun || c.JSON {
 		return nil
 	}
-	_, err = fmt.Fprintln(s.out, nextSteps(&from, &to, c.To))
+	steps := nextSteps(&from, &to, c.To)
+	if c.Repartition {
+		steps += `
+  4. empty the directories of projections of all other processes before you start them`
+	}
+	_, err = fmt.Fprintln(s.out, steps)
 	return err
 }
 

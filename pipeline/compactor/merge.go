@@ -234,7 +234,7 @@ func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, l
 			b.dropped++
 			continue
 		}
-		doc, err := readDocument(r, text, segment.DocID(d), key)
+		doc, err := segment.ReadDocument(r, text, segment.DocID(d), key)
 		if err != nil {
 			return &inputError{e, err}
 		}
@@ -253,16 +253,6 @@ func (b *build) wrapAddError(e *entry, err error) error {
 		return err
 	}
 	return &inputError{e, err}
-}
-
-// readDocument reads a document. Its text is valid until the next read from t.
-func readDocument(r *segment.Reader, t *segment.Text, d segment.DocID, key code.DocumentKey) (segment.Document, error) {
-	symbols, err := r.Symbols(d)
-	if err != nil {
-		return segment.Document{}, err
-	}
-	text, err := t.Bytes(r.TextRange(d))
-	return segment.Document{Key: key, Flags: r.Flags(d), Text: text, Symbols: symbols}, err
 }
 
 // encodeRecord returns the event of a merge. Its ID is derived from the inputs, in any

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -99,6 +100,20 @@ func (p *Places) TakeOver(from store.Reader) error {
 	p.sweep.enqueueSegments(inherited...)
 	p.deleteObjects.Store(true)
 	return nil
+}
+
+// Discard records segments of a log that this one replaces: the next process with
+// Options.DeleteObjects deletes their objects. No Apply may be running.
+func (p *Places) Discard(segments []segment.ID) error {
+	b := p.store.NewBatch()
+	for n, id := range segments {
+		h := &handle{id: id}
+		// The first record of a partition is no merge, so no mark is taken for that of one.
+		if err := b.Set(doomedKey(event.Position{Topic: event.TopicEvents}, n), h.appendDoomed(nil)); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	return b.Commit()
 }
 
 // StopDeleting ends the deletions that TakeOver or Options.DeleteObjects started.

@@ -102,6 +102,16 @@ func (pv *partitionView) locateDocument(place *Place) error {
 	return nil
 }
 
+// Locate finds the document of a place that Files has returned for the repository: it sets
+// Reader and Number, unless no segment holds the document.
+func (v *View) Locate(id code.RepositoryID, place *Place) error {
+	repo := v.Repository(id)
+	if repo == nil {
+		return fmt.Errorf("places: repository %s: %w", id, code.ErrNotFound)
+	}
+	return v.findPartition(repo.Partition).locateDocument(place)
+}
+
 // List returns the names in a directory of a ref, in byte order; "" is the root. It
 // returns at most limit entries (MaxListed if limit is 0 or above it), and
 // code.ErrNotFound if there is nothing below the directory. It skips the content of

@@ -211,3 +211,14 @@ func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
 	b, err := NewText(r, &c).Bytes(lo, hi)
 	return append(buf[:0], b...), errors.Join(err, c.Close())
 }
+
+// ReadDocument reads the document d, whose key is known, for another Builder. Its text is
+// valid until the next read from t.
+func ReadDocument(r *Reader, t *Text, d DocID, key code.DocumentKey) (Document, error) {
+	symbols, err := r.Symbols(d)
+	if err != nil {
+		return Document{}, err
+	}
+	text, err := t.Bytes(r.TextRange(d))
+	return Document{Key: key, Flags: r.Flags(d), Text: text, Symbols: symbols}, err
+}

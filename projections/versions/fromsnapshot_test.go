@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -139,6 +140,24 @@ func newSnapshotWorld(t *testing.T, partitions int32) *snapshotWorld {
 	w.must(err)
 	w.world = projectiontest.NewWorld(t, 5, partitions, w.objects)
 	return w
+}
+
+// TestOtherNumberOfPartitions expects projections of a log with another number of partitions to
+// be refused: their positions mean other records.
+func TestOtherNumberOfPartitions(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t, 1)
+	w.addRecords(30)
+	w.follow(nil)
+	other := newSnapshotWorld(t, 4)
+	w.log = other.log
+	v, _, err := w.open(t.Context(), w.objects)
+	if err == nil {
+		err = v.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "they are of another log; remove "+w.path("projections")) {
+		t.Errorf("%v, want a refusal", err)
+	}
 }
 
 // TestStartsFromASnapshotIfBehind opens projections that lack records which the log still

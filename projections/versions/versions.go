@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,7 +213,7 @@ func (v *Versions) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := v.checkAhead(ctx, i); err != nil {
+	if err := cmp.Or(v.checkPartitions(ctx, i), v.checkAhead(ctx, i)); err != nil {
 		return err
 	}
 	if err := i.metrics.registerLive(); err != nil {
@@ -275,6 +276,31 @@ func (v *Versions) checkAhead(ctx context.Context, i *Version) error {
 		if next > end {
 			return fmt.Errorf("the event log in %s ends at record %d of partition %d, and the projections have applied %d: the log was lost, or is an older copy; restore it from the newest backup (quarry restore), or, to go on with the records that it has, remove %s and %s: they are rebuilt from it",
 				v.o.LogDir, end, p, next, v.o.Home.Dir(), v.o.AccountsDir)
+		}
+	}
+	return nil
+}
+
+// checkPartitions returns an error if the projections have repositories in other partitions
+// than the log: they are of a log with another number of partitions, and their positions mean
+// other records here.
+func (v *Versions) checkPartitions(ctx context.Context, i *Version) error {
+	if v.o.PartitionOf == nil || i.Meta.IsFrozen() {
+		return nil
+	}
+	n, err := v.o.Log.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return fmt.Errorf("compare the projections with the log: %w", err)
+	}
+	if made := i.Meta.Partitions; made != 0 && made != n {
+		return fmt.Errorf("the projections are of a log with %d partitions, and this one has %d; remove %s, and the next start rebuilds it", made, n, v.o.Home.Dir())
+	}
+	view := i.Places.Acquire()
+	defer view.Release()
+	for _, r := range view.Repositories() {
+		if r != nil && v.o.PartitionOf(r.ID, n) != r.Partition {
+			return fmt.Errorf("the projections have %s in partition %d, and the log, with %d partitions, has it in %d: they are of another log; remove %s, and the next start rebuilds it",
+				r.Name, r.Partition, n, v.o.PartitionOf(r.ID, n), v.o.Home.Dir())
 		}
 	}
 	return nil

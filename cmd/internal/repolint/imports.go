@@ -23,6 +23,7 @@ var directions = []direction{
 	// These answer from mirrors or workers and from the projections.
 	{"pipeline/verify", []string{"schemas", "pipeline", "projections"}},
 	{"pipeline/erasurerequests", []string{"schemas", "pipeline", "projections"}},
+	{"pipeline/repartition", []string{"schemas", "pipeline", "projections"}},
 	{"pipeline/indexstatus", []string{"schemas", "pipeline", "projections"}},
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
 	{"projections/versions/versionstest", []string{"schemas", "projections", "pipeline/eventlog"}},

@@ -143,7 +143,7 @@ func CheckPartitions(topic event.Topic, source, target int32) error {
 	if source == target {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has %d partitions at the source and %d at the target: the partition of a repository decides where its documents are, so a copy keeps the number; use a target with %d, or delete the topic there, and the copy creates it",
+	return fmt.Errorf("%w: %s has %d partitions at the source and %d at the target: the partition of a repository decides where its documents are, so a copy keeps the number; use a target with %d, or delete the topic there, and the copy creates it; quarry topics copy --repartition changes the number",
 		ErrRefused, topic, source, target, source)
 }
 

@@ -30,19 +30,52 @@ type CopyOptions struct {
 // directory of an embedded log, whose server must be stopped. With DryRun it only
 // compares the logs.
 func Copy(ctx context.Context, o CopyOptions) (partitions []logcopy.Partition, err error) {
-	if o.From.Log.Driver == "embedded" && o.To.Log.Driver == "embedded" && o.From.LogDir() == o.To.LogDir() {
-		return nil, errSameLog
+	if err := checkOtherDirectory(o); err != nil {
+		return nil, err
 	}
 	from, closeFrom, err := openSource(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
 	defer func() { err = errors.Join(err, closeFrom()) }()
-	options := logcopy.Options{Topics: topics.All, Groups: o.Groups, DryRun: o.DryRun, Progress: o.Progress}
-	if o.To.Log.Driver == "kafka" {
-		return copyToKafka(ctx, o, from, options)
+	to, missing, closeTo, err := openTarget(ctx, o, from, from)
+	if err != nil {
+		return nil, err
 	}
-	return copyToEmbedded(ctx, o, from, options)
+	defer func() { err = errors.Join(err, closeTo()) }()
+	return logcopy.Copy(ctx, from, to, logcopy.Options{Topics: topics.All, Groups: o.Groups, Missing: missing, DryRun: o.DryRun, Progress: o.Progress})
+}
+
+// Repartition copies a log to that of another configuration, with the events in another one,
+// which has the number of partitions of the target. The target is checked before write
+// writes the events, and holds nothing until write has returned.
+func Repartition(ctx context.Context, o CopyOptions, from eventlog.Log, events eventlog.Log, write func() error) (partitions []logcopy.Partition, err error) {
+	if err := checkOtherDirectory(o); err != nil {
+		return nil, err
+	}
+	to, _, closeTo, err := openTarget(ctx, o, from, events)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeTo()) }()
+	if err := write(); err != nil || o.DryRun {
+		return nil, err
+	}
+	partitions, err = logcopy.Copy(ctx, events, to, logcopy.Options{
+		Topics: []event.Topic{event.TopicEvents, event.TopicDeadLetters}, Groups: o.Groups, Progress: o.Progress,
+	})
+	if err != nil {
+		return partitions, err
+	}
+	rest, err := logcopy.Copy(ctx, from, to, logcopy.Options{Topics: []event.Topic{event.TopicAccounts, event.TopicAudit}, Progress: o.Progress})
+	return append(partitions, rest...), err
+}
+
+func checkOtherDirectory(o CopyOptions) error {
+	if o.From.Log.Driver == "embedded" && o.To.Log.Driver == "embedded" && o.From.LogDir() == o.To.LogDir() {
+		return errSameLog
+	}
+	return nil
 }
 
 // errSameLog prevents that a log is taken for a copy of itself, and deleted.
@@ -99,46 +132,54 @@ func openLocked(c *config.Config, logger *slog.Logger, options embeddedlog.Optio
 	return log, func() error { return errors.Join(log.Close(), directory.Close()) }, nil
 }
 
-func copyToKafka(ctx context.Context, o CopyOptions, from eventlog.Log, options logcopy.Options) (_ []logcopy.Partition, err error) {
-	to, err := dialKafka(ctx, o.To, o.Logger, nil)
+// openTarget opens the target for a copy of from, with the numbers of partitions that shape
+// has, and creates its topics unless it is a dry run, which gets a list of those that are
+// missing. to is nil if all are.
+func openTarget(ctx context.Context, o CopyOptions, from, shape eventlog.Log) (to eventlog.Importer, missing []event.Topic, closeAll func() error, err error) {
+	if o.To.Log.Driver == "kafka" {
+		return openKafkaTarget(ctx, o, from, shape)
+	}
+	n, err := shape.Partitions(ctx, event.TopicEvents)
 	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
-	}
-	defer closeInto(&err, to)
-	if err := checkOtherCluster(ctx, from, to); err != nil {
-		return nil, err
-	}
-	spec := kafkaSpec(o.To)
-	if options.Missing, err = topics.CheckTarget(ctx, to, spec, from); err != nil {
-		return nil, err
-	}
-	if !o.DryRun {
-		if err := topics.CreateTarget(ctx, to, spec, from, options.Missing); err != nil {
-			return nil, err
-		}
-		options.Missing = nil
-	}
-	return logcopy.Copy(ctx, from, to, options)
-}
-
-func copyToEmbedded(ctx context.Context, o CopyOptions, from eventlog.Log, options logcopy.Options) (_ []logcopy.Partition, err error) {
-	n, err := from.Partitions(ctx, event.TopicEvents)
-	if err != nil {
-		return nil, fmt.Errorf("source: %w", err)
+		return nil, nil, nil, fmt.Errorf("source: %w", err)
 	}
 	if configured := int32(o.To.Log.Partitions); configured != 0 {
 		if err := logcopy.CheckPartitions(event.TopicEvents, n, configured); err != nil {
-			return nil, fmt.Errorf("log.partitions of the target: %w", err)
+			return nil, nil, nil, fmt.Errorf("log.partitions of the target: %w", err)
 		}
 	}
 	if _, err := os.Stat(o.To.LogDir()); err != nil && o.DryRun {
-		options.Missing = topics.All
-		return logcopy.Copy(ctx, from, nil, options)
+		return nil, topics.All, func() error { return nil }, nil
 	}
-	to, closeTo, err := openLocked(o.To, o.Logger, embeddedlog.Options{Partitions: n, ReadOnly: o.DryRun})
+	log, closeAll, err := openLocked(o.To, o.Logger, embeddedlog.Options{Partitions: n, ReadOnly: o.DryRun})
 	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
+		return nil, nil, nil, fmt.Errorf("target: %w", err)
 	}
-	defer func() { err = errors.Join(err, closeTo()) }()
-	return logcopy.Copy(ctx, from, to, options)
+	return log, nil, closeAll, nil
+}
+
+func openKafkaTarget(ctx context.Context, o CopyOptions, from, shape eventlog.Log) (_ eventlog.Importer, missing []event.Topic, closeAll func() error, err error) {
+	to, err := dialKafka(ctx, o.To, o.Logger, nil)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("target: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			closeInto(&err, to)
+		}
+	}()
+	if err := checkOtherCluster(ctx, from, to); err != nil {
+		return nil, nil, nil, err
+	}
+	spec := kafkaSpec(o.To)
+	if missing, err = topics.CheckTarget(ctx, to, spec, shape); err != nil {
+		return nil, nil, nil, err
+	}
+	if !o.DryRun {
+		if err := topics.CreateTarget(ctx, to, spec, shape, missing); err != nil {
+			return nil, nil, nil, err
+		}
+		missing = nil
+	}
+	return to, missing, to.Close, nil
 }

@@ -7,13 +7,14 @@
 //	logdriver.go  Open, for a server: the embedded log or Kafka
 //	kafka.go      the settings of log.kafka as kafkalog.Options
 //	offline.go    reads of a log by commands while no server runs
-//	copy.go       Copy, from one log to another
+//	copy.go       Copy and Repartition, from one log to another
 //
 // # Invariants
 //
 //  1. Nothing outside this package depends on which driver the log has.
 //  2. An offline read locks the data directory of an embedded log. On brokers it changes
-//     nothing, but creates missing topics on request. Only Copy writes to its target.
+//     nothing, but creates missing topics on request. Only Copy and Repartition write to
+//     their target.
 //
 // # Concurrency
 //
