@@ -44,7 +44,7 @@ func (*copyTopicsCommand) Help() string {
 
 Records that the target has already are compared, and all copied records are read back. If the command is interrupted, run it again to resume.
 
-With --repartition, the target gets another number of partitions, without indexing again from git. --config must be that of a process with the roles pipeline and query that has applied the whole log. Its state is written as a new log, its text is copied to new segments, and its projections are replaced. Kept: repositories, their settings, refs, files, pins, precise indexes, numbers, mirrors, accounts, keys, permissions and the audit log. Given up: versions of the index before the move (asOf, replay --to), webhook deliveries, dead letters, results of erasures, and positions that clients hold. The old segments stay in the segment store.
+With --repartition, the target gets another number of partitions, without indexing again from git. --config must be that of a process with the roles pipeline and query that has applied the whole log. Its state is written as a new log, its text is copied to new segments, and its projections are replaced. Kept: repositories, their settings, refs, files, pins, precise indexes, numbers, mirrors, accounts, keys, permissions and the audit log. Given up: versions of the index before the move (asOf, replay --to), webhook deliveries, dead letters, results of erasures, and positions that clients hold. The first server deletes the old segments.
 
 Examples:
 
