@@ -27,8 +27,9 @@ var pathPattern = regexp.MustCompile(`^(/[0-9A-Za-z_~-][0-9A-Za-z._~-]*)+$`)
 // reserved are the first elements of the server's own paths. TestReserved in
 // cmd/quarry/internal/server compares them with the routes.
 var reserved = []string{
-	"admin", "api", "auth", "browse", "debug", "deliveries", "find", "healthz", "invite", "metrics", "opensearch.xml", "preferences", "readyz", "repos",
-	"saved", "search", "settings", "setup", "shortcuts", "sign-in", "sign-out", "static", "symbols", "syntax", "webhooks", "welcome", "why", "~",
+	"admin", "api", "auth", "browse", "debug", "deliveries", "find", "healthz", "invite", "metrics", "opensearch.xml", "preferences", "readyz",
+	"repos", "reset-password", "saved", "search", "settings", "setup", "shortcuts", "sign-in", "sign-out", "static", "symbols", "syntax",
+	"webhooks", "welcome", "why", "~",
 }
 
 // IsReserved reports whether an element is the first one of some of the server's own paths.
