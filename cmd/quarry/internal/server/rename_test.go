@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,9 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/discovery/hosttest"
 	"github.com/quarrysearch/quarry/pipeline/gittest"
-	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
@@ -99,11 +96,7 @@ func testRename(t *testing.T, kind code.HostKind, how string) {
 		waitUntil(t, func() bool { return deliver("old") == http.StatusAccepted }) // 503 until the catalog has caught up
 	}
 	waitUntil(t, func() bool { return finds("vuvuzela") })
-	waitUntil(t, func() bool { // a fetch that begins after the rename would fail, also one for an earlier push
-		high, err := s.log.HighWater(t.Context(), event.TopicEvents)
-		done, errDone := s.log.Committed(t.Context(), worker.DefaultGroup, event.TopicEvents)
-		return err == nil && errDone == nil && slices.Equal(done, high)
-	})
+	s.awaitWorkers(t) // a fetch that begins after the rename would fail, also one for an earlier push
 	before := s.versions.Live().Catalog.Snapshot().ByName()[0].Repository
 
 	g.Git("clone", "--quiet", "--bare", dir("old"), dir("new")) // a rename would fail fetches that have begun

@@ -125,7 +125,11 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			}
 			last = g.commitFiles()
 			c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
-			t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, last) })
+			t.Run("import", func(t *testing.T) {
+				s := runServer(t, c)
+				s.registerAt(t, g, last)
+				s.awaitWorkers(t) // the next server would handle the rest, which mends the mirror
+			})
 			test.damage(t, c, g)
 
 			s := runServer(t, c)

@@ -5,10 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -79,6 +81,16 @@ func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
 		return r.Default.Commit
 	}
 	return ""
+}
+
+// awaitWorkers waits until the workers have handled all records and committed their offsets.
+func (s *Server) awaitWorkers(t *testing.T) {
+	t.Helper()
+	waitUntil(t, func() bool {
+		high, err := s.log.HighWater(t.Context(), event.TopicEvents)
+		done, errDone := s.log.Committed(t.Context(), worker.DefaultGroup, event.TopicEvents)
+		return err == nil && errDone == nil && slices.Equal(done, high)
+	})
 }
 
 // waitUntil polls until done returns true, or fails the test after a timeout.
