@@ -27,9 +27,9 @@ func newMetrics(r prometheus.Registerer, interval float64) *metrics {
 		created: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_snapshots_created_total", Help: "Snapshots of the index that this process created, by result: done or failed.",
 		}, []string{"result"}),
-		seconds:     gauge("creation_seconds", "Time that it took to create the newest snapshot that can be used; 0 if there is none."),
-		bytes:       gauge("bytes", "Size of the tables of the newest snapshot that can be used; 0 if there is none."),
-		newest:      gauge("newest_timestamp_seconds", "Unix time of the newest snapshot that can be used; 0 if there is none."),
+		seconds:     gauge("creation_seconds", "Time that it took to create the newest snapshot that this process can use; 0 if there is none."),
+		bytes:       gauge("bytes", "Size of the tables of the newest snapshot that this process can use; 0 if there is none."),
+		newest:      gauge("newest_timestamp_seconds", "Unix time of the newest snapshot that this process can use; 0 if there is none. A shard can use those of its partitions, and the oldest of the newest ones counts."),
 		kept:        gauge("kept", "Snapshots in the segment store that can be used."),
 		unusable:    gauge("unusable", "Snapshots in the segment store that are damaged or incomplete, or that this version cannot read."),
 		interval:    gauge("interval_seconds", "Interval at which snapshots are created: snapshots.interval; 0 if they are created only on request."),

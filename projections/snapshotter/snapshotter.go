@@ -113,26 +113,44 @@ func groupName(share sharding.Share) string {
 	return group + "-" + hex.EncodeToString(digest[:8])
 }
 
-// createIfDue creates a snapshot if the newest one that can be used, of all partitions or of
-// one of the share, is as old as the interval.
+// createIfDue creates a snapshot if the newest one that can be used is as old as the interval.
 func (s *Snapshotter) createIfDue(ctx context.Context) {
 	list, err := s.o.Archive.List(ctx)
 	if err != nil {
 		s.o.Logger.Warn("cannot list the snapshots; trying again", "error", err)
 		return
 	}
-	hasNew := func(suits func(*snapshots.Manifest) bool) bool {
-		return slices.ContainsFunc(list, func(known snapshots.Snapshot) bool {
-			return known.Manifest != nil && suits(known.Manifest) && s.o.Now().Sub(known.Manifest.CreatedAt) < s.o.Interval
-		})
-	}
-	lacksNew := func(p int32) bool { return !hasNew(func(m *snapshots.Manifest) bool { return m.Has(p) }) }
-	if s.o.Share.IsAll() && hasNew((*snapshots.Manifest).IsWhole) || !s.o.Share.IsAll() && !slices.ContainsFunc(s.o.Partitions, lacksNew) {
-		return
-	}
-	if s.beginCreation() == nil {
+	if m := s.findNewest(list); (m == nil || s.o.Now().Sub(m.CreatedAt) >= s.o.Interval) && s.beginCreation() == nil {
 		s.createNow(ctx)
 	}
+}
+
+// findNewest returns the newest snapshot that can be used, of a list that begins with the newest
+// one. For a share, it is the oldest of those that are the newest of a partition. The result is nil
+// if something would have to be replayed from the beginning of the log.
+func (s *Snapshotter) findNewest(list []snapshots.Snapshot) *snapshots.Manifest {
+	find := func(suits func(*snapshots.Manifest) bool) *snapshots.Manifest {
+		for _, known := range list {
+			if known.Manifest != nil && suits(known.Manifest) {
+				return known.Manifest
+			}
+		}
+		return nil
+	}
+	if s.o.Share.IsAll() {
+		return find((*snapshots.Manifest).IsWhole)
+	}
+	var oldest *snapshots.Manifest
+	for _, p := range s.o.Partitions {
+		m := find(func(m *snapshots.Manifest) bool { return m.Has(p) })
+		if m == nil {
+			return nil
+		}
+		if oldest == nil || m.CreatedAt.Before(oldest.CreatedAt) {
+			oldest = m
+		}
+	}
+	return oldest
 }
 
 // Create starts to create a snapshot. The error wraps failure.ErrConflict while one is being
@@ -202,24 +220,23 @@ func (s *Snapshotter) updateMetrics(ctx context.Context) {
 		return
 	}
 	s.metrics.failedLooks.Set(0)
-	var newest snapshots.Manifest
 	kept := 0
 	for _, known := range list {
-		if known.Manifest == nil {
-			continue
-		}
-		if kept++; kept == 1 {
-			newest = *known.Manifest
+		if known.Manifest != nil {
+			kept++
 		}
 	}
 	s.metrics.kept.Set(float64(kept))
 	s.metrics.unusable.Set(float64(len(list) - kept))
+	newest, created := s.findNewest(list), 0.0
+	if newest == nil {
+		newest = &snapshots.Manifest{}
+	} else {
+		created = float64(newest.CreatedAt.UnixNano()) / 1e9
+	}
+	s.metrics.newest.Set(created)
 	s.metrics.seconds.Set(newest.Seconds)
 	s.metrics.bytes.Set(float64(newest.Bytes()))
-	s.metrics.newest.Set(0)
-	if kept > 0 {
-		s.metrics.newest.Set(float64(newest.CreatedAt.UnixNano()) / 1e9)
-	}
 }
 
 // List returns the snapshots in the segment store, newest first.
