@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -8,15 +9,38 @@ import (
 )
 
 type versionCommand struct {
-	JSON bool `help:"Print a JSON object with the version, the commit and the Go version."`
+	JSON   bool   `help:"Print a JSON object with the version, the commit and the Go version."`
+	Server string `placeholder:"URL" help:"Also print the version of a server. Fails unless it is ready. Needs no API key."`
 }
 
 // Run implements the command.
-func (c *versionCommand) Run(s streams) error {
-	if c.JSON {
-		return json.NewEncoder(s.out).Encode(boot.ReadBuild())
+func (c *versionCommand) Run(ctx context.Context, s streams) error {
+	answer := struct {
+		boot.Build
+		Server string `json:"server,omitempty"`
+	}{Build: boot.ReadBuild()}
+	if c.Server != "" {
+		server, err := newClient(c.Server, "", "")
+		if err != nil {
+			return err
+		}
+		if _, err := server.GetReadiness(ctx); err != nil {
+			return fmt.Errorf("the server is not ready: %w", err)
+		}
+		version, err := server.GetVersion(ctx)
+		if err != nil {
+			return err
+		}
+		answer.Server = version.Version
 	}
-	_, err := fmt.Fprintln(s.out, versionText())
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(answer)
+	}
+	text := versionText()
+	if answer.Server != "" {
+		text += "\nserver " + answer.Server
+	}
+	_, err := fmt.Fprintln(s.out, text)
 	return err
 }
 
