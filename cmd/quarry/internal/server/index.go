@@ -188,14 +188,39 @@ func (s *Server) openAPI(ctx context.Context) error {
 		TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
 		Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 	})
-	var verifier api.Verifier // nil without mirrors
-	if c.Has(config.RolePipeline) {
-		verifier = serverVerifier{s}
-	}
 	if s.feed, err = s.newFeed(); err != nil {
 		return err
 	}
-	s.apiOptions = api.Options{
+	s.apiOptions = s.newAPIOptions(engine, deadLetters)
+	switch {
+	case len(c.Shard.Peers) > 0:
+		err = s.openFront(&s.apiOptions)
+	case !s.share.IsAll():
+		err = s.openShard(&s.apiOptions, engine)
+	}
+	if err != nil {
+		return err
+	}
+	if s.apiOptions.Source, err = s.newBrowser(ctx); err != nil {
+		return err
+	}
+	if s.precise, err = s.openPrecise(s.apiOptions.Source); err != nil {
+		return err
+	}
+	s.apiOptions.Precise = s.precise
+	server, err := api.New(s.apiOptions)
+	if err != nil {
+		return err
+	}
+	s.api = server
+	return nil
+}
+
+// newAPIOptions returns the options of the API, without what depends on whether the process is a
+// front or a shard.
+func (s *Server) newAPIOptions(engine *search.Searcher, deadLetters *outcomes.DeadLetters) api.Options {
+	c := s.o.Config
+	o := api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)),
 		Searcher:     assist.New(engine, s.o.Registerer),
 		FileFinder:   engine,
@@ -210,7 +235,6 @@ func (s *Server) openAPI(ctx context.Context) error {
 		Events:       s.feed,
 		Outline:      analyze.Outline{},
 		MaxScipBytes: int64(c.Scip.MaxUploadBytes),
-		Verifier:     verifier,
 		Connections:  codehosts.Kinds(c),
 		Pictures:     s.pictures,
 		Connectivity: s.connectivity,
@@ -245,31 +269,14 @@ func (s *Server) openAPI(ctx context.Context) error {
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
 	}
+	// Not typed nils.
+	if c.Has(config.RolePipeline) {
+		o.Verifier = serverVerifier{s}
+	}
 	if s.snapshotter != nil {
-		s.apiOptions.Snapshots = s.snapshotter // not a typed nil
+		o.Snapshots = s.snapshotter
 	}
-	switch {
-	case len(c.Shard.Peers) > 0:
-		err = s.openFront(&s.apiOptions)
-	case !s.share.IsAll():
-		err = s.openShard(&s.apiOptions, engine)
-	}
-	if err != nil {
-		return err
-	}
-	if s.apiOptions.Source, err = s.newBrowser(ctx); err != nil {
-		return err
-	}
-	if s.precise, err = s.openPrecise(s.apiOptions.Source); err != nil {
-		return err
-	}
-	s.apiOptions.Precise = s.precise
-	server, err := api.New(s.apiOptions)
-	if err != nil {
-		return err
-	}
-	s.api = server
-	return nil
+	return o
 }
 
 // newBrowser returns the browser of files and history. A process without mirrors asks those that
