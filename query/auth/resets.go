@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -22,10 +23,15 @@ const resetPrefix = "qw"
 
 // ResetValue returns a value with which a user who lost their password sets a new one within
 // resetTTL. It is not stored: it is signed with the server's secret, together with the present
-// hash of the password, so that it works once and ends with the next change of the password. It
-// ends with the rights of the owner who created it, too.
-func (s *Service) ResetValue(p *Principal, id account.UserID) (string, error) {
+// hashes of that password and of the owner's. So it works once, and ends with the next change of
+// either password and with the rights of the owner: an owner whose session was stolen ends the
+// links that were created with it. The audit log names both users first.
+func (s *Service) ResetValue(ctx context.Context, p *Principal, id account.UserID) (string, error) {
 	if err := needOwner(p); err != nil {
+		return "", err
+	}
+	by, err := s.needPerson(p)
+	if err != nil {
 		return "", err
 	}
 	user, err := s.findUser(id)
@@ -36,15 +42,23 @@ func (s *Service) ResetValue(p *Principal, id account.UserID) (string, error) {
 		return "", ErrNotActive
 	case user.PasswordHash == "":
 		return "", fmt.Errorf("%w: the user signs in through a provider", ErrForbidden)
+	case user.ID == by.ID:
+		return "", fmt.Errorf("%w: your own password is changed with the old one", ErrForbidden)
 	}
-	signed := strings.Join([]string{resetPrefix, string(p.Actor.User), string(id), strconv.FormatInt(s.nowUTC().Add(resetTTL).Unix(), 16)}, "_")
-	return signed + "_" + s.signReset(signed, user), nil
+	if s.o.Recorder != nil {
+		rec := audit.Record{At: s.nowUTC(), Action: audit.CreatedReset, Actor: p.Actor, TargetType: audit.TargetUser, Target: string(id)}
+		if err := s.o.Recorder.Record(ctx, rec); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	signed := strings.Join([]string{string(by.ID), string(id), strconv.FormatInt(s.nowUTC().Add(resetTTL).Unix(), 16)}, "_")
+	return resetPrefix + "_" + s.signReset(signed, by, user) + "_" + signed, nil
 }
 
-// signReset returns the signature of a reset value of a user, in hexadecimal.
-func (s *Service) signReset(signed string, user *account.User) string {
+// signReset returns the signature of a reset value in hexadecimal.
+func (s *Service) signReset(signed string, by, user *account.User) string {
 	mac := hmac.New(sha256.New, s.digests.key)
-	_, _ = fmt.Fprintf(mac, "password reset %s %s", signed, user.PasswordHash) // never fails
+	_, _ = fmt.Fprintf(mac, "password reset %s %q %q", signed, by.PasswordHash, user.PasswordHash) // never fails
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -54,15 +68,14 @@ func (s *Service) UserOfReset(value string) (*account.User, bool) {
 	if len(parts) != 5 || parts[0] != resetPrefix {
 		return nil, false
 	}
-	signed := strings.Join(parts[:4], "_")
-	user, found := s.o.Directory.User(account.UserID(parts[2]))
-	until, err := strconv.ParseInt(parts[3], 16, 64)
-	if !found || err != nil || user.PasswordHash == "" || !user.Active() || !hmac.Equal([]byte(parts[4]), []byte(s.signReset(signed, user))) {
+	by, isUser := s.o.Directory.User(account.UserID(parts[2]))
+	user, found := s.o.Directory.User(account.UserID(parts[3]))
+	until, err := strconv.ParseInt(parts[4], 16, 64)
+	if !isUser || !found || err != nil || !hmac.Equal([]byte(parts[1]), []byte(s.signReset(strings.Join(parts[2:], "_"), by, user))) {
 		return nil, false
 	}
-	by, isUser := s.o.Directory.User(account.UserID(parts[1]))
-	isOwners := parts[1] == "" || isUser && by.Active() && by.Role == account.RoleOwner // the operator has no ID
-	return user, isOwners && !hasExpired(time.Unix(until, 0), s.o.Now())
+	mayReset := by.Active() && by.Role == account.RoleOwner && user.Active() && user.PasswordHash != ""
+	return user, mayReset && !hasExpired(time.Unix(until, 0), s.o.Now())
 }
 
 // ResetPassword replaces a lost password, ends the sessions of the user and signs them in. The

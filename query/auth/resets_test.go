@@ -8,6 +8,8 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // TestReset replaces a lost password: the value works once, and the sessions of the user end.
@@ -16,9 +18,18 @@ func TestReset(t *testing.T) {
 	owner := w.authenticateAs(w.signInOwner().Value)
 	before := w.signInMember(owner, "bob@example.org")
 	key := w.createKey(w.authenticateAs(before.Value), auth.NewKey{Name: "laptop"})
-	value, err := w.ResetValue(owner, before.User.ID)
+	value, err := w.ResetValue(t.Context(), owner, before.User.ID)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if n := w.records.len(); n != 1 {
+		t.Fatalf("the audit log has %d records", n)
+	}
+	if rec := w.records.all[0]; rec.Action != audit.CreatedReset || rec.Target != string(before.User.ID) || rec.Actor.User != owner.Actor.User {
+		t.Errorf("the audit log has %+v", rec)
+	}
+	if strings.Contains(failure.Mask("token "+value), value[:20]) {
+		t.Errorf("a log line has %s", failure.Mask("token "+value))
 	}
 	const other = "another password"
 	if _, err := w.ResetPassword(t.Context(), here, value, "short"); !errors.Is(err, auth.ErrInvalid) {
@@ -55,16 +66,18 @@ func TestResetsThatAreRefused(t *testing.T) {
 		},
 		"a later end": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
 			parts := strings.Split(*value, "_")
-			parts[3] = "7fffffff"
+			parts[4] = "7fffffff"
 			*value = strings.Join(parts, "_")
 			return nil
 		},
 		"another signature": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
-			*value = flipSecret(*value)
+			parts := strings.Split(*value, "_")
+			parts[1] = flipSecret(parts[1])
+			*value = strings.Join(parts, "_")
 			return nil
 		},
 		"no signature": func(_ *world, _ *auth.Principal, _ *auth.SignedIn, value *string) error {
-			*value = (*value)[:len(*value)-64]
+			*value = (*value)[:len("qw_")] + (*value)[len("qw_")+64:]
 			return nil
 		},
 		"expired": func(w *world, _ *auth.Principal, _ *auth.SignedIn, _ *string) error {
@@ -77,6 +90,9 @@ func TestResetsThatAreRefused(t *testing.T) {
 		},
 		"password changed": func(w *world, _ *auth.Principal, bob *auth.SignedIn, _ *string) error {
 			return w.ChangePassword(w.t.Context(), w.authenticateAs(bob.Value), password, "another password")
+		},
+		"creator's password changed": func(w *world, owner *auth.Principal, _ *auth.SignedIn, _ *string) error {
+			return w.ChangePassword(w.t.Context(), owner, password, "another password")
 		},
 		"creator no longer an owner": func(w *world, owner *auth.Principal, _ *auth.SignedIn, _ *string) error {
 			eve := w.signInMember(owner, "eve@example.org")
@@ -91,7 +107,7 @@ func TestResetsThatAreRefused(t *testing.T) {
 			w := newWorld(t)
 			owner := w.authenticateAs(w.signInOwner().Value)
 			bob := w.signInMember(owner, "bob@example.org")
-			value, err := w.ResetValue(owner, bob.User.ID)
+			value, err := w.ResetValue(t.Context(), owner, bob.User.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,16 +132,23 @@ func TestResetValuesAreOfOwners(t *testing.T) {
 	w := newWorld(t)
 	owner := w.authenticateAs(w.signInOwner().Value)
 	bob := w.signInMember(owner, "bob@example.org")
-	if _, err := w.ResetValue(w.authenticateAs(bob.Value), owner.Actor.User); !errors.Is(err, auth.ErrForbidden) {
+	if _, err := w.ResetValue(t.Context(), w.authenticateAs(bob.Value), owner.Actor.User); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("a member: %v", err)
 	}
-	if _, err := w.ResetValue(owner, "unknown"); !errors.Is(err, auth.ErrUserNotFound) {
+	key := w.createKey(owner, auth.NewKey{Name: "laptop", Scopes: []account.Scope{account.ScopeAdmin}})
+	if _, err := w.ResetValue(t.Context(), w.authenticateAs(key), bob.User.ID); !errors.Is(err, auth.ErrForbidden) {
+		t.Errorf("an owner's key, which the link would outlive: %v", err)
+	}
+	if _, err := w.ResetValue(t.Context(), owner, owner.Actor.User); !errors.Is(err, auth.ErrForbidden) {
+		t.Errorf("an owner who does not know their own password: %v", err)
+	}
+	if _, err := w.ResetValue(t.Context(), owner, "unknown"); !errors.Is(err, auth.ErrUserNotFound) {
 		t.Errorf("an unknown user: %v", err)
 	}
 	if _, err := w.Suspend(t.Context(), owner, bob.User.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ResetValue(owner, bob.User.ID); !errors.Is(err, auth.ErrNotActive) {
+	if _, err := w.ResetValue(t.Context(), owner, bob.User.ID); !errors.Is(err, auth.ErrNotActive) {
 		t.Errorf("a suspended user: %v", err)
 	}
 }

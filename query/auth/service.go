@@ -38,7 +38,7 @@ const (
 type Options struct {
 	Directory Directory
 	Appender  Appender
-	// Recorder records failed sign-ins; nil disables that.
+	// Recorder records failed sign-ins and links for lost passwords; nil disables that.
 	Recorder Recorder
 	// Secret keys the hashes of credentials: at least MinSecretBytes, the same in every
 	// query process. Changing it invalidates every credential.

@@ -54,7 +54,7 @@ type Accounts interface {
 	SignOutEverywhere(ctx context.Context, p *auth.Principal) error
 
 	Users(p *auth.Principal) ([]*account.User, error)
-	ResetValue(p *auth.Principal, id account.UserID) (string, error)
+	ResetValue(ctx context.Context, p *auth.Principal, id account.UserID) (string, error)
 	Approve(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
 	Suspend(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
 	Reinstate(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)

@@ -1,33 +1,27 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // createReset responds with the page that shows the link for a lost password, as
-// createInvitation does. The audit log names the owner and the user before the link is shown.
+// createInvitation does.
 func (s *Server) createReset(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
-	id := account.UserID(f.Get("user"))
-	value, err := s.o.Accounts.ResetValue(v.principal, id)
+	value, err := s.o.Accounts.ResetValue(v.r.Context(), v.principal, account.UserID(f.Get("user")))
 	if err != nil {
 		return err
 	}
 	user, found := s.o.Accounts.UserOfReset(value)
 	if !found {
 		return auth.ErrNotActive
-	}
-	if err := s.recordRead(w, v, audit.CreatedReset, http.StatusOK, "user", string(id)); err != nil {
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	return s.showMembers(w, v, form{}, shownLinks{reset: s.o.PublicURL + resetPath + "?token=" + url.QueryEscape(value), resetFor: user.Email}, 0)
 }

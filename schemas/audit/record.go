@@ -43,7 +43,7 @@ const (
 	DeletedScip          Action = "repo.scip_deleted"  // metadata: upload, commit, path
 	ReindexedRepository  Action = "repo.reindex_requested"
 	ChangedOperations    Action = "operations.changed"
-	CreatedReset         Action = "user.password_reset_created" // metadata: user
+	CreatedReset         Action = "user.password_reset_created"
 	SignInFailed         Action = "user.sign_in_failed"
 	CredentialRefused    Action = "credential.refused"
 	RequestDenied        Action = "request.denied"

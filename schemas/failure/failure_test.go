@@ -19,6 +19,8 @@ const (
 func TestMask(t *testing.T) {
 	for _, test := range []struct{ name, text, want, strict string }{
 		{"our operator token", "bad line: qx_" + hex64, "bad line: qx_9f86d0…", ""},
+		{"our link for a lost password", "bad line: qw_" + hex64 + "_0a1b", "bad line: qw_9f86d0…_0a1b", ""},
+		{"a name like it", "func qw_read_descriptors()", "func qw_read_descriptors()", ""},
 		{"our token, cut", "qt_9f86d081884c7d65", "qt_9f86d0…", ""},
 		{"our token inside a word", "xqk_" + hex64 + "y", "xqk_9f86d0…y", ""},
 		{"Sourcebot's", "sbk_" + hex40 + " sbst_" + hex40 + " sourcebot-" + hex40, "sbk_e69de2… sbst_e69de2… sourcebot-e69de2…", ""},

@@ -42,7 +42,7 @@ var prefixes = []struct {
 	word bool
 }{
 	{prefix: "qk_", kept: 6, min: 12}, {prefix: "qt_", kept: 6, min: 12}, {prefix: "qs_", kept: 6, min: 12},
-	{prefix: "qi_", kept: 6, min: 12}, {prefix: "qo_", kept: 6, min: 12}, {prefix: "qx_", kept: 6, min: 12}, {prefix: "qw_", min: 12},
+	{prefix: "qi_", kept: 6, min: 12}, {prefix: "qo_", kept: 6, min: 12}, {prefix: "qx_", kept: 6, min: 12}, {prefix: "qw_", kept: 6, min: 12},
 	{prefix: "sbst_", kept: 6, min: 12}, {prefix: "sbk_", kept: 6, min: 12}, {prefix: "sourcebot-", kept: 6, min: 12},
 	{prefix: "ghp_", min: 16}, {prefix: "gho_", min: 16}, {prefix: "ghu_", min: 16}, {prefix: "ghs_", min: 16}, {prefix: "ghr_", min: 16},
 	{prefix: "github_pat_", min: 16}, {prefix: "glpat-", min: 16}, {prefix: "gldt-", min: 16}, {prefix: "glrt-", min: 16}, {prefix: "glcbt-", min: 16},
