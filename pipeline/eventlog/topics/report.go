@@ -212,8 +212,8 @@ func (s Spec) topicSpec(topic event.Topic) kafkalog.TopicSpec {
 // from the configured one.
 func ensureTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec) error {
 	if spec.Partitions == 0 {
-		_, err := log.Partitions(ctx, spec.Topic)
-		if !errors.Is(err, kafkalog.ErrNoTopic) {
+		// Log.Partitions would wait for a topic that may be on its way to the client.
+		if missing, err := log.MissingTopics(ctx, spec.Topic); err != nil || len(missing) == 0 {
 			return err
 		}
 		spec.Partitions = defaultPartitions
