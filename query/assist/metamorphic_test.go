@@ -51,12 +51,14 @@ func TestMetamorphic(t *testing.T) {
 }
 
 // TestMetamorphicOnLongLists does the same for a few queries on a text with posting lists
-// of all kinds.
+// of all kinds, and with lines of many blocks that begin with a capital.
 func TestMetamorphicOnLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(searchtest.FirstSeed(t), 78))
 	m := searchtest.NewModel(t, rng)
 	for range 6 {
 		m.AddDocument(rng, searchtest.FillerText(rng, 400<<10))
+		line := bytes.ReplaceAll(searchtest.FillerText(rng, 30<<10), []byte("\n"), []byte(" "))
+		m.AddDocument(rng, fmt.Appendf(nil, "Kmalloc first\n\nKfree %s Struct\n%sStruct %s Kfree\n", line, searchtest.FillerText(rng, 12<<10), line))
 	}
 	kinds := map[uint64]bool{}
 	m.BuildIndex(t, 1)
@@ -65,7 +67,8 @@ func TestMetamorphicOnLongLists(t *testing.T) {
 		t.Fatalf("of three kinds of posting lists only %d are there", len(kinds))
 	}
 	judge := &searchtest.Oracle{T: t, Model: m, Compiled: map[string]*regexp.Regexp{}}
-	for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "straße", "naïve -struct", "regex:struct.*STRASSE", "sym:kmalloc naïve rev:*", "structkfree"} {
+	for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "straße", "naïve -struct", "regex:struct.*STRASSE", "sym:kmalloc naïve rev:*", "structkfree",
+		"case:yes Kmalloc", "case:yes Kfree", "case:yes kfree -Kfree", "regex:Kfree.*Struct", "case:yes regex:Kfree.*Struct", "case:yes regex:Struct.*Kfree", "regex:kmalloc.*first"} {
 		judge.Query = searchtest.Parse(t, text)
 		c := checker{t, newSearcher(search.Options{}), m, judge.Query, judge.WholeAnswer(), text}
 		c.checkAnswer(rng)
