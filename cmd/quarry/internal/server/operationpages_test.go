@@ -97,7 +97,7 @@ func TestOperationPages(t *testing.T) {
 		form := url.Values{"address": {filepath.Join(root, name+".git")}, "name": {"team/" + name}}
 		form.Set("branches", "o* nothing")
 		form.Set("do", "check") // registers nothing
-		if status, text := owner.submitPage("/admin/register", "/admin/register", form); status != http.StatusOK || !strings.Contains(text, `becomes <strong><bdi>team/`+name) || !strings.Contains(text, "2 of 2 branches; &#34;nothing&#34; selects no branch.") {
+		if status, text := owner.submitPage("/admin/register", "/admin/register", form); status != http.StatusOK || !strings.Contains(text, `registered as <strong><bdi>team/`+name) || !strings.Contains(text, "2 of 2 branches; &#34;nothing&#34; selects no branch.") {
 			t.Fatalf("check %s: %d\n%s", name, status, text)
 		}
 		if strings.Contains(owner.mustShow("/repos"), "team/"+name) {

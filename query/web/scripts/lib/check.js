@@ -1,16 +1,17 @@
 // A form with data-check is checked by the server while it is filled in: the answer to the button
-// "Check" replaces #checked. What fails, or arrives after another letter, leaves that as it is.
+// "Check" replaces #checked. Another letter cancels the check before it, which may list the refs of
+// a host that does not answer. What fails leaves #checked as it is.
 import { parsePart } from './markup.js';
 
 const form = document.querySelector('[data-check]');
-const checked = (page) => page.querySelector('#checked');
-let timer;
+let timer, request;
 form?.addEventListener('input', () => {
   clearTimeout(timer);
-  const own = (timer = setTimeout(async () => {
-    const body = new URLSearchParams(new FormData(form));
-    body.set('do', 'check');
-    const response = await fetch(form.action, { method: 'POST', body }).catch(() => {});
-    if (own === timer && response?.ok) checked(form).replaceChildren(...checked(parsePart(await response.text())).childNodes);
-  }, 600));
+  request?.abort();
+  timer = setTimeout(async () => {
+    const body = new URLSearchParams(new FormData(form, form.querySelector('[name=do]')));
+    request = new AbortController();
+    const response = await fetch(form.action, { method: 'POST', body, signal: request.signal }).catch(() => {});
+    if (response?.ok) form.querySelector('#checked').replaceChildren(...parsePart(await response.text()).querySelector('#checked').childNodes);
+  }, 600);
 });
