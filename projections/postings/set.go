@@ -3,7 +3,6 @@ package postings
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 )
 
 // sparseShare determines the share of a segment's blocks, 1/sparseShare, up to which a
@@ -110,22 +109,6 @@ func (s *Set) Intersect(other Set) {
 		}
 		s.shrinkToSparse()
 	}
-}
-
-// filter removes the blocks, in ascending order, for which keep returns false.
-func (s *Set) filter(keep func(block int) bool) {
-	if s.dense == nil {
-		s.sparse = slices.DeleteFunc(s.sparse, func(b uint32) bool { return !keep(int(b)) })
-		return
-	}
-	for i := range s.dense {
-		for w := s.dense[i]; w != 0; w &= w - 1 {
-			if bit := bits.TrailingZeros64(w); !keep(i*64 + bit) {
-				s.dense[i] &^= 1 << bit
-			}
-		}
-	}
-	s.shrinkToSparse()
 }
 
 func (s *Set) cloneSparse() Set {
