@@ -2,6 +2,7 @@ package repartition
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,12 +10,15 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -25,8 +29,8 @@ import (
 var ErrDifferent = errors.New("the new log leads to another state")
 
 // Build applies a log of Write to new projections, next to those of the source, and compares
-// them: each repository, ref and file, and whether a segment holds it. The server that opens
-// the new projections deletes the old segments. The caller switches the home to the directory
+// them: each repository, ref and file, and whether a segment holds it. It fails with
+// ErrNotReady if the old log has grown since Open. The server that opens the new projections deletes the old segments. The caller switches the home to the directory
 // that Build returns, or cleans the home.
 func (s *Source) Build(ctx context.Context, log eventlog.Log, progress func(done, total int64)) (dir string, err error) {
 	built, err := projections.Build(ctx, projections.ReplayOptions{
@@ -49,7 +53,7 @@ func (s *Source) Build(ctx context.Context, log eventlog.Log, progress func(done
 	known, where := findProjections(built.Projections)
 	view := where.Acquire()
 	defer view.Release()
-	if err := s.compare(ctx, known.Snapshot(), view); err != nil {
+	if err := cmp.Or(s.compare(ctx, known.Snapshot(), view), s.checkEnds(ctx)); err != nil {
 		return "", err
 	}
 	old, err := s.places.NamedSegments()
@@ -57,7 +61,50 @@ func (s *Source) Build(ctx context.Context, log eventlog.Log, progress func(done
 		return "", err
 	}
 	segments := slices.SortedFunc(maps.Keys(old), func(a, b segment.ID) int { return bytes.Compare(a[:], b[:]) })
-	return built.Dir, where.Discard(segments)
+	return built.Dir, where.Discard(segments, time.Now().UTC())
+}
+
+// checkEnds fails with ErrNotReady if the log has got records since Open.
+func (s *Source) checkEnds(ctx context.Context) error {
+	ends, err := s.o.Log.HighWater(ctx, event.TopicEvents)
+	if err == nil && !slices.Equal(ends, s.ends) {
+		err = fmt.Errorf("%w: the old log has grown meanwhile, and the new one lacks these records: stop every process that uses the old one, delete the topics or the log directory of the target, start a server with this data directory, wait until it is ready, stop it, and run the command again", ErrNotReady)
+	}
+	return err
+}
+
+// ForgetOldLog deletes from the segment store what names positions of the old log: its
+// snapshots, which would keep the old segments although no erasure would find them, and the
+// marks of its merges, which would be taken for those of merges at the same positions of the
+// new log. The new log must be complete. It fails with ErrNotReady if the old log has records
+// that the new one lacks.
+func (s *Source) ForgetOldLog(ctx context.Context, archive *snapshots.Archive) error {
+	if err := s.checkEnds(ctx); err != nil {
+		return err
+	}
+	for {
+		list, err := archive.List(ctx)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, s := range list { // a list is bounded
+			if err := archive.Delete(ctx, s.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for object, err := range s.o.Objects.List(ctx) {
+		if err == nil && segmentstore.IsMergeName(object.Name) {
+			err = s.o.Objects.Delete(ctx, object.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("delete the marks of merges: %w", err)
+		}
+	}
+	return nil
 }
 
 // compare returns ErrDifferent with the first difference.

@@ -12,6 +12,8 @@
 //	Write   writes the records, and the segments that they name
 //	Build   applies the records to new projections, and compares them with the Source
 //
+// ForgetOldLog deletes the snapshots and marks of the old log in the segment store.
+//
 // # Records of a repository
 //
 //	RepositoryRegistered  its description

@@ -24,9 +24,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/projectiontest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/snapshots"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -287,7 +289,7 @@ func (in *installation) compareRepository(want *projectiontest.Repository, got *
 	return files
 }
 
-// deletingStore sends the names of deleted objects.
+// deletingStore sends the names of deleted objects, and the errors of those that stay.
 type deletingStore struct {
 	segmentstore.Store
 	deleted chan string
@@ -295,16 +297,21 @@ type deletingStore struct {
 
 func (d *deletingStore) Delete(ctx context.Context, name string) error {
 	err := d.Store.Delete(ctx, name)
+	if err != nil {
+		name = err.Error()
+	}
 	d.deleted <- name
 	return err
 }
 
 // TestOldSegmentsAreDeleted opens the new projections as a server does. It deletes the objects
-// of the old segments, and no new ones.
+// of the old segments, which a snapshot named, and no new ones. Until then, an erasure in any
+// partition waits for them. No mark of a merge of the old log is left.
 func TestOldSegmentsAreDeleted(t *testing.T) {
 	in := newInstallation(t, 11, 1, 40)
 	old := map[string]bool{}
-	in.withView(must[string](t)(in.home.Current()), func(_ *catalog.Snapshot, view *places.View) {
+	current := must[string](t)(in.home.Current())
+	in.withView(current, func(_ *catalog.Snapshot, view *places.View) {
 		for _, info := range view.SegmentInfos() {
 			old[segmentstore.SegmentName(info.ID)] = true
 		}
@@ -312,18 +319,44 @@ func TestOldSegmentsAreDeleted(t *testing.T) {
 	if len(old) < 5 {
 		t.Fatalf("%d old segments: the history is too small", len(old))
 	}
+	archive := snapshots.New(snapshots.Options{
+		Store: in.objects.(segmentstore.Driver), Log: in.log, TempDir: t.TempDir(), Creator: "test", Logger: logger, Now: time.Now,
+	})
+	rows := must[*store.Store](t)(store.Open(current, store.Options{}))
+	must[*snapshots.Manifest](t)(archive.Create(t.Context(), rows, snapshots.Contents{
+		Edit: places.SnapshotRow, Segments: places.StoredSegments,
+		Ranges: func(r store.Reader, n int32) (func(int32) []store.Range, error) {
+			return places.PartitionRanges(r, func(id code.RepositoryID) int32 { return projectiontest.PartitionOf(id, n) })
+		},
+	}))
+	check(t, rows.Close())
+	mark := segmentstore.MergeName(event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7})
+	check(t, in.objects.PutBytes(t.Context(), mark, []byte("applied\n")))
+
 	log, result := in.write(2)
 	dir := must[string](t)(in.build(log))
-	rows := must[*store.Store](t)(store.Open(dir, store.Options{}))
-	objects := &deletingStore{Store: in.objects, deleted: make(chan string, 1000)}
+	source := must[*repartition.Source](t)(in.open())
+	check(t, source.ForgetOldLog(t.Context(), archive))
+	check(t, source.Close())
+	if _, err := in.objects.GetBytes(t.Context(), mark, 100); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("the mark of a merge of the old log: %v, want ErrNotFound", err)
+	}
+	rows = must[*store.Store](t)(store.Open(dir, store.Options{}))
+	objects := &deletingStore{Store: archive.Guard(), deleted: make(chan string, 1000)}
 	p := must[*places.Places](t)(places.Open(t.Context(), places.Options{Store: rows, Decoder: projections.NewDecoder(in.objects), Objects: objects, DeleteObjects: true}))
+	for partition := range int32(2) {
+		asked := erasure.Erasure{At: event.Position{Topic: event.TopicEvents, Partition: partition, Offset: 1000}, RequestedAt: time.Now()}
+		if n := p.ErasureSegments(asked); n < len(old) {
+			t.Errorf("an erasure in partition %d waits for %d segments, want the %d old ones", partition, n, len(old))
+		}
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
 	for len(old) > 0 {
 		name := <-objects.deleted
-		if _, isSegment := segmentstore.ParseSegmentName(name); isSegment && !old[name] {
-			t.Fatalf("%s was deleted, which is no old segment", name)
+		if !old[name] && !segmentstore.IsMergeName(name) {
+			t.Fatalf("%s is no old segment that was deleted", name)
 		}
 		delete(old, name)
 	}
@@ -488,6 +521,23 @@ func TestSecondMove(t *testing.T) {
 	if _, err := in.open(); !errors.Is(err, repartition.ErrNotReady) || !strings.Contains(err.Error(), "the new log is complete") {
 		t.Errorf("%v, want ErrNotReady", err)
 	}
+}
+
+// TestGrownSource expects a record that comes into the old log during a move to be noticed,
+// before the copy and after it.
+func TestGrownSource(t *testing.T) {
+	in := newInstallation(t, 8, 1, 40)
+	source := must[*repartition.Source](t)(in.open())
+	log := in.newLog(4)
+	must[repartition.Result](t)(source.Write(t.Context(), repartition.Options{Log: log, TempDir: t.TempDir()}))
+	in.log.records.Add(in.world.Register(0))
+	if _, err := source.Build(t.Context(), log, nil); !errors.Is(err, repartition.ErrNotReady) || !strings.Contains(err.Error(), "the old log has grown") {
+		t.Errorf("before the copy: %v, want ErrNotReady", err)
+	}
+	if err := source.ForgetOldLog(t.Context(), nil); !errors.Is(err, repartition.ErrNotReady) {
+		t.Errorf("after the copy: %v, want ErrNotReady", err)
+	}
+	check(t, source.Close())
 }
 
 // TestSourceIsNotReady expects projections whose state is not that of the log to be refused.

@@ -44,6 +44,8 @@ type Source struct {
 	catalog *catalog.Snapshot
 	places  *places.Places
 	view    *places.View
+	// ends are the ends of the partitions of the log.
+	ends []event.Offset
 	// pending are the pushes that workers have not handled.
 	pending []event.Record
 	// id identifies the state; equal states of one log have the same.
@@ -97,8 +99,7 @@ func (s *Source) open(ctx context.Context) error {
 	known, where := findProjections(all)
 	s.catalog, s.places, s.view = known.Snapshot(), where, where.Acquire()
 	s.closeViews = func() { s.view.Release(); closeRows() }
-	ends, err := s.checkApplied(ctx)
-	if err != nil {
+	if s.ends, err = s.checkApplied(ctx); err != nil {
 		return err
 	}
 	for _, e := range where.Erasures() {
@@ -109,13 +110,13 @@ func (s *Source) open(ctx context.Context) error {
 	if n := s.view.BrokenRefs(); n > 0 {
 		return fmt.Errorf("%w: %d refs have an event that could not be applied: start the server, which indexes them again", ErrNotReady, n)
 	}
-	if err := s.readPending(ctx, ends); err != nil {
+	if err := s.readPending(ctx); err != nil {
 		return err
 	}
 	if s.at, err = topics.LastRecordTime(ctx, s.o.Log); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%v %d", ends, s.at.UnixMilli()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %d", s.ends, s.at.UnixMilli()))
 	s.id = sum[:16]
 	return nil
 }
@@ -161,12 +162,12 @@ func (s *Source) checkApplied(ctx context.Context) ([]event.Offset, error) {
 
 // readPending reads the pushes that no worker has handled. Other work must be done before,
 // because the state shows its effects only in part.
-func (s *Source) readPending(ctx context.Context, ends []event.Offset) error {
+func (s *Source) readPending(ctx context.Context) error {
 	committed, err := s.o.Log.Committed(ctx, worker.DefaultGroup, event.TopicEvents)
 	if err != nil {
 		return err
 	}
-	for p, end := range ends {
+	for p, end := range s.ends {
 		for rec, err := range event.ReadRange(ctx, s.o.Log, event.TopicEvents, int32(p), committed[p], end) {
 			if err != nil {
 				return err

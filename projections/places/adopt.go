@@ -3,6 +3,7 @@ package places
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -103,17 +104,24 @@ func (p *Places) TakeOver(from store.Reader) error {
 }
 
 // Discard records segments of a log that this one replaces: the next process with
-// Options.DeleteObjects deletes their objects. No Apply may be running.
-func (p *Places) Discard(segments []segment.ID) error {
+// Options.DeleteObjects deletes their objects. They have text that was removed at a time or
+// before it. No Apply may be running.
+func (p *Places) Discard(segments []segment.ID, at time.Time) error {
 	b := p.store.NewBatch()
 	for n, id := range segments {
-		h := &handle{id: id}
+		h := &handle{id: id, removedAt: at}
 		// The first record of a partition is no merge, so no mark is taken for that of one.
 		if err := b.Set(doomedKey(event.Position{Topic: event.TopicEvents}, n), h.appendDoomed(nil)); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}
 	return b.Commit()
+}
+
+// isDiscarded reports whether Discard has recorded the segment, whose text may be of any
+// partition.
+func (h *handle) isDiscarded() bool {
+	return h.doomedRow != nil && doomedBy(h.doomedRow).Offset == 0
 }
 
 // StopDeleting ends the deletions that TakeOver or Options.DeleteObjects started.

@@ -126,7 +126,7 @@ func (s *sweeper) countErasureSegments(e erasure.Erasure) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.mu.queue {
-		if h.partition == e.At.Partition && !h.removedAt.IsZero() && !h.removedAt.After(e.RequestedAt) {
+		if (h.partition == e.At.Partition || h.isDiscarded()) && !h.removedAt.IsZero() && !h.removedAt.After(e.RequestedAt) {
 			n++
 		}
 	}

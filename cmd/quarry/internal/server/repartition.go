@@ -73,6 +73,9 @@ func Repartition(ctx context.Context, o Options, copying logdriver.CopyOptions, 
 	if err != nil || next == "" {
 		return result, partitions, err
 	}
+	if err := source.ForgetOldLog(ctx, s.versionsOptions(home).Snapshots); err != nil {
+		return result, partitions, fmt.Errorf("the projections are still those of the old log: %w", err)
+	}
 	err = source.Close()
 	closeSource = func() error { return nil }
 	if err == nil {
