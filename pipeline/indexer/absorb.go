@@ -119,6 +119,11 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 			return fmt.Errorf("catch up with the log: %w", err)
 		}
 	}
+	if from == 0 {
+		if err := x.forgetUnannounced(ctx, first, what); err != nil {
+			return fmt.Errorf("catch up with the log: %w", err)
+		}
+	}
 	for _, repo := range what.listedRepositories() {
 		if err := what.saveLists(x.o.Mirrors.Mirror(repo), repo); err != nil {
 			x.partitions.markStale(first.Partition, repo, from)
@@ -147,18 +152,9 @@ func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.
 	if err != nil || from > 0 {
 		return from, err
 	}
-	high, err := x.o.Log.HighWater(ctx, first.Topic)
-	if err != nil {
+	known, err := x.listMirrors(ctx, first)
+	if err != nil || len(known) > 0 {
 		return 0, err
-	}
-	known, err := x.o.Mirrors.Repositories()
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range known {
-		if eventlog.PartitionOf(event.RecordKey(id), int32(len(high))) == first.Partition {
-			return 0, nil
-		}
 	}
 	return first.Offset, nil
 }
@@ -217,6 +213,48 @@ func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) err
 		}
 	}
 	return m.SetIndexedComplete(false)
+}
+
+// forgetUnannounced clears the indexed refs of a partition that the log, which was read from its
+// first record, has not announced: it has replaced another log, and another process may have
+// announced there that they were deleted.
+func (x *Indexer) forgetUnannounced(ctx context.Context, first event.Position, what announcedRefs) error {
+	repositories, err := x.listMirrors(ctx, first)
+	if err != nil {
+		return err
+	}
+	for _, repo := range repositories {
+		m := x.o.Mirrors.Mirror(repo)
+		indexed, err := m.IndexedRevisions(ctx)
+		var unknown []code.Ref
+		for _, rev := range indexed {
+			if _, announced := what.last[refKey{repo, rev.Ref}]; !announced {
+				unknown = append(unknown, rev.Ref)
+			}
+		}
+		if err == nil && len(unknown) > 0 {
+			err = m.RemoveIndexed(ctx, unknown, what.heads[repo])
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			x.o.Logger.Warn("cannot compare a mirror with the log; it may believe that refs are indexed which are not", "repository", repo, "error", err)
+		}
+	}
+	return nil
+}
+
+// listMirrors returns the repositories of a partition that have mirrors.
+func (x *Indexer) listMirrors(ctx context.Context, at event.Position) ([]code.RepositoryID, error) {
+	high, err := x.o.Log.HighWater(ctx, at.Topic)
+	if err != nil {
+		return nil, err
+	}
+	known, err := x.o.Mirrors.Repositories()
+	return slices.DeleteFunc(known, func(id code.RepositoryID) bool {
+		return eventlog.PartitionOf(event.RecordKey(id), int32(len(high))) != at.Partition
+	}), err
 }
 
 // syncIndexedCommit sets the indexed commit of a ref to the one in the log. If the mirror

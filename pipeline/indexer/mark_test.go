@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -159,6 +160,48 @@ func TestMarkOfAnotherLog(t *testing.T) {
 	b.restart(other)
 	if from, err := b.x.readMark(t.Context(), event.Position{Topic: event.TopicEvents, Offset: b.read}); err != nil || from != 0 {
 		t.Errorf("the mark of one log is taken for another: %d, %v", from, err)
+	}
+}
+
+// TestMirrorOfAnotherLog replaces the log under the mirrors by one that never announced a branch:
+// the mirror does not believe any more that it is indexed, and keeps the others.
+func TestMirrorOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "dev*")
+	b.x.markEvery = 1
+	b.repo.CommitFiles("a", "1\n")
+	b.registerRepository()
+	b.repo.Git("branch", "dev")
+	b.push("dev")
+	b.check("main", "dev")
+	other, err := embeddedlog.Open(filepath.Join(b.dir, "other"), embeddedlog.Options{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	for rec, err := range event.ReadRange(t.Context(), b.log, event.TopicEvents, 0, 0, b.read) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(rec.Value, []byte("refs/heads/dev")) {
+			continue
+		}
+		if _, err := other.Append(t.Context(), event.TopicEvents, 0, event.Record{Key: rec.Key, Headers: rec.Headers, Value: rec.Value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.restart(other)
+	first, err := other.Append(t.Context(), event.TopicEvents, 0, b.append(b.pushOf("dev", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.x.Assigned(t.Context(), first[0]); err != nil {
+		t.Fatal(err)
+	}
+	m := b.mirrors.Mirror(b.code.ID)
+	indexed, err := m.IndexedRevisions(t.Context())
+	if err != nil || len(indexed) != 1 || indexed[0].Ref != "refs/heads/main" || m.AnnouncedDefault() != "refs/heads/main" {
+		t.Errorf("the mirror believes that %v are indexed, and that the default branch is %s: %v", indexed, m.AnnouncedDefault(), err)
 	}
 }
 
