@@ -188,6 +188,7 @@ type codec struct {
 	in       *bufio.Reader
 	out      bytes.Buffer
 	received bytes.Buffer
+	largest  int // received
 	encoder  *gob.Encoder
 	decoder  *gob.Decoder
 }
@@ -238,6 +239,7 @@ func (c *codec) receiveMessage(m any) error {
 		return fmt.Errorf("a message has %d bytes, at most %d", size, maxMessageBytes)
 	}
 	c.received.Reset()
+	c.largest = max(c.largest, int(size))
 	if n, err := io.CopyN(&c.received, c.in, int64(size)); err != nil {
 		return fmt.Errorf("a message ends after %d of %d bytes: %w", n, size, err)
 	}

@@ -111,16 +111,15 @@ func (s *session) exchange(ctx context.Context, out *call) (in *reply, err error
 }
 
 // callKept sends the first call of the session on a kept connection, and returns the reply. It
-// returns nil if there is none, or if the shard does not answer: it may have closed it since.
+// returns nil if there is none, or if the shard does not answer in the time of openConnection: it
+// may have closed the connection since, or the network may have forgotten it. A call that takes
+// longer is sent again, on a new connection.
 func (s *session) callKept(ctx context.Context, out *call) *reply {
 	if s.conn = s.peer.Pool.take(); s.conn == nil {
 		return nil
 	}
-	if out.Call != nil && out.Call.Open { // as openConnection
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, dialTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
 	out.Next = &nextSession{s.path, s.peer.newHandshake(s.caller).signHeader(s.path, s.peer.Secret)}
 	in, err := s.sendCall(ctx, out)
 	out.Next = nil

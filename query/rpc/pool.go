@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	// maxKept bounds the connections of a Pool, each of which takes a slot of the shard.
-	maxKept = 8
+	// maxKept bounds the connections of a Pool, each of which takes a slot of the shard, and
+	// maxPoolBytes the sum of their largest messages: package gob keeps its buffers, and a
+	// connection the list of repositories.
+	maxKept      = 8
+	maxPoolBytes = 32 << 20
 	// maxConnectionAge bounds the time for which a connection gets new sessions, so that renewed
 	// certificates and new addresses are used.
 	maxConnectionAge = time.Minute
@@ -48,7 +51,11 @@ func (p *Pool) keep(c *connection) bool {
 	c.codec.shrinkBuffers()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.kept) == maxKept || p.closed {
+	held := c.codec.largest
+	for _, k := range p.kept {
+		held += k.codec.largest
+	}
+	if len(p.kept) == maxKept || held > maxPoolBytes || p.closed {
 		return false
 	}
 	p.kept = append(p.kept, c)

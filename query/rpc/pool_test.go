@@ -1,10 +1,13 @@
 package rpc
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,6 +96,54 @@ func TestConnectionsAreKept(t *testing.T) {
 	if err != nil || len(h.Pool.kept) != 0 {
 		t.Errorf("a closed pool keeps %d connections, %v", len(h.Pool.kept), err)
 	}
+}
+
+// TestLargeBuffersAreNotKept ends sessions with connections whose buffers are as large as a pool
+// may keep, and one byte larger: it keeps one of the first ones.
+func TestLargeBuffersAreNotKept(t *testing.T) {
+	h := startShard(t, 0)
+	h.Pool = &Pool{}
+	var open []*session
+	for _, size := range []int{maxPoolBytes + 1, maxPoolBytes, maxPoolBytes} {
+		s, _, err := h.openRepo(t, "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.conn.codec.largest == 0 {
+			t.Error("the size of the reply is not noted")
+		}
+		s.conn.codec.largest = size
+		open = append(open, s)
+	}
+	kept := open[1].conn
+	for _, s := range open {
+		s.Close()
+	}
+	if len(h.Pool.kept) != 1 || h.Pool.kept[0] != kept {
+		t.Errorf("%d connections are kept, want the one that fits", len(h.Pool.kept))
+	}
+	h.Pool.Close()
+}
+
+// TestSilentConnection opens a session about a repository while the kept connection is one whose
+// other end is gone without a word: it gets another connection.
+func TestSilentConnection(t *testing.T) {
+	t.Parallel()
+	h := startShard(t, 0, func(o *ServerOptions) {
+		o.OpenRepository = func(_ context.Context, caller []byte) (RepositorySession, error) {
+			return namedRepository(caller), nil
+		}
+	})
+	here, there := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, there) }() // ends when here is closed
+	silent := &connection{stream: here, codec: newCodec(here, bufio.NewReader(here)), reusable: true, opened: time.Now()}
+	h.Pool = &Pool{kept: []*connection{silent}}
+	r := h.OpenRepository([]byte("ann"))
+	if out, err := r.Call(t.Context(), &RepositoryCall{Files: &RefPath{}}); err != nil || out.Files[0] != "ann" || r.(repositorySession).conn == silent {
+		t.Errorf("%+v, %v", out, err)
+	}
+	r.Close()
+	h.Pool.Close()
 }
 
 // namedRepository is a session about a repository that has a file with the name of its caller.
