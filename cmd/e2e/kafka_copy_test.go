@@ -149,6 +149,9 @@ func (c *crashing) moveToFourPartitions(kafka, key string, moveClock func(time.D
 		kills++
 	}
 	t.Logf("killed %d times", kills)
+	if kills == 0 {
+		t.Error("no move was killed")
+	}
 	if out, code := runTopics(t, arguments...); code != 1 || !strings.Contains(out, "the new log is complete") {
 		t.Errorf("a second move: exit code %d, want 1\n%s", code, out)
 	}

@@ -112,9 +112,9 @@ func (c *copyTopicsCommand) Run(ctx context.Context, s streams) error {
 	if c.DryRun || c.JSON {
 		return nil
 	}
-	steps := nextSteps(&from, &to, c.To)
+	steps := "The logs are equal. " + nextSteps(&from, &to, c.To)
 	if c.Repartition {
-		steps += `
+		steps = "The new log leads to the same state. " + nextSteps(&from, &to, c.To) + `
   4. empty the directories of projections of all other processes before you start them`
 	}
 	_, err = fmt.Fprintln(s.out, steps)
@@ -153,7 +153,7 @@ func nextSteps(from, to *config.Config, file string) string {
 	if from.Log.Driver == "kafka" {
 		aside = "keep every server from the old brokers, and delete the topics there once the new log is trusted"
 	}
-	return fmt.Sprintf(`The logs are equal. Next:
+	return fmt.Sprintf(`Next:
   1. %s
   2. set log.driver to %s, and the rest of log as in %s
   3. start the server with the same data directory%s`, aside, to.Log.Driver, file, soon)
