@@ -22,8 +22,6 @@ import (
 const Folder = "snapshots"
 
 const (
-	// maxListed bounds the snapshots of a list; the newest are listed.
-	maxListed = 1000
 	// unfinishedAge is the age from which a snapshot without a manifest is left over from a
 	// process that died.
 	unfinishedAge = 24 * time.Hour
@@ -96,7 +94,8 @@ func (a *Archive) objectNames(ctx context.Context) (map[string][]string, error) 
 	return found, nil
 }
 
-// List returns the snapshots, newest first. It reads the manifests, not the tables.
+// List returns the snapshots, newest first. It reads the manifests, not the tables. It has no bound:
+// Prune bounds the snapshots of each partition, and an erasure must find all.
 func (a *Archive) List(ctx context.Context) ([]Snapshot, error) {
 	found, err := a.objectNames(ctx)
 	if err != nil {
@@ -108,7 +107,6 @@ func (a *Archive) List(ctx context.Context) ([]Snapshot, error) {
 		list = append(list, Snapshot{Name: name, BegunAt: at})
 	}
 	slices.SortFunc(list, func(x, y Snapshot) int { return cmp.Or(y.BegunAt.Compare(x.BegunAt), strings.Compare(y.Name, x.Name)) })
-	list = list[:min(len(list), maxListed)]
 	for i := range list {
 		s := &list[i]
 		if s.Manifest, err = a.readManifest(ctx, s.Name, found[s.Name]); err != nil {

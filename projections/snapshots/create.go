@@ -19,8 +19,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// recordTimeout bounds the read of one record of the log.
-const recordTimeout = 10 * time.Second
+const (
+	// recordTimeout bounds the read of one record of the log.
+	recordTimeout = 10 * time.Second
+	// maxBehind bounds the records that the log has and a snapshot has not applied.
+	maxBehind = 1 << 20
+)
 
 // Errors of Create.
 var (
@@ -28,6 +32,8 @@ var (
 	ErrBusy = errors.New("a snapshot is being created")
 	// ErrEmpty reports that the projections have applied no record.
 	ErrEmpty = errors.New("the projections have applied no record; there is nothing to write")
+	// errBehind reports that the log has an erasure that the rows have not applied.
+	errBehind = errors.New("the index has not applied all erasures of the log; create the snapshot again once it has caught up")
 	// errReleased reports that an erasure or another process deleted objects meanwhile.
 	errReleased = errors.New("segments or objects of the snapshot were deleted while it was created; create it again")
 )
@@ -122,6 +128,9 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 	if _, err := a.readSegments(ctx, m.Name); err != nil {
 		return errors.Join(errReleased, err)
 	}
+	if err := a.checkErasures(ctx, m); err != nil {
+		return err
+	}
 	m.Seconds = a.o.Now().Sub(m.CreatedAt).Seconds()
 	encoded, err := encodeManifest(m)
 	if err != nil {
@@ -179,6 +188,40 @@ func (a *Archive) recordSum(ctx context.Context, partition int32, at event.Offse
 		return hex.EncodeToString(sum[:]), nil
 	}
 	return "", fmt.Errorf("the log has no record %d in partition %d", at, partition)
+}
+
+// checkErasures returns errBehind if the log has an erasure after the positions of a snapshot. The
+// process that carries it out may be ahead of this one, and have deleted the older snapshots. If
+// it has not, it will find the list of this one.
+func (a *Archive) checkErasures(ctx context.Context, m *Manifest) error {
+	high, err := a.o.Log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return err
+	}
+	behind := event.Offset(0)
+	for _, p := range m.Positions {
+		behind += high[p.Partition] - p.Next
+	}
+	if behind > maxBehind {
+		return fmt.Errorf("%w: %d records are left", errBehind, behind)
+	}
+	for _, p := range m.Positions {
+		for rec, err := range event.ReadRange(ctx, a.o.Log, event.TopicEvents, p.Partition, p.Next, high[p.Partition]) {
+			if err != nil {
+				return fmt.Errorf("read the log after the snapshot: %w", err)
+			}
+			t := event.TypeOf(rec)
+			if t != event.TypeErasureRequested && t != event.TypeRepositoryRemoved {
+				continue
+			}
+			_, ev, err := event.Decode(rec)
+			removed, ok := ev.(*event.RepositoryRemoved)
+			if err == nil && (!ok || removed.Erase) {
+				return fmt.Errorf("%w: %s", errBehind, rec.Position)
+			}
+		}
+	}
+	return nil
 }
 
 // noPartition are the ranges of keys of the rows that belong to no partition.

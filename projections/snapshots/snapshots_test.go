@@ -286,6 +286,59 @@ func TestSegmentsOfASnapshotStay(t *testing.T) {
 	}
 }
 
+// TestNoSnapshotBeforeAnErasure has a node that does not follow the log any more create a snapshot,
+// after another process has deleted those that have not applied an erasure. Nothing would delete
+// it, and it would keep the names of an erased repository.
+func TestNoSnapshotBeforeAnErasure(t *testing.T) {
+	t.Parallel()
+	for _, erases := range []func(code.RepositoryID) event.Event{
+		func(id code.RepositoryID) event.Event {
+			return &event.ErasureRequested{Repository: id, Path: "a", At: time.Unix(1, 0)}
+		},
+		func(id code.RepositoryID) event.Event {
+			return &event.RepositoryRemoved{Repository: id, Erase: true, At: time.Unix(1, 0)}
+		},
+	} {
+		in := newInstallation(t, 4, 2)
+		dir := filepath.Join(t.TempDir(), "late")
+		n := in.openNode(dir, places.Options{})
+		n.change(30)
+		n.close()
+		late, err := store.Open(dir, store.Options{})
+		must(t, err)
+		in.log.Add(in.world.Append(1, &event.RepositoryRemoved{Repository: 1 << 40, At: time.Unix(1, 0)}))
+		if _, err := in.archive.Create(t.Context(), late, contents); err != nil {
+			t.Fatalf("a snapshot without a removal that erases nothing: %v", err)
+		}
+		erasure := in.world.Append(0, erases(1<<40))
+		in.log.Add(erasure)
+		must(t, in.openArchive(in.objects).DeleteBefore(t.Context(), erasure.Position))
+		if _, err := in.archive.Create(t.Context(), late, contents); !errors.Is(err, errBehind) {
+			t.Errorf("a snapshot without %T: %v, want %v", erases(1), err, errBehind)
+		}
+		if list, err := in.archive.List(t.Context()); err != nil || len(list) > 0 {
+			t.Errorf("%d snapshots without %T are left: %v", len(list), erases(1), err)
+		}
+		must(t, late.Close())
+	}
+}
+
+// TestAllSnapshotsAreListed checks that the oldest of very many snapshots is found, which an erasure
+// has to delete.
+func TestAllSnapshotsAreListed(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, 1, 1)
+	must(t, os.Mkdir(filepath.Join(in.dir, Folder), 0o700))
+	const n = 1100 // more than the API lists
+	for i := range n {
+		name := newName(in.now.Add(time.Duration(i) * time.Second))
+		must(t, os.WriteFile(filepath.Join(in.dir, Folder, name+segmentsSuffix), []byte("a"), 0o600))
+	}
+	if list, err := in.archive.List(t.Context()); err != nil || len(list) != n {
+		t.Errorf("%d of %d snapshots are listed: %v", len(list), n, err)
+	}
+}
+
 // errKilled ends a process in a test.
 var errKilled = errors.New("the process was killed")
 

@@ -32,6 +32,8 @@ const (
 	// lookEvery is the interval at which the snapshots are listed for the metrics, and at
 	// which the leader looks whether one is due.
 	lookEvery = time.Minute
+	// maxListed bounds the snapshots that List returns.
+	maxListed = 1000
 )
 
 // Options are the options of New. All are required.
@@ -239,7 +241,7 @@ func (s *Snapshotter) updateMetrics(ctx context.Context) {
 	s.metrics.bytes.Set(float64(newest.Bytes()))
 }
 
-// List returns the snapshots in the segment store, newest first.
+// List returns the newest snapshots in the segment store, newest first.
 func (s *Snapshotter) List(ctx context.Context) (wire.Snapshots, error) {
 	s.mu.Lock()
 	out := wire.Snapshots{Creating: s.mu.creating, Error: s.mu.failure}
@@ -248,6 +250,7 @@ func (s *Snapshotter) List(ctx context.Context) (wire.Snapshots, error) {
 	if err != nil {
 		return out, errors.Join(failure.ErrUnavailable, err)
 	}
+	list = list[:min(len(list), maxListed)]
 	skipped := s.o.Versions.SkippedSnapshots()
 	out.Snapshots = make([]wire.Snapshot, len(list))
 	for i, known := range list {
