@@ -188,21 +188,9 @@ type codec struct {
 	in       *bufio.Reader
 	out      bytes.Buffer
 	received bytes.Buffer
-	largest  int // received
+	largest  int // message, sent or received: what the buffers of both sides may have
 	encoder  *gob.Encoder
 	decoder  *gob.Decoder
-}
-
-// maxKeptBytes bounds each buffer of a codec between two sessions.
-const maxKeptBytes = 64 << 10
-
-// shrinkBuffers gives up large buffers.
-func (c *codec) shrinkBuffers() {
-	for _, b := range []*bytes.Buffer{&c.out, &c.received} {
-		if b.Cap() > maxKeptBytes {
-			*b = bytes.Buffer{}
-		}
-	}
 }
 
 func newCodec(conn io.Writer, in *bufio.Reader) *codec {
@@ -223,6 +211,7 @@ func (c *codec) sendMessage(m any) error {
 	if size > maxMessageBytes {
 		return fmt.Errorf("a message has %d bytes, at most %d", size, maxMessageBytes)
 	}
+	c.largest = max(c.largest, size)
 	binary.BigEndian.PutUint32(c.out.Bytes(), uint32(size))
 	_, err := c.conn.Write(c.out.Bytes())
 	return err

@@ -11,8 +11,8 @@ import (
 
 const (
 	// maxKept bounds the connections of a Pool, each of which takes a slot of the shard, and
-	// maxPoolBytes the sum of their largest messages: package gob keeps its buffers, and a
-	// connection the list of repositories.
+	// maxPoolBytes the sum of their largest messages: both sides keep the buffers of messages and
+	// those of package gob, and a connection the list of repositories.
 	maxKept      = 8
 	maxPoolBytes = 32 << 20
 	// maxConnectionAge bounds the time for which a connection gets new sessions, so that renewed
@@ -48,7 +48,6 @@ func (p *Pool) keep(c *connection) bool {
 	if c.stream.SetDeadline(time.Now().Add(endTimeout)) != nil || c.codec.sendMessage(&call{Ended: true}) != nil {
 		return false
 	}
-	c.codec.shrinkBuffers()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	held := c.codec.largest

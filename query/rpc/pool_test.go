@@ -99,7 +99,8 @@ func TestConnectionsAreKept(t *testing.T) {
 }
 
 // TestLargeBuffersAreNotKept ends sessions with connections whose buffers are as large as a pool
-// may keep, and one byte larger: it keeps one of the first ones.
+// may keep, and one byte larger: it keeps one of the first ones. The size is that of a message in
+// either direction, so that the bound holds for the shard as well.
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	h := startShard(t, 0)
 	h.Pool = &Pool{}
@@ -111,6 +112,9 @@ func TestLargeBuffersAreNotKept(t *testing.T) {
 		}
 		if s.conn.codec.largest == 0 {
 			t.Error("the size of the reply is not noted")
+		}
+		if err := s.conn.codec.sendMessage(&call{Trace: strings.Repeat("a", 1<<20)}); err != nil || s.conn.codec.largest <= 1<<20 {
+			t.Errorf("the size of a call is not noted: %d bytes, %v", s.conn.codec.largest, err)
 		}
 		s.conn.codec.largest = size
 		open = append(open, s)

@@ -41,7 +41,9 @@ type replica struct {
 	address  string
 	next     atomic.Int64
 	age      atomic.Int64
-	lost     atomic.Bool // it answers no probes
+	lost     atomic.Bool // it answers that it is not ready
+	frozen   atomic.Bool // it answers no probes, and counts them
+	probes   atomic.Int64
 	settings atomic.Value
 	sessions atomic.Int64
 	// limit bounds the bytes of each session; negative for no bound. cuts counts its effect.
@@ -77,6 +79,12 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 		},
 		OpenRepository: func(context.Context, []byte) (rpc.RepositorySession, error) { return r, nil },
 		State: func() (*rpc.State, error) {
+			if r.frozen.Load() {
+				r.probes.Add(1)
+			}
+			for r.frozen.Load() {
+				time.Sleep(time.Millisecond)
+			}
 			if r.lost.Load() {
 				return nil, errors.New("not ready")
 			}
@@ -338,6 +346,48 @@ func TestFrozenReplica(t *testing.T) {
 	answered.Wait()
 	if r := f.Replicas(); r[0].Failure == nil || r[0].Age != 0 || r[1].Failure != nil {
 		t.Errorf("the replicas are %+v", r)
+	}
+}
+
+// TestFrozenShard checks that a call to the only replica of a share ends once it answers no probes,
+// while it keeps the connection of the call. One that answers that it is not ready, as a process
+// does that is being stopped, is not taken for frozen.
+func TestFrozenShard(t *testing.T) {
+	t.Parallel()
+	corpus := newCorpus(t)
+	alone := startReplica(t, corpus)
+	alone.blocked = make(chan struct{}, 1)
+	f := startFront(t, alone)
+	snapshot, err := f.Snapshot(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Release()
+	alone.slow.Store(true)
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		if got := searchFront(t.Context(), t, f); !strings.Contains(got, "no shard answers") {
+			t.Errorf("the only replica is frozen: %s", got)
+		}
+	})
+	answered.Go(func() {
+		if files, err := snapshot.Files(t.Context(), 1, "refs/heads/main", 10); !errors.Is(err, search.ErrUnavailable) {
+			t.Errorf("files of the frozen replica: %v, %v", files, err)
+		}
+	})
+	<-alone.blocked
+	alone.frozen.Store(true)
+	answered.Wait()
+	if n := alone.probes.Load(); n > 4 {
+		t.Errorf("the calls ended after %d probes, want one or two, each of which takes 3 s", n)
+	}
+	alone.frozen.Store(false)
+	f.awaitProbed(t, "it is reached", func() bool { return f.shares[0].replicas[0].state != nil })
+
+	alone.lost.Store(true)
+	f.awaitProbed(t, "it is not ready", func() bool { return f.shares[0].replicas[0].state == nil })
+	if f.shares[0].isSilent(f.shares[0].replicas[0]) {
+		t.Error("a replica that answers that it is not ready counts as frozen")
 	}
 }
 

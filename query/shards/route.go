@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -43,15 +44,15 @@ func (r *route) chooseNext(ctx context.Context) error {
 	return nil
 }
 
-// measureCall measures a call. If the replica is lost to the probes meanwhile, and another one is
-// reached, the call is lost: a frozen process answers neither, and keeps its connections. The
-// error of a loss names the share rather than the address.
+// measureCall measures a call. If the replica is lost to the probes meanwhile, the call is lost: a
+// frozen process answers neither, and keeps its connections. Without another replica, the call has
+// silentWait for an answer. The error of a loss names the share rather than the address.
 func (r *route) measureCall(ctx context.Context, at *choice, step string, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := at.peer
 	stop := context.AfterFunc(at.reached, func() {
-		if r.share.hasOther(p) {
+		if r.share.hasOther(p) || clock.Sleep(ctx, silentWait) == nil && r.share.isSilent(p) {
 			cancel(search.ErrShardLost)
 		}
 	})

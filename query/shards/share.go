@@ -28,6 +28,9 @@ const (
 	lagTolerance = 2 * time.Second
 	// behindWait bounds the wait of a session for a replica that is behind another one.
 	behindWait = time.Second
+	// silentWait is the time for which calls go on to the only replica of a share that has not
+	// answered a probe in time.
+	silentWait = time.Second
 	// lossLogEvery is the interval at which lost calls of a peer are logged.
 	lossLogEvery = time.Minute
 )
@@ -238,6 +241,14 @@ func (s *share) hasOther(p *peer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.replicas, func(other *peer) bool { return other != p && other.state != nil })
+}
+
+// isSilent reports whether a replica did not answer the last probe in time: it is frozen, or cannot
+// be reached. One that is being stopped answers that it is not ready, and finishes its calls.
+func (s *share) isSilent(p *peer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Is(p.failure, context.DeadlineExceeded)
 }
 
 // listReplicas returns the replicas.
