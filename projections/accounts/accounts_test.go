@@ -372,6 +372,26 @@ func TestSessionsRotate(t *testing.T) {
 	}
 }
 
+// TestPasswordIsReplacedOnce checks changes of a password that name the hash that they replace.
+func TestPasswordIsReplacedOnce(t *testing.T) {
+	r := newRig(t)
+	r.addOneOfEach()
+	change := func(kind event.UserChange, from, to string) *event.UserChanged {
+		e := r.changed("m", kind)
+		e.PasswordHash, e.Replaces = to, from
+		return e
+	}
+	r.expectRefusal("", change(event.UserPasswordChanged, "", "$argon2id$1"))
+	r.expectRefusal("", change(event.UserPasswordChanged, "$argon2id$1", "$argon2id$2"))
+	r.expectRefusal("", r.session("kept", "m"))
+	r.reopen()
+	r.expectRefusal(accounts.PasswordReplaced, change(event.UserPasswordChanged, "$argon2id$1", "$argon2id$3"))
+	r.expectRefusal(accounts.PasswordReplaced, change(event.UserPasswordRehash, "$argon2id$1", "$argon2id$4"))
+	if u, _ := r.dir.User("m"); u.PasswordHash != "$argon2id$2" || len(r.dir.Sessions("m")) != 1 {
+		t.Errorf("the user has the hash %s and %d sessions", u.PasswordHash, len(r.dir.Sessions("m")))
+	}
+}
+
 // TestExpiredRowsAreRemoved checks that expired rows are removed a day later, and that
 // this does not depend on the clock of this machine.
 func TestExpiredRowsAreRemoved(t *testing.T) {

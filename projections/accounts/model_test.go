@@ -246,7 +246,8 @@ func (m *model) changeUser(e *event.UserChanged) bool {
 	case event.UserRenamed:
 		ok, u.Name = u.Name != e.Name, e.Name
 	case event.UserPasswordChanged, event.UserPasswordRehash:
-		ok, u.PasswordHash = u.PasswordHash != e.PasswordHash, e.PasswordHash
+		ok = u.PasswordHash != e.PasswordHash && (e.Replaces == "" || e.Replaces == u.PasswordHash)
+		u.PasswordHash = e.PasswordHash
 	case event.UserIdentityLinked:
 		ok = !m.hasIdentity(*e.Identity)
 		u.Identities = append(keepIdentities(u.Identities, func(id account.Identity) bool {

@@ -27,7 +27,8 @@ const (
 	UnknownUser       Refusal = "unknown_user"
 	UserInactive      Refusal = "user_inactive"
 	LastOwner         Refusal = "last_owner"
-	Unchanged         Refusal = "unchanged" // there is nothing to do
+	Unchanged         Refusal = "unchanged"         // there is nothing to do
+	PasswordReplaced  Refusal = "password_replaced" // another change has already replaced it
 	SessionGone       Refusal = "session_gone"
 	SessionReplaced   Refusal = "session_replaced" // another session has already replaced it
 	KeyGone           Refusal = "key_gone"
@@ -40,7 +41,7 @@ const (
 // refusals lists all reasons.
 var refusals = []Refusal{
 	EmailTaken, IdentityTaken, IDTaken, HashTaken, NameTaken, NotFirst, NotOwner, InvitationGone, InvitationExpired, InvitationOther,
-	UnknownUser, UserInactive, LastOwner, Unchanged, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, SearchGone, TooMany,
+	UnknownUser, UserInactive, LastOwner, Unchanged, PasswordReplaced, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, SearchGone, TooMany,
 }
 
 // MaxRefusals bounds the stored refusals; the newest are kept.

@@ -186,6 +186,9 @@ func (s *script) randomChanged(at time.Time) event.Event {
 		e.By.User = e.User
 	case 6:
 		e.Change, e.PasswordHash = event.UserPasswordRehash, "$argon2id$"+s.name("", 3)
+		if s.IntN(2) == 0 {
+			e.Replaces = "$argon2id$" + s.name("", 3)
+		}
 	case 7:
 		e.Change, e.Identity = event.UserIdentityLinked, s.identity()
 		if s.IntN(2) == 0 {

@@ -105,6 +105,9 @@ func (c *change) applyUserChange(u *account.User, e *event.UserChanged) Refusal 
 	case event.UserRenamed:
 		return setField(&u.Name, e.Name)
 	case event.UserPasswordChanged, event.UserPasswordRehash:
+		if e.Replaces != "" && e.Replaces != u.PasswordHash {
+			return PasswordReplaced
+		}
 		return setField(&u.PasswordHash, e.PasswordHash)
 	case event.UserIdentityLinked:
 		return c.linkIdentity(u, *e.Identity)

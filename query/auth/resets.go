@@ -99,8 +99,16 @@ func (s *Service) ResetPassword(ctx context.Context, from account.Actor, value, 
 			return nil, ErrReset
 		}
 		n := s.newSession(user.ID, from, methodReset)
-		return s.startSession(ctx, n, &event.UserChanged{
-			User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, By: n.event.By, At: n.event.At,
-		})
+		changed := &event.UserChanged{
+			User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, Replaces: user.PasswordHash, By: n.event.By, At: n.event.At,
+		}
+		if err := s.appendChange(ctx, changed); err != nil {
+			return nil, err
+		}
+		// Of requests that use the value at once, in any process, one has replaced the password.
+		if now, found := s.o.Directory.User(user.ID); !found || now.PasswordHash != hash {
+			return nil, ErrReset
+		}
+		return s.startSession(ctx, n)
 	})
 }

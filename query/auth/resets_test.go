@@ -1,14 +1,19 @@
 package auth_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
@@ -50,6 +55,77 @@ func TestReset(t *testing.T) {
 	}
 	if _, err := w.SignIn(t.Context(), here, "bob@example.org", other); err != nil {
 		t.Errorf("the new password: %v", err)
+	}
+}
+
+// heldAppends holds back as many appends as are awaited until all of them have arrived.
+type heldAppends struct {
+	auth.Appender
+	awaited  atomic.Int32
+	arrivals sync.WaitGroup
+}
+
+func (h *heldAppends) Append(ctx context.Context, events ...event.Event) (event.Position, error) {
+	if h.awaited.Add(-1) >= 0 {
+		h.arrivals.Done()
+		h.arrivals.Wait()
+	}
+	return h.Appender.Append(ctx, events...)
+}
+
+// TestResetValueIsUsedOnce uses a value in two processes, four times in each, at the same moment.
+func TestResetValueIsUsedOnce(t *testing.T) {
+	const uses = 8
+	var held heldAppends
+	var options auth.Options
+	w := newWorld(t, func(o *auth.Options) {
+		held.Appender, o.Appender = o.Appender, &held
+		options = *o
+	})
+	other, err := auth.NewService(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob := w.signInMember(owner, "bob@example.org")
+	value, err := w.ResetValue(t.Context(), owner, bob.User.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.arrivals.Add(uses)
+	held.awaited.Store(uses)
+	var signedIn [uses]*auth.SignedIn
+	var group sync.WaitGroup
+	for i := range uses {
+		group.Go(func() {
+			s := w.Service
+			if i%2 == 1 {
+				s = other
+			}
+			in, err := s.ResetPassword(t.Context(), actorFrom(fmt.Sprintf("192.0.2.%d", i)), value, fmt.Sprintf("password number %d", i))
+			if err != nil && !errors.Is(err, auth.ErrReset) {
+				t.Error(err)
+			}
+			signedIn[i] = in
+		})
+	}
+	group.Wait()
+	won := 0
+	for i, in := range signedIn {
+		if in == nil {
+			continue
+		}
+		won++
+		w.authenticateAs(in.Value)
+		if _, err := w.SignIn(t.Context(), here, "bob@example.org", fmt.Sprintf("password number %d", i)); err != nil {
+			t.Errorf("the password of use %d: %v", i, err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d uses succeeded, want 1", won)
+	}
+	if n := len(w.directory.Sessions(bob.User.ID)); n != won+1 {
+		t.Errorf("%d sessions, want that of the reset and that of the sign-in", n)
 	}
 }
 

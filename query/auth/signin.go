@@ -56,7 +56,7 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 		return nil, ErrUnauthenticated
 	}
 	n := s.newSession(user.ID, from, methodPassword)
-	rehashed := s.rehashPassword(ctx, n.event, stale, password)
+	rehashed := s.rehashPassword(ctx, n.event, hash, stale, password)
 	// Hashing may have waited: a session started with a password that has changed in the
 	// meantime would outlive the change. A user who knows the new password can retry.
 	if now, still := s.o.Directory.User(user.ID); !still || now.PasswordHash != hash {
@@ -76,9 +76,9 @@ func (s *Service) checkPasswordHash(ctx context.Context, turn hashTurn, hash, pa
 	return s.hasher.matchesHash(ctx, turn, hash, password)
 }
 
-// rehashPassword stores the password's hash with the current parameters, if it was hashed
-// with others. If hashing is not possible now, a later sign-in does it.
-func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarted, stale bool, password string) []event.Event {
+// rehashPassword stores the password's hash with the current parameters in place of old, if it was
+// hashed with others. If hashing is not possible now, a later sign-in does it.
+func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarted, old string, stale bool, password string) []event.Event {
 	if !stale {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarte
 		return nil
 	}
 	return []event.Event{&event.UserChanged{
-		User: begun.User, Change: event.UserPasswordRehash, PasswordHash: hash, By: begun.By, At: begun.At,
+		User: begun.User, Change: event.UserPasswordRehash, PasswordHash: hash, Replaces: old, By: begun.By, At: begun.At,
 	}}
 }
 

@@ -249,7 +249,7 @@ func TestRehash(t *testing.T) {
 	}
 	rehashes := 0
 	for _, ev := range w.directory.Events() {
-		if c, ok := ev.(*event.UserChanged); ok && c.Change == event.UserPasswordRehash {
+		if c, ok := ev.(*event.UserChanged); ok && c.Change == event.UserPasswordRehash && c.Replaces != "" {
 			rehashes++
 		}
 	}

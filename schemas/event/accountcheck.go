@@ -67,14 +67,17 @@ func (c *checker) checkUserChanged(e *UserChanged) {
 		rest.Name = ""
 	case UserPasswordChanged, UserPasswordRehash:
 		c.checkPasswordHash("passwordHash", e.PasswordHash)
-		rest.PasswordHash = ""
+		if e.Replaces != "" {
+			c.checkPasswordHash("replaces", e.Replaces)
+		}
+		rest.PasswordHash, rest.Replaces = "", ""
 	case UserIdentityLinked:
 		c.checkIdentity("identity", e.Identity)
 		rest.Identity = nil
 	default:
 		c.addErrorf("change: %.80q is unknown", string(e.Change))
 	}
-	if rest.Role != "" || rest.Name != "" || rest.PasswordHash != "" || rest.Identity != nil {
+	if rest.Role != "" || rest.Name != "" || rest.PasswordHash != "" || rest.Replaces != "" || rest.Identity != nil {
 		c.addErrorf("change: %s has a field that is not its own", e.Change)
 	}
 	c.checkActorAndTime(e.By, e.At)

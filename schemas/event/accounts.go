@@ -89,14 +89,17 @@ const (
 // UserChanged changes one property of a user. It has no effect if the user does not exist
 // or if no active owner would remain.
 type UserChanged struct {
-	User         account.UserID    `json:"user"`
-	Change       UserChange        `json:"change"`
-	Role         account.Role      `json:"role,omitempty"`
-	Name         string            `json:"name,omitempty"`
-	PasswordHash string            `json:"passwordHash,omitempty"`
-	Identity     *account.Identity `json:"identity,omitempty"`
-	By           account.Actor     `json:"by"`
-	At           time.Time         `json:"at"`
+	User         account.UserID `json:"user"`
+	Change       UserChange     `json:"change"`
+	Role         account.Role   `json:"role,omitempty"`
+	Name         string         `json:"name,omitempty"`
+	PasswordHash string         `json:"passwordHash,omitempty"`
+	// Replaces is the hash that PasswordHash replaces: the event has no effect if the user has
+	// another one. Empty: any.
+	Replaces string            `json:"replaces,omitempty"`
+	Identity *account.Identity `json:"identity,omitempty"`
+	By       account.Actor     `json:"by"`
+	At       time.Time         `json:"at"`
 }
 
 // UserRemoved removes a user with all sessions, keys, tokens and access. It has no effect

@@ -121,7 +121,9 @@ func otherEvents() []Event {
 		&ErasureRequested{Repository: 3141592653589793, Path: "deploy/secrets", At: parseTime("2026-11-21T10:00:00Z")},
 		changed(func(e *UserChanged) { e.Change, e.Role = UserRoleChanged, account.RoleOwner }),
 		changed(func(e *UserChanged) { e.Change, e.Name = UserRenamed, "Zoë" }),
-		changed(func(e *UserChanged) { e.Change, e.PasswordHash = UserPasswordChanged, samplePasswordHash }),
+		changed(func(e *UserChanged) {
+			e.Change, e.PasswordHash, e.Replaces = UserPasswordChanged, samplePasswordHash, samplePasswordHash
+		}),
 	}
 }
 
@@ -210,6 +212,10 @@ func TestInvalidAccounts(t *testing.T) {
 	changed("two fields", "change", func(e *UserChanged) { e.Name = "x" })
 	changed("no role to change to", "role", func(e *UserChanged) { e.Change, e.Identity = UserRoleChanged, nil })
 	changed("no password", "passwordHash", func(e *UserChanged) { e.Change, e.Identity = UserPasswordChanged, nil })
+	changed("a replaced hash of a name", "change", func(e *UserChanged) { e.Replaces = samplePasswordHash })
+	changed("a replaced password", "replaces", func(e *UserChanged) {
+		e.Change, e.Identity, e.PasswordHash, e.Replaces = UserPasswordChanged, nil, samplePasswordHash, "hunter2"
+	})
 	session("hash in upper case", "hash", func(e *SessionStarted) { e.Hash = strings.Repeat("5A", 32) })
 	session("ends before it begins", "expiresAt", func(e *SessionStarted) { e.ExpiresAt = e.At })
 	session("no end", "expiresAt", func(e *SessionStarted) { e.ExpiresAt = time.Time{} })

@@ -277,7 +277,7 @@ func keepRules(value object, name string, v any) (restore func()) {
 // keepChange sets exactly the field that the change of a user needs.
 func keepChange(value object, change string) (restore func()) {
 	fields := object{
-		"role": "OWNER", "name": "x", "passwordHash": samplePasswordHash, "identity": object{"issuer": "x", "subject": "x"},
+		"role": "OWNER", "name": "x", "passwordHash": samplePasswordHash, "replaces": samplePasswordHash, "identity": object{"issuer": "x", "subject": "x"},
 	}
 	needs := map[string]string{"role_changed": "role", "renamed": "name", "password_changed": "passwordHash", "password_rehash": "passwordHash", "identity_linked": "identity"}
 	was := object{}
@@ -286,7 +286,7 @@ func keepChange(value object, change string) (restore func()) {
 			was[name] = had
 		}
 		delete(value, name)
-		if needs[change] == name {
+		if needs[change] == name || name == "replaces" && needs[change] == "passwordHash" {
 			value[name] = field
 		}
 	}

@@ -135,6 +135,9 @@ func (s *state) alterUser(u *account.User, ev *event.UserChanged) bool {
 	case event.UserRenamed:
 		u.Name = ev.Name
 	case event.UserPasswordChanged, event.UserPasswordRehash:
+		if ev.Replaces != "" && ev.Replaces != u.PasswordHash {
+			return false
+		}
 		u.PasswordHash = ev.PasswordHash
 	case event.UserIdentityLinked:
 		for _, other := range s.users {
