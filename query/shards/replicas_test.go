@@ -42,8 +42,8 @@ type replica struct {
 	next     atomic.Int64
 	age      atomic.Int64
 	lost     atomic.Bool // it answers that it is not ready
-	frozen   atomic.Bool // it answers no probes, and counts them
-	probes   atomic.Int64
+	frozen   sync.RWMutex // while it is locked, no probes are answered
+	probes   atomic.Int64 // that were not answered
 	settings atomic.Value
 	sessions atomic.Int64
 	// limit bounds the bytes of each session; negative for no bound. cuts counts its effect.
@@ -79,12 +79,11 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 		},
 		OpenRepository: func(context.Context, []byte) (rpc.RepositorySession, error) { return r, nil },
 		State: func() (*rpc.State, error) {
-			if r.frozen.Load() {
+			if !r.frozen.TryRLock() {
 				r.probes.Add(1)
+				r.frozen.RLock()
 			}
-			for r.frozen.Load() {
-				time.Sleep(time.Millisecond)
-			}
+			r.frozen.RUnlock()
 			if r.lost.Load() {
 				return nil, errors.New("not ready")
 			}
@@ -376,12 +375,12 @@ func TestFrozenShard(t *testing.T) {
 		}
 	})
 	<-alone.blocked
-	alone.frozen.Store(true)
+	alone.frozen.Lock()
 	answered.Wait()
 	if n := alone.probes.Load(); n > 4 {
 		t.Errorf("the calls ended after %d probes, want one or two, each of which takes 3 s", n)
 	}
-	alone.frozen.Store(false)
+	alone.frozen.Unlock()
 	f.awaitProbed(t, "it is reached", func() bool { return f.shares[0].replicas[0].state != nil })
 
 	alone.lost.Store(true)
