@@ -73,35 +73,32 @@ func (s *Source) checkEnds(ctx context.Context) error {
 	return err
 }
 
-// ForgetOldLog deletes from the segment store what names positions of the old log: its
-// snapshots, which would keep the old segments although no erasure would find them, and the
-// marks of its merges, which would be taken for those of merges at the same positions of the
-// new log. The new log must be complete. It fails with ErrNotReady if the old log has records
-// that the new one lacks.
+// ForgetOldLog deletes from the segment store what only the old log needs: its snapshots, which
+// would keep the old segments although no erasure would find them, the marks of its merges,
+// which would be taken for those of merges at the same positions of the new log, and its lists
+// of changes, which have the paths of removed repositories. Write must have written the new
+// log, which is complete. It fails with ErrNotReady if the old log has records that the new one
+// lacks.
 func (s *Source) ForgetOldLog(ctx context.Context, archive *snapshots.Archive) error {
 	if err := s.checkEnds(ctx); err != nil {
 		return err
 	}
-	for {
-		list, err := archive.List(ctx)
-		if err != nil {
+	list, err := archive.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if err := archive.Delete(ctx, s.Name); err != nil {
 			return err
-		}
-		if len(list) == 0 {
-			break
-		}
-		for _, s := range list { // a list is bounded
-			if err := archive.Delete(ctx, s.Name); err != nil {
-				return err
-			}
 		}
 	}
 	for object, err := range s.o.Objects.List(ctx) {
-		if err == nil && segmentstore.IsMergeName(object.Name) {
+		isOld := segmentstore.IsMergeName(object.Name) || segmentstore.IsManifestName(object.Name) && !s.manifests[object.Name]
+		if err == nil && isOld {
 			err = s.o.Objects.Delete(ctx, object.Name)
 		}
 		if err != nil {
-			return fmt.Errorf("delete the marks of merges: %w", err)
+			return fmt.Errorf("delete objects of the old log: %w", err)
 		}
 	}
 	return nil

@@ -38,19 +38,28 @@ var logger = slog.New(slog.DiscardHandler)
 type oldLog struct {
 	eventlog.Log
 	records   *projectiontest.Log
+	accounts  *projectiontest.Log
 	committed []event.Offset
 }
 
+// of returns the records of a topic.
+func (l *oldLog) of(topic event.Topic) *projectiontest.Log {
+	if topic == event.TopicEvents {
+		return l.records
+	}
+	return l.accounts
+}
+
 func (l *oldLog) Partitions(ctx context.Context, topic event.Topic) (int32, error) {
-	return l.records.Partitions(ctx, topic)
+	return l.of(topic).Partitions(ctx, topic)
 }
 
 func (l *oldLog) HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error) {
-	return l.records.HighWater(ctx, topic)
+	return l.of(topic).HighWater(ctx, topic)
 }
 
 func (l *oldLog) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (event.Reader, error) {
-	return l.records.Tail(ctx, topic, partition, from)
+	return l.of(topic).Tail(ctx, topic, partition, from)
 }
 
 func (l *oldLog) Committed(ctx context.Context, _ string, topic event.Topic) ([]event.Offset, error) {
@@ -93,7 +102,7 @@ func newInstallation(t *testing.T, seed uint64, partitions int32, steps int) *in
 	t.Helper()
 	objects := must[segmentstore.Driver](t)(segmentstore.OpenDirectory(filepath.Join(t.TempDir(), "segments")))
 	in := &installation{
-		t: t, world: projectiontest.NewWorld(t, seed, partitions, objects), log: &oldLog{records: projectiontest.NewLog(partitions)}, objects: objects,
+		t: t, world: projectiontest.NewWorld(t, seed, partitions, objects), log: &oldLog{records: projectiontest.NewLog(partitions), accounts: projectiontest.NewLog(1)}, objects: objects,
 		home: must[*projections.Home](t)(projections.OpenHome(filepath.Join(t.TempDir(), "projections"))),
 	}
 	for n := range 6 {
@@ -102,6 +111,7 @@ func newInstallation(t *testing.T, seed uint64, partitions int32, steps int) *in
 	for i := range steps {
 		_, records := in.world.Step()
 		in.log.records.Add(records...)
+		in.addExtras(i)
 		if i%20 == 19 {
 			in.merge()
 		}
@@ -109,6 +119,28 @@ func newInstallation(t *testing.T, seed uint64, partitions int32, steps int) *in
 	in.repair()
 	in.apply()
 	return in
+}
+
+// addExtras sets the submodules, the pins or a precise index of a repository, at step i.
+func (in *installation) addExtras(i int) {
+	ids := slices.Sorted(maps.Keys(in.world.Repositories))
+	if len(ids) == 0 || i%3 > 0 {
+		return
+	}
+	r := in.world.Repositories[ids[i%len(ids)]]
+	commit, at := code.CommitID(fmt.Sprintf("%040x", i+1)), time.Unix(int64(1_800_000_000+i), 0).UTC()
+	extras := []event.Event{
+		&event.SubmodulesListed{
+			Repository: r.ID, Submodules: []code.Submodule{{CloneURL: fmt.Sprintf("https://host/sub%d.git", i), Commit: commit}},
+			Cause: event.Position{Topic: event.TopicEvents, Partition: r.Partition, Offset: 1}, At: at,
+		},
+		&event.PinsChanged{Repository: r.ID, Commits: []code.CommitID{commit}, At: at},
+		&event.ScipUploaded{
+			Repository: r.ID, Commit: commit, Path: fmt.Sprint("p", i%5), Object: segmentstore.ScipName(r.ID, string(commit[8:])), SizeBytes: 7, Documents: 1,
+			Tool: "scip-go", ToolVersion: "1", Keep: 3, At: at,
+		},
+	}
+	in.log.records.Add(in.world.Append(r.Partition, extras[i/3%len(extras)]))
 }
 
 // repair announces every ref in full, because some events of a world cannot be applied.
@@ -232,8 +264,13 @@ func TestWrite(t *testing.T) {
 			if !slices.EqualFunc(readAll(t, log), readAll(t, again), sameRecord) {
 				t.Error("a second log of the same state has other records")
 			}
-			files := 0
+			files, extras := 0, [3]int{}
 			in.withView(dir, func(known *catalog.Snapshot, view *places.View) {
+				for _, r := range known.ByName() {
+					extras[0] += len(r.ListedSubmodules)
+					extras[1] += len(r.Pins)
+					extras[2] += len(r.ScipUploads)
+				}
 				if known.Len() != len(in.world.Repositories) || result.Repositories != known.Len() {
 					t.Errorf("%d repositories, %d written, want %d", known.Len(), result.Repositories, len(in.world.Repositories))
 				}
@@ -241,6 +278,9 @@ func TestWrite(t *testing.T) {
 					files += in.compareRepository(want, view.Repository(id), view, c.to)
 				}
 			})
+			if slices.Contains(extras[:], 0) {
+				t.Errorf("%v submodules, pins and precise indexes: the history is too small", extras)
+			}
 			if files < 50 || result.Documents < 20 || result.Refs < 8 {
 				t.Errorf("%d files, %+v: the history is too small", files, result)
 			}
@@ -309,6 +349,7 @@ func (d *deletingStore) Delete(ctx context.Context, name string) error {
 // partition waits for them. No mark of a merge of the old log is left.
 func TestOldSegmentsAreDeleted(t *testing.T) {
 	in := newInstallation(t, 11, 1, 40)
+	in.addLargeRevision()
 	old := map[string]bool{}
 	current := must[string](t)(in.home.Current())
 	in.withView(current, func(_ *catalog.Snapshot, view *places.View) {
@@ -332,14 +373,28 @@ func TestOldSegmentsAreDeleted(t *testing.T) {
 	check(t, rows.Close())
 	mark := segmentstore.MergeName(event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7})
 	check(t, in.objects.PutBytes(t.Context(), mark, []byte("applied\n")))
+	manifest := segmentstore.ManifestName(strings.Repeat("a", 32))
+	check(t, in.objects.PutBytes(t.Context(), manifest, []byte("paths")))
 
-	log, result := in.write(2)
-	dir := must[string](t)(in.build(log))
-	source := must[*repartition.Source](t)(in.open())
+	source, log := must[*repartition.Source](t)(in.open()), in.newLog(2)
+	result := must[repartition.Result](t)(source.Write(t.Context(), repartition.Options{Log: log, TempDir: t.TempDir()}))
+	dir := must[string](t)(source.Build(t.Context(), log, nil))
 	check(t, source.ForgetOldLog(t.Context(), archive))
 	check(t, source.Close())
-	if _, err := in.objects.GetBytes(t.Context(), mark, 100); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("the mark of a merge of the old log: %v, want ErrNotFound", err)
+	for _, name := range []string{mark, manifest} {
+		if _, err := in.objects.GetBytes(t.Context(), name, 100); !errors.Is(err, code.ErrNotFound) {
+			t.Errorf("%s of the old log: %v, want ErrNotFound", name, err)
+		}
+	}
+	manifests := 0
+	for _, rec := range readAll(t, log) {
+		if _, ev, err := event.Decode(rec); err == nil && event.TypeOf(rec) == event.TypeRevisionIndexed && ev.(*event.RevisionIndexed).ChangesObject != "" {
+			manifests++
+			must[[]byte](t)(in.objects.GetBytes(t.Context(), ev.(*event.RevisionIndexed).ChangesObject, segmentstore.MaxEncodedChangesBytes))
+		}
+	}
+	if manifests == 0 {
+		t.Error("the new log names no list of changes")
 	}
 	rows = must[*store.Store](t)(store.Open(dir, store.Options{}))
 	objects := &deletingStore{Store: archive.Guard(), deleted: make(chan string, 1000)}
@@ -368,6 +423,17 @@ func TestOldSegmentsAreDeleted(t *testing.T) {
 	}
 	p.Close()
 	check(t, rows.Close())
+}
+
+// addLargeRevision indexes a revision whose list of changes is an object.
+func (in *installation) addLargeRevision() {
+	files := map[string]projectiontest.File{}
+	for i := range event.MaxInlineChanges + 1 {
+		files[fmt.Sprintf("many/%d", i)] = projectiontest.File{Key: in.world.Document(i % 20)}
+	}
+	largest := in.world.Repositories[slices.Min(slices.Collect(maps.Keys(in.world.Repositories)))]
+	in.log.records.Add(in.world.Index(largest, "refs/heads/many", files, nil, func(code.DocumentKey) bool { return false })...)
+	in.apply()
 }
 
 var errKilled = errors.New("killed")
@@ -402,13 +468,7 @@ func (d *dyingStore) PutBytes(ctx context.Context, name string, b []byte) error 
 // records of one that was never interrupted, and the source is as before.
 func TestKilledAtEveryWrite(t *testing.T) {
 	in := newInstallation(t, 7, 1, 60)
-	files := map[string]projectiontest.File{}
-	for i := range event.MaxInlineChanges + 1 {
-		files[fmt.Sprintf("many/%d", i)] = projectiontest.File{Key: in.world.Document(i % 20)}
-	}
-	largest := in.world.Repositories[slices.Min(slices.Collect(maps.Keys(in.world.Repositories)))]
-	in.log.records.Add(in.world.Index(largest, "refs/heads/many", files, nil, func(code.DocumentKey) bool { return false })...)
-	in.apply()
+	in.addLargeRevision()
 	log, _ := in.write(4)
 	want := readAll(t, log)
 	objects := in.objects
@@ -503,8 +563,20 @@ func TestPending(t *testing.T) {
 	}
 	in.log.records.Add(in.world.Register(0))
 	in.apply()
-	if _, err := in.open(); !errors.Is(err, repartition.ErrNotReady) || !strings.Contains(err.Error(), "the workers have not handled the record") {
+	const refused = "the workers have not handled the record"
+	if _, err := in.open(); !errors.Is(err, repartition.ErrNotReady) || !strings.Contains(err.Error(), refused) {
 		t.Errorf("a registration that waits: %v", err)
+	}
+	in.log.committed = must[[]event.Offset](t)(in.log.HighWater(t.Context(), event.TopicEvents))
+	large := make([]byte, 1<<20)
+	for range 70 { // 70 MiB
+		rec := in.world.Append(0, &event.Push{Repository: 1, Ref: "refs/heads/new", Action: event.ActionUpdated, ReceivedAt: time.Unix(1, 0)})
+		rec.Value = large
+		in.log.records.Add(rec)
+	}
+	in.apply()
+	if _, err := in.open(); !errors.Is(err, repartition.ErrNotReady) || !strings.Contains(err.Error(), refused) {
+		t.Errorf("pushes of 70 MiB that wait: %v", err)
 	}
 }
 
@@ -538,6 +610,18 @@ func TestGrownSource(t *testing.T) {
 		t.Errorf("after the copy: %v, want ErrNotReady", err)
 	}
 	check(t, source.Close())
+}
+
+// TestGrownAccounts expects the same records after other topics of the old log have grown, so that
+// a move that was interrupted goes on.
+func TestGrownAccounts(t *testing.T) {
+	in := newInstallation(t, 8, 1, 40)
+	before, _ := in.write(4)
+	in.log.accounts.Add(event.Record{Position: event.Position{Topic: event.TopicAccounts}, Time: time.Now()})
+	after, _ := in.write(4)
+	if !slices.EqualFunc(readAll(t, before), readAll(t, after), sameRecord) {
+		t.Error("the new log has other records after a record about accounts")
+	}
 }
 
 // TestSourceIsNotReady expects projections whose state is not that of the log to be refused.

@@ -24,8 +24,11 @@ import (
 // ErrNotReady means that the state of the data directory cannot be written as a log now.
 var ErrNotReady = errors.New("the data directory is not ready for another number of partitions")
 
-// maxPending bounds the pushes that wait for workers.
-const maxPending = 100_000
+const (
+	// maxPending bounds the pushes that wait for workers, and maxPendingBytes their records.
+	maxPending      = 100_000
+	maxPendingBytes = 64 << 20
+)
 
 // SourceOptions are the options of Open. All are required.
 type SourceOptions struct {
@@ -48,9 +51,12 @@ type Source struct {
 	ends []event.Offset
 	// pending are the pushes that workers have not handled.
 	pending []event.Record
+	// manifests are the lists of changes in the segment store that Write has named.
+	manifests map[string]bool
 	// id identifies the state; equal states of one log have the same.
 	id []byte
-	// at is the time of the last record of the log.
+	// at is the time of the last event of the log. Other topics may grow until the command is
+	// repeated.
 	at time.Time
 	// partitions is Meta.Partitions.
 	partitions int32
@@ -77,7 +83,7 @@ func Open(ctx context.Context, o SourceOptions) (_ *Source, err error) {
 	if meta.Share != "" {
 		return nil, fmt.Errorf("%w: its projections hold %q of the partitions: use that of a process that holds all", ErrNotReady, meta.Share)
 	}
-	s := &Source{o: o, partitions: meta.Partitions}
+	s := &Source{o: o, partitions: meta.Partitions, manifests: map[string]bool{}}
 	if s.rows, err = store.Open(dir, store.Options{Logger: o.Logger}); err != nil {
 		return nil, fmt.Errorf("open projections: %w", err)
 	}
@@ -113,7 +119,7 @@ func (s *Source) open(ctx context.Context) error {
 	if err := s.readPending(ctx); err != nil {
 		return err
 	}
-	if s.at, err = topics.LastRecordTime(ctx, s.o.Log); err != nil {
+	if s.at, err = topics.LastRecordTime(ctx, s.o.Log, event.TopicEvents); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v %d", s.ends, s.at.UnixMilli()))
@@ -167,6 +173,7 @@ func (s *Source) readPending(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	size := 0
 	for p, end := range s.ends {
 		for rec, err := range event.ReadRange(ctx, s.o.Log, event.TopicEvents, int32(p), committed[p], end) {
 			if err != nil {
@@ -176,7 +183,7 @@ func (s *Source) readPending(ctx context.Context) error {
 			if !event.ForWorkers(kind) {
 				continue
 			}
-			if kind != event.TypePush || len(s.pending) == maxPending {
+			if size += rec.SizeBytes(); kind != event.TypePush || len(s.pending) == maxPending || size > maxPendingBytes {
 				return fmt.Errorf("%w: the workers have not handled the record %s (%s): start the server, wait until it has indexed everything, and stop it",
 					ErrNotReady, rec.Position, kind)
 			}

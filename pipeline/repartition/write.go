@@ -257,6 +257,7 @@ func (w *writer) append(ctx context.Context, cause event.Position, step string, 
 		if err := w.Source.o.Objects.PutBytes(ctx, name, object); err != nil {
 			return fmt.Errorf("store changes: %w", err)
 		}
+		w.manifests[name] = true
 		rev.Changes, rev.ChangesObject = nil, name
 		if rec, err = event.Encode(env, rev); err != nil {
 			return err

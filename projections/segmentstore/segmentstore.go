@@ -117,6 +117,9 @@ func ParseSegmentName(name string) (segment.ID, bool) {
 // hexadecimal characters, as EncodeChanges returns it.
 func ManifestName(sum string) string { return manifestPrefix + sum }
 
+// IsManifestName reports whether name begins as that of encoded changes does.
+func IsManifestName(name string) bool { return strings.HasPrefix(name, manifestPrefix) }
+
 // ScipName returns the name of a precise index of a repository with the given checksum, 32
 // hexadecimal characters.
 func ScipName(id code.RepositoryID, sum string) string {

@@ -118,7 +118,7 @@ func (c *copier) checkPlaceholders(ctx context.Context, p *Partition) error {
 		}
 		for _, rec := range batch {
 			if differingPart(&rec, &placeholder) != "" {
-				return fmt.Errorf("%w: the target has the record %s, which the source has deleted: delete the topic there, and copy again", ErrRefused, rec.Position)
+				return fmt.Errorf("%w: the target has the record %s, which the source has deleted, as by the retention of the audit log: delete the topic there, and copy again, which begins at the first record that is left", ErrRefused, rec.Position)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ type Group struct {
 
 // Progress is the progress in one partition.
 type Progress struct {
-	Step      string // comparing, copying or verifying
+	Step      string // comparing, reading, copying or verifying
 	Topic     event.Topic
 	Partition int32
 	Next, End event.Offset
@@ -85,8 +85,11 @@ func Copy(ctx context.Context, from eventlog.Log, to eventlog.Importer, o Option
 	if err != nil {
 		return nil, err
 	}
-	if err := c.compareAll(ctx, partitions); err != nil || o.DryRun {
+	if err := c.compareAll(ctx, partitions); err != nil {
 		return partitions, err
+	}
+	if o.DryRun {
+		return partitions, c.readLacking(ctx, partitions)
 	}
 	for i := range partitions {
 		p := &partitions[i]
@@ -214,6 +217,31 @@ func (p *Partition) checkRange() error {
 			ErrRefused, at, p.First)
 	}
 	return nil
+}
+
+// readLacking reads the records that the target lacks. A gap among them is ErrRefused.
+func (c *copier) readLacking(ctx context.Context, partitions []Partition) error {
+	var refusals []error
+	for i := range partitions {
+		p := &partitions[i]
+		r, err := openCursor(ctx, c.from, p, p.copyFrom())
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		for err == nil && r.next < p.Next {
+			_, err = r.readBatch(ctx, p.Next)
+			c.o.Progress(Progress{"reading", p.Topic, p.Partition, r.next, p.Next})
+		}
+		r.close()
+		if err != nil && !errors.Is(err, ErrRefused) {
+			return fmt.Errorf("source: %w", err)
+		}
+		if err != nil {
+			p.Refused = err.Error()
+			refusals = append(refusals, err)
+		}
+	}
+	return errors.Join(refusals...)
 }
 
 // copyRecords appends the records that the target lacks.

@@ -154,7 +154,7 @@ func TestCopy(t *testing.T) {
 		}
 		wantEqual(t, from, to)
 	}
-	if want := []string{"copying", "verifying", "comparing"}; !slices.Equal(steps, want) {
+	if want := []string{"reading", "copying", "verifying", "comparing"}; !slices.Equal(steps, want) {
 		t.Errorf("steps %v, want %v", steps, want)
 	}
 	if at := must[[]event.Position](t)(to.Append(t.Context(), event.TopicEvents, 1, testRecord(1))); at[0].Offset != perPartition {
@@ -344,6 +344,12 @@ func TestGaps(t *testing.T) {
 		}
 		if ends := must[[]event.Offset](t)(to.HighWater(t.Context(), event.TopicEvents)); ends[0] != 0 {
 			t.Errorf("without record %d: %d records were copied", gap, ends[0])
+		}
+		dry := options()
+		dry.DryRun = true
+		result, err := logcopy.Copy(t.Context(), gapLog{newSource(t), gap}, to, dry)
+		if !errors.Is(err, logcopy.ErrRefused) || !strings.Contains(err.Error(), want) || result[0].Refused == "" {
+			t.Errorf("a dry run without record %d: %v, %+v, want %q", gap, err, result, want)
 		}
 	}
 }

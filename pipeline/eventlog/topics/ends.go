@@ -9,10 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// LastRecordTime returns the time at which the last record was appended to a log; the
-// zero time if it has none.
-func LastRecordTime(ctx context.Context, log eventlog.Log) (last time.Time, err error) {
-	for _, topic := range All {
+// LastRecordTime returns the time at which the last record was appended to some topics of a
+// log; the zero time if they have none.
+func LastRecordTime(ctx context.Context, log eventlog.Log, of ...event.Topic) (last time.Time, err error) {
+	for _, topic := range of {
 		high, err := log.HighWater(ctx, topic)
 		if err != nil {
 			return last, err

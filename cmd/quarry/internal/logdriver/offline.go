@@ -82,7 +82,7 @@ func LastRecordTime(ctx context.Context, o Options) (last time.Time, err error) 
 		}
 	}
 	defer closeInto(&err, log)
-	return topics.LastRecordTime(ctx, log)
+	return topics.LastRecordTime(ctx, log, topics.All...)
 }
 
 // ReadEnds returns the position of the next record of each partition of a log on brokers.
