@@ -34,7 +34,7 @@ type listState struct {
 
 // NewAccumulator returns an empty Accumulator.
 func NewAccumulator() *Accumulator {
-	return &Accumulator{extract: newExtractor(), lists: make([]listState, commonDense)}
+	return &Accumulator{extract: newExtractor(), lists: make([]listState, firstRare)}
 }
 
 // Reset empties the Accumulator and keeps its memory.
@@ -51,9 +51,10 @@ func (a *Accumulator) Reset() {
 func (a *Accumulator) Blocks() int { return int(a.blocks) }
 
 // AddBlock adds the next block: the first block bytes of window. The rest of window is
-// the text after the block, up to WindowBytes in total. It panics beyond MaxBlocks, so
-// the caller must bound the text.
-func (a *Accumulator) AddBlock(window []byte, block int) {
+// the text after the block, up to WindowBytes in total. It returns the level of the longest run
+// of each class that starts in the block. It panics beyond MaxBlocks, so the caller must bound the
+// text.
+func (a *Accumulator) AddBlock(window []byte, block int) (runs [RunClasses]byte) {
 	if a.blocks == MaxBlocks {
 		panic(fmt.Sprintf("postings: more than %d blocks", MaxBlocks))
 	}
@@ -72,6 +73,7 @@ func (a *Accumulator) AddBlock(window []byte, block int) {
 		l.count++
 	}
 	a.blocks++
+	return a.extract.classes.longestRuns(block)
 }
 
 // chunkAfter returns the size of the chunk that follows count blocks.

@@ -1,36 +1,23 @@
 package postings
 
-// A capital pair is two successive bytes of unfolded text, letters, digits or underscores,
-// of which at least one is an ASCII capital. Trigrams do not distinguish letter case, so
-// Order and order have the same ones, and the pair Or tells them apart. Its list is stored like
-// that of a trigram, under a number that no trigram has: folded text has no capitals.
+import "math/bits"
 
-// pairCodes is the number of combinations of two codes of bytes.
-const pairCodes = codeRare * codeRare
+// A capital pair is two successive ASCII letters of unfolded text, of which at least one is a
+// capital. Trigrams do not distinguish letter case, so Order and order have the same ones, and
+// the pair Or tells them apart. Its list is stored like that of a trigram, under a number that
+// no trigram has: folded text has no capitals.
 
-// A byte that may be in a capital pair has a class; isCapital is set for a capital.
+// A letter is determined by its lowest letterBits bits.
 const (
-	isPairByte = 1 << iota
-	isCapital
+	letterBits = 6
+	letterMask = 1<<letterBits - 1
+	pairCodes  = 1 << (2 * letterBits)
 )
-
-var pairClass, pairCode = newPairTables()
-
-func newPairTables() (class [256]uint8, code [256]uint32) {
-	const bytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-	for i := range len(bytes) {
-		c := bytes[i]
-		class[c], code[c] = isPairByte, uint32(i)
-		if 'A' <= c && c <= 'Z' {
-			class[c] |= isCapital
-		}
-	}
-	return class, code
-}
 
 // isCapitalPair reports whether two bytes are a capital pair.
 func isCapitalPair(a, b byte) bool {
-	return pairClass[a]&pairClass[b]&isPairByte != 0 && (pairClass[a]|pairClass[b])&isCapital != 0
+	isLetter := func(c byte) bool { return 'a' <= foldByte[c] && foldByte[c] <= 'z' }
+	return isLetter(a) && isLetter(b) && (a != foldByte[a] || b != foldByte[b])
 }
 
 // pairNumber returns the number of the list of a capital pair.
@@ -50,22 +37,23 @@ func AppendCapitalPairs(dst []Trigram, literal []byte) []Trigram {
 }
 
 // appendPairs appends the distinct capital pairs of a block to the numbers of its lists. text is
-// unfolded.
-func (x *extractor) appendPairs(out []uint32, text []byte) []uint32 {
+// unfolded, and classes are those of its bytes.
+//
+// Whether a pair is new is added to the length, like that of a trigram in scanText.
+func (x *extractor) appendPairs(out []uint32, text []byte, classes *byteClasses) []uint32 {
 	clear(x.pairs[:])
-	before := uint8(0)
-	for i, c := range text {
-		class := pairClass[c]
-		both, either := before&class, before|class
-		if before = class; both&isPairByte == 0 || either&isCapital == 0 {
-			continue
-		}
-		n := pairCode[text[i-1]]<<codeBits | pairCode[c]
-		if word, bit := &x.pairs[n>>6], n&63; *word>>bit&1 == 0 {
+	n, out := len(out), out[:cap(out)]
+	for i := range len(classes.letter) - 1 {
+		letter, upper := classes.letter[i], classes.upper[i]
+		starts := letter & (letter>>1 | classes.letter[i+1]<<63) & (upper | upper>>1 | classes.upper[i+1]<<63)
+		for ; starts != 0; starts &= starts - 1 {
+			at := i*64 + bits.TrailingZeros64(starts)
+			pair := uint32(text[at]&letterMask)<<letterBits | uint32(text[at+1]&letterMask)
+			word, bit := &x.pairs[pair/64], pair%64
+			out[n] = firstPair + pair
+			n += int(^*word >> bit & 1)
 			*word |= 1 << bit
-			id, _ := x.rare.markSeen(pairNumber(text[i-1], c), x.block)
-			out = append(out, id)
 		}
 	}
-	return out
+	return out[:n]
 }

@@ -16,7 +16,7 @@
 //	          under Unicode simple case folding: the lower-case ASCII letter if
 //	          there is one, else the smallest rune. One list serves both cases;
 //	          the exact case is checked on the text.
-//	Pair      two bytes of unfolded text with a capital; its blocks are listed as
+//	Pair      two letters of unfolded text with a capital; its blocks are listed as
 //	          well, so that text in letter case is found (capitals.go).
 //	List      an encoded posting list; the encoding is described in
 //	          docs/format/postings.md.

@@ -1,13 +1,19 @@
 package postings
 
+import "bytes"
+
 // Dense numbers of trigrams. A trigram of three common bytes has the number made of three
 // 6-bit codes, so that the set of trigrams seen in a block is a bitmap of 32 KiB that
-// stays in the first-level cache. Other trigrams are numbered in the order of their first
-// occurrence.
+// stays in the first-level cache. The numbers of capital pairs and of LongLines follow. Other
+// trigrams are numbered after them, in the order of their first occurrence.
 const (
 	codeBits    = 6
 	codeRare    = 1 << codeBits // marks a byte that has no code
 	commonDense = 1 << (3 * codeBits)
+
+	firstPair      = commonDense
+	longLinesDense = firstPair + pairCodes
+	firstRare      = longLinesDense + 1
 )
 
 // commonBytes are the 64 bytes that have a code: the most common ones in folded source
@@ -33,14 +39,15 @@ func newCodeTables() (code [256]uint32, back [codeRare]byte) {
 	return code, back
 }
 
-// extractor finds the distinct trigrams of successive blocks, as dense numbers.
+// extractor finds the lists that successive blocks are in, as dense numbers, and their runs.
 type extractor struct {
-	seen  [commonDense / 64]uint64
-	pairs [pairCodes / 64]uint64 // capital pairs seen in the current block
-	dense []uint32               // the distinct numbers of the current block
-	fold  []byte
-	rare  rareTable
-	block uint32 // number of the current block, from 1
+	seen    [commonDense / 64]uint64
+	pairs   [pairCodes / 64]uint64 // capital pairs seen in the current block
+	classes byteClasses            // of the bytes of the current block
+	dense   []uint32               // the distinct numbers of the current block
+	fold    []byte
+	rare    rareTable
+	block   uint32 // number of the current block, from 1
 }
 
 func newExtractor() *extractor {
@@ -71,7 +78,12 @@ func (x *extractor) next(window []byte, block int) []uint32 {
 	if need := maxDistinct(max(len(text), len(exact))); need > len(x.dense) {
 		x.dense = make([]uint32, need)
 	}
-	return x.appendLongLines(x.appendPairs(x.scanText(text), exact), window[:block])
+	x.classes.classify(exact)
+	out := x.appendPairs(x.scanText(text), exact, &x.classes)
+	if bytes.IndexByte(exact[:block], '\n') < 0 {
+		out = append(out, longLinesDense)
+	}
+	return out
 }
 
 // scanText collects the distinct trigrams of text, which may contain upper-case ASCII
@@ -113,14 +125,20 @@ func (x *extractor) scanText(text []byte) []uint32 {
 
 // trigramOf returns the trigram of a dense number.
 func (x *extractor) trigramOf(id uint32) Trigram {
-	if id >= commonDense {
-		return x.rare.trigrams[id-commonDense]
+	switch {
+	case id >= firstRare:
+		return x.rare.trigrams[id-firstRare]
+	case id == longLinesDense:
+		return LongLines
+	case id >= firstPair:
+		pair := id - firstPair
+		return pairNumber('@'|byte(pair>>letterBits), '@'|byte(pair&letterMask))
 	}
 	return MakeTrigram(codeByte[id>>12], codeByte[id>>6&0x3f], codeByte[id&0x3f])
 }
 
 // denseLimit returns the largest dense number in use, plus one.
-func (x *extractor) denseLimit() int { return commonDense + len(x.rare.trigrams) }
+func (x *extractor) denseLimit() int { return firstRare + len(x.rare.trigrams) }
 
 // rareTable numbers trigrams that contain a rare byte, with open addressing.
 type rareTable struct {
@@ -149,12 +167,12 @@ func (t *rareTable) markSeen(tri Trigram, block uint32) (id uint32, fresh bool) 
 		if len(t.trigrams)*2 > len(t.slots) {
 			t.growSlots()
 		}
-		return commonDense + uint32(len(t.trigrams)) - 1, true
+		return firstRare + uint32(len(t.trigrams)) - 1, true
 	}
 	i := t.slots[slot] - 1
 	fresh = t.last[i] != block
 	t.last[i] = block
-	return commonDense + i, fresh
+	return firstRare + i, fresh
 }
 
 func (t *rareTable) findSlot(tri Trigram) uint32 {

@@ -14,9 +14,10 @@ var ErrCorrupt = errors.New("corrupt posting list")
 // blocks that follow; otherwise it is one of these constants.
 const (
 	maxDeltas   = 0x7f
-	kindElias   = 0x80
+	kindPadded  = 0x80 // Elias–Fano with wordPadding after the low bits, which is only read
 	kindBitmap  = 0x81
-	wordPadding = 8 // Elias–Fano words are read 64 bits at a time
+	kindElias   = 0x82
+	wordPadding = 8 // low bits are read 64 bits at a time
 )
 
 // List is an encoded posting list. It aliases the parsed bytes.
@@ -27,7 +28,7 @@ type List struct {
 	universe uint32
 	lowBits  uint8
 	deltas   []byte
-	low      []byte // padded by wordPadding readable bytes
+	low      []byte // the low bits and at least wordPadding bytes more
 	high     []byte // whole 64-bit words
 }
 
@@ -57,7 +58,7 @@ func AppendList(dst []byte, blocks []uint32) []byte {
 	n := uint32(len(blocks))
 	universe := blocks[n-1] + 1
 	low := eliasLowBits(n, universe)
-	elias := 8 + eliasLowBytes(n, low) + wordPadding + 8*eliasHighWords(n, universe, low)
+	elias := 8 + eliasLowBytes(n, low) + 8*eliasHighWords(n, universe, low)
 	bitmap := 5 + bitmapBytes(universe)
 	if n <= maxDeltas && deltaBytes(blocks) <= min(elias, bitmap) {
 		return appendDeltas(dst, blocks)
@@ -106,10 +107,9 @@ func appendElias(dst []byte, blocks []uint32, universe uint32, low uint8) []byte
 	dst = binary.AppendUvarint(dst, uint64(universe))
 	dst = append(dst, low)
 	lowAt := len(dst)
-	dst = append(dst, make([]byte, eliasLowBytes(n, low)+wordPadding)...)
-	highAt := len(dst)
-	dst = append(dst, make([]byte, 8*eliasHighWords(n, universe, low))...)
-	lows, highs := dst[lowAt:highAt], dst[highAt:]
+	highAt := lowAt + eliasLowBytes(n, low)
+	dst = append(dst, make([]byte, highAt-lowAt+8*eliasHighWords(n, universe, low))...)
+	lows, highs := dst[lowAt:], dst[highAt:]
 	for i, b := range blocks {
 		bit := uint64(i) * uint64(low)
 		word := binary.LittleEndian.Uint64(lows[bit/8:])
@@ -145,7 +145,10 @@ func ParseList(b []byte) (List, error) {
 	case kindBitmap:
 		return l.parseBitmap(b)
 	case kindElias:
-		return l.parseElias(b)
+		return l.parseElias(b, 0)
+	case kindPadded:
+		l.kind = kindElias
+		return l.parseElias(b, wordPadding)
 	}
 	return List{}, fmt.Errorf("%w: kind %#x", ErrCorrupt, l.kind)
 }
@@ -158,16 +161,16 @@ func (l List) parseBitmap(b []byte) (List, error) {
 	return l, nil
 }
 
-func (l List) parseElias(b []byte) (List, error) {
+func (l List) parseElias(b []byte, padding int) (List, error) {
 	if len(b) == 0 || b[0] > 16 {
 		return List{}, fmt.Errorf("%w: low bits", ErrCorrupt)
 	}
 	l.lowBits, b = b[0], b[1:]
-	lows := eliasLowBytes(l.count, l.lowBits) + wordPadding
+	lows := eliasLowBytes(l.count, l.lowBits) + padding
 	if len(b) != lows+8*eliasHighWords(l.count, l.universe, l.lowBits) {
 		return List{}, fmt.Errorf("%w: %d bytes for %d blocks below %d", ErrCorrupt, len(b), l.count, l.universe)
 	}
-	l.low, l.high = b[:lows], b[lows:]
+	l.low, l.high = b, b[lows:] // high has a word at least
 	return l, nil
 }
 

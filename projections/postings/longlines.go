@@ -1,21 +1,9 @@
 package postings
 
-import "bytes"
-
 // LongLines is the number of the list of the blocks without a line feed, which no trigram and no
 // capital pair has. A line is in more than two blocks only if those between the first and the
 // last have no line feed.
 const LongLines = Trigram('A')<<16 | Trigram('A')<<8 | 1
-
-// appendLongLines appends the number of LongLines to those of the lists of a block, if the block
-// has no line feed.
-func (x *extractor) appendLongLines(out []uint32, block []byte) []uint32 {
-	if bytes.IndexByte(block, '\n') >= 0 {
-		return out
-	}
-	id, _ := x.rare.markSeen(LongLines, x.block)
-	return append(out, id)
-}
 
 // KeepNear removes the blocks from which a line cannot reach a block of other: it is neither the
 // same nor a neighbor, and not all blocks between them are in long, which has the blocks without

@@ -49,6 +49,48 @@ func TestListRoundTrip(t *testing.T) {
 	}
 }
 
+// appendPadding inserts the bytes that versions before 6 have after the low bits of a list in
+// Elias–Fano code. It returns another list as it is.
+func appendPadding(dst, encoded []byte) []byte {
+	l, err := ParseList(encoded)
+	if err != nil || encoded[0] != kindElias {
+		return append(dst, encoded...)
+	}
+	lows := len(encoded) - len(l.high)
+	dst = append(append(dst, kindPadded), encoded[1:lows]...)
+	return append(append(dst, make([]byte, wordPadding)...), l.high...)
+}
+
+// TestPaddedLists reads lists as versions before 6 wrote them.
+func TestPaddedLists(t *testing.T) {
+	rng, padded := rand.New(rand.NewPCG(1, 3)), 0
+	for _, n := range []int{1, 100, 128, 1000, 9000} {
+		for _, bound := range []int{70, 5000, MaxBlocks} {
+			want := ascendingBlocks(rng, n, bound)
+			encoded := appendPadding(nil, AppendList(nil, want))
+			if encoded[0] == kindPadded {
+				padded++
+			}
+			if got := decode(t, encoded); !slices.Equal(got, want) {
+				t.Fatalf("%d of %d: got %d blocks, want %d", n, bound, len(got), len(want))
+			}
+			l, _ := ParseList(encoded)
+			candidates := ascendingBlocks(rng, 2000, bound)
+			both, _ := modelSets(candidates, want)
+			if got, err := l.IntersectBlocks(candidates); err != nil || !slices.Equal(got, both) {
+				t.Fatalf("%d of %d: %d common blocks (%v), want %d", n, bound, len(got), err, len(both))
+			}
+			tail, err := Tail(&l, bound/2, bound)
+			if i, _ := slices.BinarySearch(want, uint32(bound/2)); err != nil || !slices.Equal(tail.AppendBlocks(nil), want[i:]) {
+				t.Fatalf("%d of %d: the tail has %d blocks (%v), want %d", n, bound, tail.Len(), err, len(want)-i)
+			}
+		}
+	}
+	if padded < 3 {
+		t.Fatalf("only %d lists are padded", padded)
+	}
+}
+
 func TestSetAlgebra(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	sizes := []int{1, 10, 500, 3000, 30000}
@@ -187,7 +229,9 @@ func indexText(a *Accumulator, text []byte) map[Trigram][]uint32 {
 func FuzzParseList(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1, 50, 3000, 30000} {
-		f.Add(AppendList(nil, ascendingBlocks(rng, n, 40000)))
+		list := AppendList(nil, ascendingBlocks(rng, n, 40000))
+		f.Add(list)
+		f.Add(appendPadding(nil, list))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, err := ParseList(b)

@@ -23,6 +23,9 @@ const MaxRun = OverhangBytes
 // fewer than those of level i+1.
 var runLevels = [16]int{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, MaxRun}
 
+// runStep divides the levels and the minimums.
+const runStep = 4
+
 // runMinimum is the length below which runs of a class occur everywhere and are not
 // recorded. It is high for common classes, because a search for a run of n bytes checks
 // every n-th byte.
@@ -45,40 +48,13 @@ func newRunTable() (table [RunClasses][256]bool) {
 	return table
 }
 
-// Runs returns the level of the longest run of each class that starts in a block, which
-// is the first block bytes of window. It reads up to MaxRun more bytes of window.
-func Runs(window []byte, block int) (levels [RunClasses]byte) {
-	window = window[:min(len(window), block+MaxRun)]
-	for c := RunHex; c < RunClasses; c++ {
-		levels[c] = runLevel(longestRun(window, 0, block, runMinimum[c], &runTable[c]))
-	}
-	// Most text has no byte outside ASCII, which is quick to check, and a long run of
-	// digits is also a run of hexadecimal digits.
-	first := min(IndexForeign(window, 0), block)
-	levels[RunForeign] = runLevel(longestRun(window, first, block, runMinimum[RunForeign], &runTable[RunForeign]))
-	if levels[RunHex] > 0 {
-		levels[RunDigit] = runLevel(longestRun(window, 0, block, runMinimum[RunDigit], &runTable[RunDigit]))
+// longestRuns returns the level of the longest run of each class that starts in a block of a
+// length.
+func (c *byteClasses) longestRuns(block int) (levels [RunClasses]byte) {
+	for class := range RunClasses {
+		levels[class] = runLevel(c.runs[class].longestRun(block, runMinimum[class]))
 	}
 	return levels
-}
-
-// longestRun returns the length of the longest run of class that starts at or after from
-// and before block, or 0 if it is shorter than least. It need not distinguish lengths
-// beyond MaxRun.
-func longestRun(text []byte, from, block, least int, class *[256]bool) int {
-	longest := 0
-	for from < block && longest < MaxRun {
-		start := NextRun(text, from, max(least, longest+1), class)
-		if start < 0 || start >= block {
-			break
-		}
-		end := start
-		for end < len(text) && class[text[end]] {
-			end++
-		}
-		longest, from = end-start, end
-	}
-	return longest
 }
 
 func runLevel(n int) byte {

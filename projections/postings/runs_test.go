@@ -39,7 +39,7 @@ func TestRunsAreNeverTooNarrow(t *testing.T) {
 		var columns [RunClasses][]byte
 		blocks := 0
 		for at := 0; at < len(text); at += BlockBytes {
-			for c, level := range Runs(text[at:], min(BlockBytes, len(text)-at)) {
+			for c, level := range longestRunsOf(text[at:], min(BlockBytes, len(text)-at)) {
 				columns[c] = AppendRunLevel(columns[c], blocks, level)
 			}
 			blocks++
@@ -60,6 +60,48 @@ func TestRunsAreNeverTooNarrow(t *testing.T) {
 				t.Fatalf("seed %d: all blocks are found for a run that does not occur", seed)
 			}
 		}
+	}
+}
+
+// longestRunsOf returns the levels of a block, the first bytes of window.
+func longestRunsOf(window []byte, block int) [RunClasses]byte {
+	c := &byteClasses{}
+	c.classify(bytes.Repeat([]byte{'A'}, BlockBytes)) // what an earlier block leaves
+	c.classify(window[:min(len(window), block+MaxRun)])
+	return c.longestRuns(block)
+}
+
+// TestRunsAreExact compares the levels of blocks with those of runs that are counted byte by byte.
+func TestRunsAreExact(t *testing.T) {
+	seen := map[byte]bool{}
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		text := randomRuns(rng, 1+rng.IntN(2*BlockBytes))
+		if seed%2 == 0 {
+			for i := range text {
+				text[i] = byte(rng.IntN(1 + rng.IntN(256)))
+			}
+		}
+		block := min(BlockBytes, 1+rng.IntN(len(text)))
+		window := text[:min(len(text), block+MaxRun)]
+		for c, got := range longestRunsOf(text, block) {
+			longest, run := 0, 0
+			for i := len(window) - 1; i >= 0; i-- {
+				if run++; !runTable[c][window[i]] {
+					run = 0
+				}
+				if i < block && run >= runMinimum[c] {
+					longest = max(longest, run)
+				}
+			}
+			if want := runLevel(longest); got != want {
+				t.Fatalf("seed %d, class %d of %d bytes: level %d, want %d for %d", seed, c, block, got, want, longest)
+			}
+			seen[got] = true
+		}
+	}
+	if len(seen) != len(runLevels) {
+		t.Errorf("only the levels %v occur", seen)
 	}
 }
 
@@ -110,7 +152,9 @@ func TestFindRun(t *testing.T) {
 func BenchmarkRuns(b *testing.B) {
 	text := bytes.Repeat([]byte("\tif (ret < 0 && !IS_ERR_OR_NULL(dev->priv)) {\n\t\tdev_err(dev, \"failed: %d\\n\", ret);\n"), 60)
 	b.SetBytes(BlockBytes)
+	c := &byteClasses{}
 	for b.Loop() {
-		Runs(text, BlockBytes)
+		c.classify(text[:BlockBytes+MaxRun])
+		c.longestRuns(BlockBytes)
 	}
 }

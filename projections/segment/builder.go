@@ -244,8 +244,9 @@ func (b *Builder) sealFrames(need int) error {
 func (b *Builder) sealFrame(n int) error {
 	for at := 0; at < n; at += postings.BlockBytes {
 		block := min(postings.BlockBytes, n-at)
-		b.addRuns(b.text[at:], block)
-		b.postings.AddBlock(b.text[at:], block)
+		for class, level := range b.postings.AddBlock(b.text[at:], block) {
+			b.runs[class] = postings.AppendRunLevel(b.runs[class], b.postings.Blocks()-1, level)
+		}
 	}
 	if b.grams != nil {
 		b.grams.Add(b.text, n)
@@ -258,13 +259,6 @@ func (b *Builder) sealFrame(n int) error {
 	b.lines += uint32(bytes.Count(b.text[:n], lineFeed))
 	b.head.frameLines = append(b.head.frameLines, b.lines)
 	return nil
-}
-
-func (b *Builder) addRuns(window []byte, block int) {
-	levels := postings.Runs(window, block)
-	for c := range b.runs {
-		b.runs[c] = postings.AppendRunLevel(b.runs[c], b.postings.Blocks(), levels[c])
-	}
 }
 
 // Finish seals the segment and writes it as a synced table to path. The builder must be

@@ -7,10 +7,11 @@ import (
 
 // formatVersion is the first byte of a header. A new version needs a page in
 // docs/format and a reader for the old one, or a rebuild of the projections.
-const formatVersion = 5
+const formatVersion = 6
 
 // Earlier versions that are read: that before the definitions were added, and that before the
-// lists of capital pairs and long lines.
+// lists of capital pairs and long lines. Version 5 also has pairs with a digit or an underscore,
+// which are not looked up, and postings.ParseList reads its lists.
 const (
 	versionWithoutDefinitions = 3
 	versionWithoutCapitals    = 4
