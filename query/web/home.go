@@ -1,17 +1,19 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
-	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // homeHandler returns the handler of the home page. It looks up examples as the visitor;
@@ -41,9 +43,11 @@ type homeData struct {
 	Saved        []*account.SavedSearch // a few of those that the visitor may open
 	Contexts     []facetLink            // a few search contexts
 	Repositories []homeRepository
-	Total        int
-	State        string     // empty if the repositories were not listed
-	Steps        []homeStep // of an empty server
+	Total        int          // of the repositories that are indexed
+	Importing    []homeImport // a few of those that are not
+	Unindexed    int          // all of those
+	State        string       // empty if the repositories were not listed
+	Steps        []homeStep   // of an empty server
 }
 
 // homeStep is a step from a new server to its first search.
@@ -55,6 +59,13 @@ type homeStep struct {
 }
 
 type homeRepository struct{ Name, URL, Age string }
+
+// homeImport is a repository whose first import is not done.
+type homeImport struct {
+	Name, URL string
+	Class     string // of the color of State
+	State     string // such as "14 %"
+}
 
 // homePage shows the home page to a visitor who may not search.
 func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
@@ -78,12 +89,10 @@ func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
 	}
 	owner, add, ask := step("owner"), step("add"), step("search")
 	owner.Done, owner.Command, add.Command = owned, "cat quarry-data/setup.link", "quarry index PATH-OR-URL"
-	if v.isOwner() && s.o.API != nil {
+	if d.Unindexed > 0 {
+		add.Text, add.Command = s.texts.mustFormat("homeImporting", "n", d.Unindexed), ""
+	} else if v.isOwner() && s.o.API != nil {
 		add.URL, add.Label = "/admin/register", s.texts.mustFormat("newrepo")
-		if page, err := s.operationsOf(v).ListRepositories(v.r.Context(), client.ListRepositoriesParams{Page: 1, PerPage: 1}); err == nil && page.Total > 0 {
-			add.Text, add.Command = s.texts.mustFormat("homeImporting", "n", page.Total), ""
-			add.URL, add.Label = "/repos", s.texts.mustFormat("repos")
-		}
 	}
 	return []homeStep{owner, add, ask}
 }
@@ -109,8 +118,19 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		s.o.Logger.WarnContext(ctx, "repositories not listed", "error", err)
 		return d
 	}
-	d.Total = len(repositories)
-	for _, r := range newestRepositories(repositories, homeRepositories) {
+	indexed := make([]*corpus.Repository, 0, len(repositories))
+	for _, r := range repositories {
+		if !r.IndexedAt.IsZero() {
+			indexed = append(indexed, r)
+		} else if row, waits := s.readImport(ctx, r); waits {
+			d.Unindexed++
+			if len(d.Importing) < homeRepositories {
+				d.Importing = append(d.Importing, row)
+			}
+		}
+	}
+	d.Total = len(indexed)
+	for _, r := range newestRepositories(indexed, homeRepositories) {
 		row := homeRepository{Name: displayName(r), URL: repositoryURL(r.Name)}
 		if !r.PushedAt.IsZero() {
 			row.Age = s.texts.formatSpan(s.o.Now().Sub(r.PushedAt))
@@ -125,6 +145,24 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		d.Examples = s.findExamples(ctx)
 	}
 	return d
+}
+
+// readImport returns how far the first import of a repository is; false if none is expected.
+func (s *Server) readImport(ctx context.Context, r *corpus.Repository) (homeImport, bool) {
+	row := homeImport{Name: displayName(r), URL: "/repos?" + url.Values{"query": {r.Name}}.Encode(), Class: "wait", State: s.texts.mustFormat("state_waiting")}
+	if s.o.Status == nil {
+		return row, true
+	}
+	st, err := s.o.Status.Status(ctx, r.ID)
+	switch {
+	case err != nil:
+		return row, false // it was removed in the meantime
+	case st.LastError != nil:
+		row.Class, row.State = "bad", s.texts.mustFormat("state_failed")
+	default:
+		row.State = cmp.Or(s.importProgress(&st), row.State)
+	}
+	return row, st.State != indexing.Indexed
 }
 
 // newestRepositories returns the repositories with the newest commits.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -109,11 +110,19 @@ func (s *Server) addStates(ctx context.Context, rows []listedRepository) error {
 			continue // it was removed in the meantime
 		}
 		rows[i].Failed = st.LastError != nil
-		if p := st.Progress; p != nil && p.FilesTotal > 0 && rows[i].IndexedAt.IsZero() {
-			rows[i].Importing = s.texts.mustFormat("state_percent", "percent", 100*p.Files/p.FilesTotal)
+		if rows[i].IndexedAt.IsZero() {
+			rows[i].Importing = s.importProgress(&st)
 		}
 	}
 	return nil
+}
+
+// importProgress returns how much of an import is done, such as "76 %"; empty if that is unknown.
+func (s *Server) importProgress(st *indexing.Status) string {
+	if p := st.Progress; p != nil && p.FilesTotal > 0 {
+		return s.texts.mustFormat("state_percent", "percent", 100*p.Files/p.FilesTotal)
+	}
+	return ""
 }
 
 // pageNumber reads the parameter page; an invalid number selects the first page.

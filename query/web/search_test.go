@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,8 @@ import (
 
 // fakeSearches returns the results that a test sets, to bring pages into every state.
 type fakeSearches struct {
-	empty     bool  // nothing is searchable
+	empty     bool  // no repository is registered
+	importing bool  // and then the known one is, whose first import runs
 	unlisted  error // repositories cannot be listed
 	files     []search.FileMatch
 	result    search.Result
@@ -83,8 +83,13 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 }
 
 func (f *fakeSearches) SearchableRepositories(context.Context) ([]*corpus.Repository, error) {
-	if f.empty || f.unlisted != nil {
+	switch {
+	case f.unlisted != nil:
 		return nil, f.unlisted
+	case f.importing:
+		return []*corpus.Repository{{Repository: known[0].Repository}}, nil
+	case f.empty:
+		return nil, nil
 	}
 	return known[:1], nil
 }
@@ -461,14 +466,8 @@ func TestContextNames(t *testing.T) {
 // TestFirstSteps checks the home page of a server without repositories: before it has an
 // owner, for its owner and for others then, and while repositories are being imported.
 func TestFirstSteps(t *testing.T) {
-	registered := 0
-	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Total-Count", strconv.Itoa(registered))
-		fmt.Fprint(w, "[]")
-	})
 	searches := &fakeSearches{empty: true}
-	w := newAPIWorld(t, api, searches, nil)
+	w := newAPIWorld(t, http.NotFoundHandler(), searches, nil)
 	const register = `href="/admin/register"`
 	if b := w.browser.get("/").expectPage(http.StatusOK, "Become the owner", "setup.link", "quarry index"); strings.Contains(b.page, register) || strings.Contains(b.page, ">done<") {
 		t.Errorf("without an owner, the page is\n%s", b.pageText())
@@ -480,8 +479,11 @@ func TestFirstSteps(t *testing.T) {
 	if b := w.newBrowser().get("/").expectPage(http.StatusOK, "Add repositories"); strings.Contains(b.page, register) {
 		t.Errorf("a visitor can add repositories:\n%s", b.pageText())
 	}
-	registered = 3
-	owner.get("/").expectPage(http.StatusOK, "3 repositories are registered and are being imported")
+	searches.importing = true
+	owner.get("/").expectPage(http.StatusOK, "0 repositories to search", "Being imported", known[0].Name, "waiting", "One repository is registered")
+	if strings.Contains(owner.page, "Recently changed") || strings.Contains(owner.page, "/browse/") {
+		t.Errorf("the page leads to the code of a repository that has none yet:\n%s", owner.pageText())
+	}
 	searches.unlisted = errors.New("the projections are being rebuilt")
 	if b := w.newBrowser().get("/").expectPage(http.StatusOK); strings.Contains(b.page, "Add repositories") {
 		t.Errorf("a server that cannot list its repositories looks like an empty one:\n%s", b.pageText())

@@ -38,7 +38,7 @@ var testContexts = map[string]corpus.Context{
 }
 
 var known = []*corpus.Repository{
-	{Repository: code.Repository{ID: 1, Name: "example.com/open"}},
+	{Repository: code.Repository{ID: 1, Name: "example.com/open"}, IndexedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)},
 	{Repository: code.Repository{ID: 2, Name: "example.com/closed", Private: true}},
 }
 

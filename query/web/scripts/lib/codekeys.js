@@ -1,11 +1,10 @@
 // Keys of a file that no link or button of its page has: C copies path and line, Y the
 // permalink.
-import { inField } from './help.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 
 export function installCodeKeys() {
   document.addEventListener('keydown', (e) => {
-    if (!keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (!isSingleKey(e)) return;
     const { path } = document.querySelector('.code-head')?.dataset ?? {};
     const line = document.getElementById('line')?.value;
     const text = { C: path && (line ? `${path}:${line}` : path), Y: document.getElementById('permalink')?.href }[e.key];

@@ -1,9 +1,8 @@
 // The list of keys under "?", which is the page of keys in a dialog.
 import * as texts from '../../text/en.json';
 import { at } from './address.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 import { button, parsePart } from './markup.js';
-import { say } from './say.js';
 
 let dialog;
 
@@ -12,22 +11,19 @@ async function showHelp() {
     const response = await fetch(at('/shortcuts'));
     if (!response.ok) return;
     dialog = document.createElement('dialog');
-    dialog.setAttribute('aria-label', say(texts.keysTitle));
-    dialog.append(button('x', say(texts.dialogClose), () => dialog.close(), 'tool dialog-close'), ...parsePart(await response.text()).querySelector('main').childNodes);
+    dialog.setAttribute('aria-label', texts.keysTitle);
+    dialog.append(button('x', texts.dialogClose, () => dialog.close(), 'tool dialog-close'), ...parsePart(await response.text()).querySelector('main').childNodes);
     document.body.append(dialog);
     dialog.addEventListener('click', (e) => e.target === dialog && dialog.close());
   }
   if (!dialog.open) dialog.showModal();
 }
 
-// inField says whether a key belongs to what has the focus.
-export const inField = (e) => e.target.closest?.('input, textarea, select, [contenteditable], dialog') != null;
-
 // installHelp makes "?" show the keys, and "g" with another go to pages.
 export function installHelp() {
   let went = 0;
   document.addEventListener('keydown', (e) => {
-    if (!keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (!isSingleKey(e)) return;
     if (e.key === '?') {
       e.preventDefault();
       showHelp();

@@ -2,8 +2,12 @@
 // fields, unless it has a modifier, and not at all where the reader has turned keys off.
 import { install, uninstall } from '@github/hotkey';
 
-// keysAreOn says whether single keys may act.
-export const keysAreOn = () => document.documentElement.dataset.keys !== 'off';
+const keysAreOn = () => document.documentElement.dataset.keys !== 'off';
+
+// isSingleKey says whether a key may act that has no modifier: not in a field, and not where the
+// reader has turned keys off.
+export const isSingleKey = (e) =>
+  keysAreOn() && !e.ctrlKey && !e.metaKey && !e.altKey && !e.defaultPrevented && !e.target.closest?.('input, textarea, select, [contenteditable], dialog');
 
 // installKeys makes the keys act that elements below root name.
 export function installKeys(root = document) {

@@ -56,14 +56,14 @@ async function refreshParts() {
 }
 
 // installLive keeps the parts current that are marked with data-live. data-repositories on
-// main names the repositories that they are about.
+// main names the repositories that they are about; none means all.
 export function installLive() {
   const shown = document.querySelector('[data-repositories]')?.dataset.repositories.split(' ');
   if (!shown) return;
   let waiting;
   let next = 0;
   follow((event) => {
-    if (event.type === 'delivery' || (event.repositoryId && !shown.includes(String(event.repositoryId)))) return;
+    if (event.type === 'delivery' || (event.repositoryId && shown[0] && !shown.includes(String(event.repositoryId)))) return;
     if (waiting) return;
     waiting = setTimeout(() => {
       waiting = undefined;

@@ -1,10 +1,8 @@
 // The palette: the list of the page /find over any other page, while one types.
 import * as texts from '../../text/en.navigate.json';
 import { at } from './address.js';
-import { inField } from './help.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 import { parsePart } from './markup.js';
-import { say } from './say.js';
 
 const typingDelay = 40; // after the last key
 
@@ -12,11 +10,11 @@ class Palette {
   build() {
     this.dialog = document.createElement('dialog');
     this.dialog.className = 'palette';
-    this.dialog.setAttribute('aria-label', say(texts.findTitle));
+    this.dialog.setAttribute('aria-label', texts.findTitle);
     this.input = document.createElement('input');
     for (const [name, value] of Object.entries({
-      type: 'text', role: 'combobox', 'aria-label': say(texts.findLabel), 'aria-expanded': 'false', 'aria-autocomplete': 'list', 'aria-controls': 'palette-list',
-      placeholder: say(texts.findPlaceholder), autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', maxlength: '128',
+      type: 'text', role: 'combobox', 'aria-label': texts.findLabel, 'aria-expanded': 'false', 'aria-autocomplete': 'list', 'aria-controls': 'palette-list',
+      placeholder: texts.findPlaceholder, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', maxlength: '128',
     })) this.input.setAttribute(name, value);
     this.list = document.createElement('div');
     this.list.id = 'palette-list';
@@ -96,7 +94,7 @@ export function installPalette() {
   document.addEventListener('keydown', (e) => {
     if (e.defaultPrevented) return;
     const withModifier = (e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.code === 'KeyK';
-    const single = e.key === 't' && keysAreOn() && !e.ctrlKey && !e.metaKey && !e.altKey && !inField(e);
+    const single = e.key === 't' && isSingleKey(e);
     if (!withModifier && !single) return;
     e.preventDefault();
     palette.open();

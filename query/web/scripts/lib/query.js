@@ -3,9 +3,7 @@ import { LitElement, html, nothing } from 'lit';
 import Combobox from '@github/combobox-nav';
 import * as texts from '../../text/en.json';
 import { icon } from './markup.js';
-import { say } from './say.js';
-import { inField } from './help.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 import { quoteTerm, suggest, wordAt } from './suggest.js';
 import { forgetQueries, rememberQuery } from './visited.js';
 
@@ -52,7 +50,7 @@ class QQuery extends LitElement {
   // takeSelection takes the text that is selected on the page along to the box, for the keys
   // that lead there.
   takeSelection(e) {
-    if (!['/', 's'].includes(e.key) || !keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (!['/', 's'].includes(e.key) || !isSingleKey(e)) return;
     const text = getSelection().toString().trim();
     if (!text || text.length > 200 || text.includes('\n')) return;
     e.preventDefault();
@@ -211,7 +209,7 @@ class QQuery extends LitElement {
 
   render() {
     if (!this.items?.length) return nothing;
-    return html`<ul role="listbox" id="q-list" aria-label=${say(texts.suggestLabel)}>${this.items.map((item, i) =>
+    return html`<ul role="listbox" id="q-list" aria-label=${texts.suggestLabel}>${this.items.map((item, i) =>
       item.url
         ? html`<li role="none"><a role="option" id=${`q-${i}`} href=${item.url}>${icon(item.icon)}<bdi>${item.text}</bdi><span class="soft">${item.more ?? ''}</span></a></li>`
         : html`<li role="option" id=${`q-${i}`} @mousedown=${(e) => e.preventDefault()} @click=${(e) => this.choose(item, e)}>${icon(item.icon)}<bdi>${item.text}</bdi><span class="soft">${item.more ?? ''}</span></li>`)}</ul>`;

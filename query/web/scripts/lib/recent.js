@@ -1,7 +1,6 @@
 // q-recent: the queries that this browser sent lately, as links. The server does not know them.
 import * as texts from '../../text/en.json';
 import { at } from './address.js';
-import { say } from './say.js';
 import { forgetQueries, pastQueries } from './visited.js';
 
 const shown = 6;
@@ -25,7 +24,7 @@ class RecentElement extends HTMLElement {
     const forget = document.createElement('button');
     forget.type = 'button';
     forget.className = 'link small';
-    forget.textContent = say(texts.suggestForget);
+    forget.textContent = texts.suggestForget;
     const empty = [...this.childNodes];
     forget.addEventListener('click', () => {
       forgetQueries();

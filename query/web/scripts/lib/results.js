@@ -5,8 +5,7 @@ import * as texts from '../../text/en.json';
 import { at } from './address.js';
 import { expandChunk } from './context.js';
 import { installFresh, markNew } from './fresh.js';
-import { inField } from './help.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 import { button, parsePart } from './markup.js';
 import { closePreview, previewIsOpen, showPreview } from './preview.js';
 import { say } from './say.js';
@@ -354,7 +353,7 @@ class QResults extends LitElement {
   }
 
   press(e) {
-    if (!keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (!isSingleKey(e)) return;
     const act = {
       j: () => this.move('.line.hit', 1), k: () => this.move('.line.hit', -1),
       J: () => this.moveFile(1), K: () => this.moveFile(-1), n: () => this.moveFile(1), p: () => this.moveFile(-1),

@@ -2,7 +2,6 @@
 // each request has a limit, and a new key ends those before.
 import * as texts from '../../text/en.json';
 import { at } from './address.js';
-import { say } from './say.js';
 import { pastQueries } from './visited.js';
 
 const filters = ['repo:', 'file:', 'lang:', 'sym:', 'rev:', 'kind:', 'is:', 'line:', 'type:', 'case:', 'context:', 'archived:', 'fork:', 'visibility:', 'regex:', 'content:', 'select:'];
@@ -42,11 +41,11 @@ async function ask(path, signal, body) {
 }
 
 const findRepositories = async (text, n, signal) =>
-  ((await ask(`/api/repos?perPage=${n}&query=${encodeURIComponent(text)}`, signal)) ?? []).map((r) => ({ kind: 'repo', icon: 'folder-git-2', text: r.repoName, insert: `repo:${quote(`^${escape(r.repoName)}$`)}` }));
+  ((await ask(`/api/repos?perPage=${n}&query=${encodeURIComponent(text)}`, signal)) ?? []).map((r) => ({ icon: 'folder-git-2', text: r.repoName, insert: `repo:${quote(`^${escape(r.repoName)}$`)}` }));
 
 const findFiles = async (text, n, signal, insert) =>
   ((await ask(`/api/find_files?limit=${n}&query=${encodeURIComponent(text)}`, signal))?.files ?? []).map((f) => ({
-    kind: 'file', icon: 'file-code', text: f.path, more: f.repository, ...(insert ? { insert: `file:${quote(`^${escape(f.path)}$`)}` } : { url: new URL(f.webUrl).pathname }),
+    icon: 'file-code', text: f.path, more: f.repository, ...(insert ? { insert: `file:${quote(`^${escape(f.path)}$`)}` } : { url: new URL(f.webUrl).pathname }),
   }));
 
 async function findSymbols(text, n, signal) {
@@ -57,11 +56,11 @@ async function findSymbols(text, n, signal) {
       for (const s of chunk.symbols ?? []) if (s.symbol && !seen.has(s.symbol)) seen.set(s.symbol, s.kind);
     }
   }
-  return [...seen].slice(0, n).map(([name, kind]) => ({ kind: 'symbol', icon: 'square-function', text: name, more: kind, insert: `sym:${quote(`^${escape(name)}$`)}` }));
+  return [...seen].slice(0, n).map(([name, kind]) => ({ icon: 'square-function', text: name, more: kind, insert: `sym:${quote(`^${escape(name)}$`)}` }));
 }
 
 const findContexts = async (text, signal) =>
-  ((await ask(`/search/contexts?name=${encodeURIComponent(text)}`, signal)) ?? []).filter((name) => name !== text).map((name) => ({ kind: 'value', icon: 'layers', text: name, insert: `context:${quote(name)}` }));
+  ((await ask(`/search/contexts?name=${encodeURIComponent(text)}`, signal)) ?? []).filter((name) => name !== text).map((name) => ({ icon: 'layers', text: name, insert: `context:${quote(name)}` }));
 
 // branchesAtOnce bounds the branches that are offered.
 const branchesAtOnce = 10;
@@ -82,7 +81,7 @@ async function findBranches(query, text, signal) {
   }
   const wanted = text.toLowerCase();
   return branches.refs.filter((ref) => ref.toLowerCase().includes(wanted) && ref !== text).slice(0, branchesAtOnce)
-    .map((ref) => ({ kind: 'value', icon: 'git-branch', text: ref, insert: `rev:${quote(ref)}` }));
+    .map((ref) => ({ icon: 'git-branch', text: ref, insert: `rev:${quote(ref)}` }));
 }
 
 // findSaved suggests the searches that the visitor saved or that others share, by their names.
@@ -91,7 +90,7 @@ let saved;
 async function findSaved(text, n, signal) {
   if (!document.getElementById('account')) return [];
   saved ??= ((await ask('/api/saved_searches', signal)) ?? [])
-    .map((s) => ({ kind: 'saved', icon: 'bookmark', text: s.name, more: s.query, url: new URL(s.url).pathname }));
+    .map((s) => ({ icon: 'bookmark', text: s.name, more: s.query, url: new URL(s.url).pathname }));
   const wanted = text.trim().toLowerCase();
   return saved.filter((s) => s.text.toLowerCase().includes(wanted)).slice(0, n);
 }
@@ -100,10 +99,10 @@ async function findSaved(text, n, signal) {
 export async function suggest(text, caret, signal) {
   const { word } = wordAt(text, caret);
   const past = (n) => pastQueries().filter((q) => q !== text && q.toLowerCase().startsWith(text.toLowerCase())).slice(0, n)
-    .map((q) => ({ kind: 'past', icon: 'history', text: q, whole: q }));
+    .map((q) => ({ icon: 'history', text: q, whole: q }));
   if (text.trim() === '') {
     const queries = [...(await findSaved('', 5, signal).catch(() => [])), ...past(10)];
-    return past(1).length ? [...queries, { kind: 'forget', icon: 'x', text: say(texts.suggestForget), forget: true }] : queries;
+    return past(1).length ? [...queries, { icon: 'x', text: texts.suggestForget, forget: true }] : queries;
   }
   const colon = word.indexOf(':');
   const key = colon > 0 ? word.slice(0, colon + 1) : '';
@@ -111,14 +110,14 @@ export async function suggest(text, caret, signal) {
   if (values[key]) {
     const named = key === 'rev:' ? await findBranches(text, rest, signal).catch(() => []) : [];
     if (named.length) return named;
-    return values[key].filter((v) => v.toLowerCase().startsWith(rest.toLowerCase()) && v !== rest).slice(0, 10).map((v) => ({ kind: 'value', icon: 'filter', text: v, insert: key + quote(v) }));
+    return values[key].filter((v) => v.toLowerCase().startsWith(rest.toLowerCase()) && v !== rest).slice(0, 10).map((v) => ({ icon: 'filter', text: v, insert: key + quote(v) }));
   }
   if (key === 'repo:') return findRepositories(rest, 8, signal);
   if (key === 'context:') return findContexts(rest, signal);
   if (key === 'file:' && rest) return findFiles(rest, 8, signal, true);
   if (key === 'sym:' && rest) return findSymbols(rest, 8, signal);
   if (key || word.length < 2) return past(5);
-  const named = filters.filter((f) => f.startsWith(word.toLowerCase())).map((f) => ({ kind: 'filter', icon: 'filter', text: f, insert: f, open: true }));
+  const named = filters.filter((f) => f.startsWith(word.toLowerCase())).map((f) => ({ icon: 'filter', text: f, insert: f, open: true }));
   const found = [findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal), findSaved(word, 2, signal)];
   const parts = await Promise.all(found.map((p) => p.catch(() => [])));
   return [...named, ...past(3), ...parts.flat()].slice(0, 12);

@@ -2,8 +2,7 @@
 // panel of definitions and references. What they show are parts of the page /symbols.
 import * as texts from '../../text/en.navigate.json';
 import { at } from './address.js';
-import { inField } from './help.js';
-import { keysAreOn } from './keys.js';
+import { isSingleKey } from './keys.js';
 import { button, parsePart } from './markup.js';
 import { makeGrip } from './panes.js';
 import { say } from './say.js';
@@ -109,7 +108,7 @@ class SymbolNavigator {
       this.closePanel();
       return;
     }
-    if (!keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (!isSingleKey(e)) return;
     const found = ['d', 'r', 'Enter'].includes(e.key) && this.atCursor();
     if (!found) return;
     if (e.key === 'Enter') {
