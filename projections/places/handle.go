@@ -121,7 +121,7 @@ func isUnreadable(err error) bool {
 
 // open opens the reader of a segment that is in the store.
 func (p *Places) open(h *handle) error {
-	reader, err := segment.Open(segmentKeys{p.store}, h.id, p.cache)
+	reader, err := segment.Open(segmentKeys{p.store, p}, h.id, p.cache)
 	if errors.Is(err, segment.ErrCorrupt) || errors.Is(err, segment.ErrFormat) {
 		return fmt.Errorf("places: %w: %w", projections.ErrPoison, err)
 	}
@@ -133,9 +133,22 @@ func (p *Places) open(h *handle) error {
 }
 
 // segmentKeys reads the keys of segments in a store.
-type segmentKeys struct{ *store.Store }
+type segmentKeys struct {
+	*store.Store
+	places *Places
+}
 
-var _ segment.Walkable = segmentKeys{}
+var (
+	_ segment.Walkable    = segmentKeys{}
+	_ segment.DamageNoter = segmentKeys{}
+)
+
+// NoteDamage implements segment.DamageNoter.
+func (s segmentKeys) NoteDamage(id segment.ID, err error) {
+	if s.places.onDamage != nil {
+		s.places.onDamage(id, err)
+	}
+}
 
 // Get implements segment.Source. A missing part belongs to a segment that was removed
 // because of damage after its reader was opened, or that never had the part.

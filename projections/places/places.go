@@ -52,6 +52,9 @@ type Options struct {
 	DeleteSnapshots func(ctx context.Context, id segment.ID) error
 	// PurgeAfter bounds the time from a removal until its text is deleted from disk.
 	PurgeAfter time.Duration
+	// OnDamage is called when a reader finds that a segment is corrupted. It may be called
+	// repeatedly and concurrently for a segment, and must not block. It is optional.
+	OnDamage func(id segment.ID, err error)
 	// KeepSegments keeps segments in the store that no row names, for a rebuild whose
 	// records will name them.
 	KeepSegments bool
@@ -79,6 +82,7 @@ type Places struct {
 	dropSnapshots func(ctx context.Context, id segment.ID) error
 	purgeAfter    time.Duration
 	keepSegments  bool
+	onDamage      func(id segment.ID, err error)
 	cache         *segment.Cache
 	log           *slog.Logger
 	metrics       *metrics
@@ -121,7 +125,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	}
 	p := &Places{
 		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge, keepSegments: o.KeepSegments,
-		dropSnapshots: o.DeleteSnapshots, purgeAfter: o.PurgeAfter, cache: o.Cache, log: o.Logger, sweep: newSweeper(),
+		dropSnapshots: o.DeleteSnapshots, purgeAfter: o.PurgeAfter, onDamage: o.OnDamage, cache: o.Cache, log: o.Logger, sweep: newSweeper(),
 		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
 	}
 	p.deleteObjects.Store(o.DeleteObjects)

@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type Restorer struct {
 	wake chan struct{}
 	mu   struct {
 		sync.Mutex
+		// damaged maps the segments to restore to true, and those that were restored
+		// since the last retry to false.
 		damaged map[segment.ID]bool
 	}
 }
@@ -40,20 +43,20 @@ func NewRestorer(logger *slog.Logger, m *Metrics) *Restorer {
 	return h
 }
 
-// NoteDamage records that a segment cannot be read. It does not block, because the caller
-// may be in the middle of a read.
-func (h *Restorer) NoteDamage(d *store.DamageError) {
-	id, ok := segment.IDOfKey(d.First)
+// NoteDamage records that a segment cannot be read, which a file, a missing key or its
+// content shows. A segment is restored at most once per healRetry. NoteDamage does not block,
+// because the caller may be in the middle of a read.
+func (h *Restorer) NoteDamage(id segment.ID, err error) {
 	h.mu.Lock()
-	known := h.mu.damaged[id]
-	if ok && !known && len(h.mu.damaged) < maxDamagedSegments {
+	_, known := h.mu.damaged[id]
+	if !known && len(h.mu.damaged) < maxDamagedSegments {
 		h.mu.damaged[id] = true
 	}
 	h.mu.Unlock()
 	if known {
 		return
 	}
-	h.logger.Error("segment cannot be read; searches skip it until it is restored", "segment", id.String(), "error", d)
+	h.logger.Error("segment cannot be read; searches skip it until it is restored", "segment", id.String(), "error", err)
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -74,6 +77,7 @@ func (h *Restorer) Run(ctx context.Context, i Owner) error {
 		select {
 		case <-h.wake:
 		case <-retry.C:
+			h.forgetRestored()
 		case <-ctx.Done():
 			return nil
 		}
@@ -86,7 +90,7 @@ func (h *Restorer) Run(ctx context.Context, i Owner) error {
 				continue
 			}
 			h.mu.Lock()
-			delete(h.mu.damaged, id)
+			h.mu.damaged[id] = false
 			h.mu.Unlock()
 		}
 	}
@@ -96,10 +100,19 @@ func (h *Restorer) damagedSegments() []segment.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ids := make([]segment.ID, 0, len(h.mu.damaged))
-	for id := range h.mu.damaged {
-		ids = append(ids, id)
+	for id, lost := range h.mu.damaged {
+		if lost {
+			ids = append(ids, id)
+		}
 	}
 	return ids
+}
+
+// forgetRestored makes NoteDamage accept restored segments again.
+func (h *Restorer) forgetRestored() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.mu.damaged, func(_ segment.ID, lost bool) bool { return !lost })
 }
 
 func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) error {

@@ -208,7 +208,8 @@ func (c *Scrubber) checkProjections(ctx context.Context) error {
 		return ok && c.Segments != nil && c.Segments.IsObject(segmentstore.SegmentName(id), path)
 	}, func(d *store.DamageError) {
 		if d.InSegment() {
-			v.Restorer.NoteDamage(d)
+			id, _ := segment.IDOfKey(d.First)
+			v.Restorer.NoteDamage(id, d)
 			return
 		}
 		c.reportRows(ScrubbedProjections, v.Rows.Dir(), d)

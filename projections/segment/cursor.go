@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Walker finds keys of a source. *store.Iterator implements it.
@@ -113,9 +111,13 @@ func (c *Cursor) switchSource(src Source) error {
 	return err
 }
 
+// errNoKey reports that a segment lacks the key of a part, which a segment whose keys are
+// removed because of damage does while readers still use it.
+var errNoKey = fmt.Errorf("%w: the key does not exist", ErrCorrupt)
+
 func (c *Cursor) seek() ([]byte, error) {
 	if c.walker.Find(c.key) {
 		return c.walker.Value(), c.walker.Err()
 	}
-	return nil, cmp.Or(c.walker.Err(), code.ErrNotFound)
+	return nil, cmp.Or(c.walker.Err(), errNoKey)
 }

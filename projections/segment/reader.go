@@ -16,6 +16,12 @@ type Source interface {
 	Get(key []byte) (value []byte, closer io.Closer, err error)
 }
 
+// A DamageNoter is a Source that is informed of segments whose bytes are corrupted.
+type DamageNoter interface {
+	// NoteDamage may be called repeatedly and concurrently for a segment. It must not block.
+	NoteDamage(id ID, err error)
+}
+
 // Reader reads one segment. It keeps the document table and the trigram directory in
 // memory, about 15 bytes for each document and 8 for each distinct trigram, and reads
 // everything else on demand. It is safe for concurrent use. It need not be closed, unlike
@@ -74,6 +80,14 @@ func (r *Reader) withPart(key []byte, use func([]byte) error) error {
 		err = closeErr
 	}
 	return err
+}
+
+// NoteDamage informs the source, if it is a DamageNoter, that a read returned err, which is
+// ErrCorrupt or the error of the source for a damaged file.
+func (r *Reader) NoteDamage(err error) {
+	if n, ok := r.src.(DamageNoter); ok {
+		n.NoteDamage(r.id, err)
+	}
 }
 
 // ID returns the segment's ID.

@@ -43,6 +43,7 @@ func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *version
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.newVersionOptions(s, m)
 			options.rebuilding, options.objects = true, p.objectStore(order.until != nil)
+			options.onDamage = heal.NoteDamage
 			// If the live version follows the log, it records itself what must be
 			// deleted.
 			options.deletes = options.deletes && order.until == nil && (live == nil || live.Meta.IsFrozen())

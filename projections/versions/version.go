@@ -64,6 +64,8 @@ type versionOptions struct {
 	// deleteSnapshots deletes the snapshots that name a segment; optional.
 	deleteSnapshots func(ctx context.Context, id segment.ID) error
 	purgeAfter      time.Duration
+	// onDamage is called when a reader finds that a segment is corrupted; optional.
+	onDamage func(id segment.ID, err error)
 	// rebuilding keeps segments in the store that no row names yet.
 	rebuilding bool
 }
@@ -76,7 +78,7 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 	}
 	where, err := places.Open(ctx, places.Options{
 		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
-		DeleteSnapshots: o.deleteSnapshots, PurgeAfter: o.purgeAfter, Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
+		DeleteSnapshots: o.deleteSnapshots, PurgeAfter: o.purgeAfter, OnDamage: o.onDamage, Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
 		repositories.Close()

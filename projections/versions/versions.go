@@ -330,6 +330,7 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 		return nil, fmt.Errorf("open projections: %w", err)
 	}
 	o := v.newVersionOptions(rows, m)
+	o.onDamage = heal.NoteDamage
 	if meta.IsFrozen() {
 		o.deadLetters, o.deletes = nil, false
 	}
@@ -375,7 +376,8 @@ func (v *Versions) newHealer() *repair.Restorer { return repair.NewRestorer(v.o.
 func (v *Versions) noteDamage(h *repair.Restorer) func(*store.DamageError) {
 	return func(d *store.DamageError) {
 		if d.InSegment() {
-			h.NoteDamage(d)
+			id, _ := segment.IDOfKey(d.First)
+			h.NoteDamage(id, d)
 			return
 		}
 		v.NoteDamagedRows(d)

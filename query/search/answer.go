@@ -66,7 +66,7 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	} else {
 		err = a.streamParts(ctx, work, emit)
 	}
-	if closed := a.close(); !a.run.skipDamaged(closed) {
+	if closed := a.close(); !a.run.skipDamaged(noSegment, closed) {
 		err = errors.Join(err, closed)
 	}
 	held := a.run.memory
@@ -222,7 +222,7 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	}
 	before, started := a.renderer.bytesLeft, time.Now()
 	f, err := a.renderer.renderFile(h)
-	if a.run.skipDamaged(err) {
+	if a.run.skipDamaged(h.segment, err) {
 		return nil // the answer cannot show it
 	}
 	if err != nil {

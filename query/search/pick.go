@@ -245,7 +245,7 @@ func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatc
 		a.renderer.scoresOnly = true
 		f, err := a.renderer.renderFile(&h)
 		a.renderer.bytesLeft, a.renderer.scoresOnly = left, false
-		if a.run.skipDamaged(err) {
+		if a.run.skipDamaged(h.segment, err) {
 			continue
 		}
 		if err != nil {

@@ -410,7 +410,7 @@ func (n *searchRun) signalProgress() {
 }
 
 func (n *searchRun) failLocked(segment int, err error) {
-	if n.skipDamaged(err) {
+	if n.skipDamaged(segment, err) {
 		return
 	}
 	if err != nil && n.mu.err == nil {
@@ -418,13 +418,19 @@ func (n *searchRun) failLocked(segment int, err error) {
 	}
 }
 
-// skipDamaged records that a segment cannot be read, if err shows that. The search
-// continues without the segment.
-func (n *searchRun) skipDamaged(err error) bool {
+// noSegment is the index of no segment of the view.
+const noSegment = -1
+
+// skipDamaged records that a segment, or noSegment if it is not known, cannot be read, if
+// err shows that, so that it is restored. The search continues without the segment.
+func (n *searchRun) skipDamaged(segmentIndex int, err error) bool {
 	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return false
 	}
 	n.damaged.Store(true)
+	if segmentIndex != noSegment {
+		n.plan.segments[segmentIndex].Reader.NoteDamage(err)
+	}
 	return true
 }
 

@@ -174,7 +174,7 @@ func (h *ShardSession) endSearch() {
 	if b := h.search.builder; b != nil {
 		b.worker.End()
 		if err := b.close(); err != nil {
-			h.search.run.skipDamaged(err)
+			h.search.run.skipDamaged(noSegment, err)
 		}
 	}
 	h.search = nil

@@ -166,7 +166,7 @@ func (w *worker) endWorker() {
 	n := w.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.skipDamaged(err) {
+	if !n.skipDamaged(noSegment, err) {
 		n.mu.err = cmp.Or(n.mu.err, err)
 	}
 	n.mu.stats.addWork(&w.searcher.finder.Work)

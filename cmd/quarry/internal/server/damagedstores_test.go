@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/repair"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -170,6 +173,33 @@ func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLostKeysOfSegmentsComeBack removes the keys of live segments from the store. No
+// checksum shows that. The first search that misses them has them restored.
+func TestLostKeysOfSegmentsComeBack(t *testing.T) {
+	t.Parallel()
+	w := newLossWorld(t, false)
+	live := w.s.versions.Live()
+	view := live.Places.Acquire()
+	segments := view.SegmentInfos()
+	view.Release()
+	if len(segments) == 0 {
+		t.Fatal("there is no segment")
+	}
+	for _, s := range segments {
+		lo, hi := segment.KeyRange(s.ID)
+		w.failOnError(live.Store.Excise(t.Context(), lo, hi))
+	}
+	for _, g := range w.repositories {
+		for ref := range g.selectedRefs() {
+			want := g.grepLines(ref)
+			waitUntil(t, func() bool {
+				return slices.Equal(mustAsk(t, w.s, fmt.Sprintf("lossword repo:^%s$ rev:%s", g.Name, ref.Short())), want)
+			})
+		}
+	}
+	w.checkConsistency("after the loss")
 }
 
 // countRebuilt returns how many stores of a kind were found damaged at this start.
