@@ -207,13 +207,21 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
+// maxRemovals bounds the attempts to remove a directory to which a git process that is about
+// to end still adds files.
+const maxRemovals = 10
+
 // reset deletes the bare repository, and keeps the data stored by Save.
 func (m *Mirror) reset() error {
 	m.dropCaches()
-	if err := os.RemoveAll(m.gitDir()); err != nil && !errors.Is(err, syscall.ENOTDIR) {
-		return m.wrapError("reset", err)
+	for attempt := 1; ; attempt++ {
+		switch err := os.RemoveAll(m.gitDir()); {
+		case err == nil, errors.Is(err, syscall.ENOTDIR):
+			return nil
+		case !errors.Is(err, syscall.ENOTEMPTY) || attempt == maxRemovals:
+			return m.wrapError("reset", err)
+		}
 	}
-	return nil
 }
 
 // dropCaches drops the state that this process caches about the files of the mirror.
