@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
@@ -49,9 +51,15 @@ func sharedSegmentsHeal(t *testing.T, broker *kafkatest.Broker) {
 	awaitAnswers := func(what string) {
 		t.Helper()
 		for i, s := range servers {
-			wrong := ""
-			if !pollUntil(func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
-				t.Fatalf("%s: server %d: %s\n%s\nthe other:\n%s", what, i, wrong, s.output, servers[1-i].output)
+			var wrong []string
+			if !pollUntil(func() bool {
+				now := wrongAnswer(s)
+				if now != "" && (len(wrong) == 0 || wrong[len(wrong)-1] != now) {
+					wrong = append(wrong, now)
+				}
+				return now == ""
+			}) {
+				t.Fatalf("%s: server %d: %s\n%s\nthe other:\n%s", what, i, strings.Join(wrong, "\n"), s.output, servers[1-i].output)
 			}
 		}
 	}
@@ -104,7 +112,10 @@ func sharedSegmentsHeal(t *testing.T, broker *kafkatest.Broker) {
 func wrongAnswer(s *server) string {
 	for word, want := range map[string]int{"theorbo": 1, "kettle": largeImport} {
 		if n, err := countMatches(s.url, word); err != nil || n != want {
-			return fmt.Sprintf("%s: %d matches, want %d, %v", word, n, want, err)
+			// A second answer tells why the first was cut, if it was.
+			_, answer, again := sendRequest(http.MethodPost, s.url+"/api/search", http.Header{"Content-Type": {"application/json"}},
+				fmt.Appendf(nil, `{"query": %q, "matches": 10000, "display": 1}`, word))
+			return fmt.Sprintf("%s: %d matches, want %d, %v; asked again: %s, %v", word, n, want, err, answer, again)
 		}
 	}
 	verify, said := s.newCommand("verify", "--json")
