@@ -227,17 +227,11 @@ func (d cDialect) handleClose(p *declParser, s scope) {
 		p.pushToken(token{shape: shape{kind: tokWord, word: wTypedef}})
 	}
 	p.pushToken(token{shape: shape{kind: tokBody}})
-	if s.typedef && s.unnamed {
-		d.adoptTypedef(p, s)
-	}
-}
-
-// adoptTypedef assigns the name of the following typedef to the members of an unnamed
-// type.
-func (d cDialect) adoptTypedef(p *declParser, s scope) {
-	i := s.bodyTail(p)
-	if i.kind == tokWord {
-		p.rec.adoptParent(s.first, s.kind, i.toSpan())
+	if s.unnamed && (s.typedef || s.form == formType && p.topScope().form != formType) {
+		// The members of a type without a name belong to the typedef or variable that follows.
+		if name := s.bodyTail(p); name.kind == tokWord {
+			p.rec.adoptParent(s.first, s.kind, name.toSpan())
+		}
 	}
 }
 

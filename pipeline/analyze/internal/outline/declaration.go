@@ -4,7 +4,7 @@ import "github.com/quarrysearch/quarry/schemas/code"
 
 // maxDeclTokens bounds the tokens kept for one declaration. Later tokens are dropped,
 // because names are near the front.
-const maxDeclTokens = 192
+const maxDeclTokens = 1024
 
 // dialect parses declarations of one language in the C family.
 type dialect interface {

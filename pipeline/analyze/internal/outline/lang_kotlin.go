@@ -1,5 +1,7 @@
 package outline
 
+import "slices"
+
 var kotlin = table{
 	languages: "Kotlin, Gradle Kotlin DSL",
 	lexicon: lexicon{
@@ -14,7 +16,7 @@ var kotlin = table{
 		},
 	},
 	newlines: true, trailing: ",.=+-*/|&:?<", continues: ". ? : = where",
-	angles: true, quotes: "`", nested: kotlinNested,
+	angles: true, quotes: "`", nested: kotlinNested, resumes: beginsConstructor,
 	rules: []rule{
 		{match: "package @*", kind: "package", in: "file"},
 		{match: "annotation class @", kind: "annotation", fields: "val var"},
@@ -31,4 +33,49 @@ var kotlin = table{
 		{match: "val|var (@,) =", kind: "property", in: "file"}, // in scripts
 		{match: "val|var <>? @.", kind: "property", owner: ownerNone},
 	},
+}
+
+// maxModifiers bounds the tokens before the keyword of a class, and the annotations and
+// modifiers before its constructor.
+const maxModifiers = 16
+
+// beginsConstructor reports whether t, the first token of a line, begins the primary
+// constructor of the class whose name, or an annotation of its constructor, ends the
+// statement. Annotations and modifiers may be before it.
+func beginsConstructor(p *tableParser, t token) bool {
+	if !t.isPunct('@') && t.kind != tokWord {
+		return false
+	}
+	isText := func(t token, text string) bool { return string(p.tokenText(t)) == text }
+	class := slices.IndexFunc(p.stmt[:min(len(p.stmt), maxModifiers)], func(t token) bool { return isText(t, "class") })
+	if class < 0 || class+1 == len(p.stmt) {
+		return false
+	}
+	head := p.stmt[class+2:] // after the name
+	if len(head) > 0 && (head[0].isGroup('(') || head[0].isPunct(':')) || slices.ContainsFunc(head, func(t token) bool { return isText(t, "constructor") }) {
+		return false
+	}
+	ahead := p.scanner
+	for range maxModifiers {
+		if t.isPunct('@') {
+			ahead.next()
+			for ahead.peekByte(0) == '.' || ahead.peekByte(0) == ':' {
+				ahead.next()
+				ahead.next()
+			}
+			if ahead.peekByte(0) == '(' {
+				ahead.groupToken(ahead.next())
+			}
+		} else {
+			switch string(p.tokenText(t)) {
+			case "constructor":
+				return true
+			case "actual", "expect", "internal", "private", "protected", "public":
+			default:
+				return false
+			}
+		}
+		t = ahead.next()
+	}
+	return false
 }

@@ -92,28 +92,41 @@ func javaNested(s *scanner, brace int) int {
 	return anonymousClass(s, brace, newWord)
 }
 
-// phpNested finds anonymous classes whose header has at most maxLine bytes.
+// phpNested finds anonymous classes whose header has at most maxLine bytes: "new class",
+// arguments, and names of types. It reads backwards, so that other blocks end it soon.
 func phpNested(s *scanner, brace int) int {
-	from := max(s.bodyBrace+1, brace-maxLine)
-	if !bytes.Contains(s.src[from:brace], newClass) { // nearly always, and faster than the last index
-		return -1
-	}
-	i := bytes.LastIndex(s.src[from:brace], newClass)
-	header, depth := s.src[from+i+len(newClass):brace], 0
-	for _, c := range header {
+	from, depth := max(s.bodyBrace+1, brace-maxLine), 0
+	for pos := brace; pos > from; {
+		c := s.src[pos-1]
+		if depth == 0 && s.lex.class[c] >= classWord {
+			start := s.wordStart(pos)
+			if bytes.EqualFold(s.src[start:pos], classWordText) {
+				before, word := s.wordBefore(start)
+				if bytes.EqualFold(word, readonlyWord) {
+					before, word = s.wordBefore(before)
+				}
+				if bytes.EqualFold(word, newWord[:3]) && before >= from {
+					return before
+				}
+				return -1
+			}
+			pos = start
+			continue
+		}
+		pos--
 		switch {
-		case c == '(':
-			depth++
 		case c == ')':
+			depth++
+		case c == '(':
 			depth--
-		case depth == 0 && c != ',' && !isBlank(c) && s.lex.class[c] < classWord:
-			return -1 // the header has ended before this brace
+		case depth == 0 && c != ',' && !isBlank(c):
+			return -1 // something else is before this brace
 		}
 	}
-	return from + i
+	return -1
 }
 
-var newWord, newClass = []byte("new "), []byte("new class")
+var newWord, classWordText, readonlyWord = []byte("new "), []byte("class"), []byte("readonly")
 
 // cNested finds structs, unions and enums that have a name or are the type of a typedef.
 func cNested(s *scanner, brace int) int {

@@ -59,7 +59,7 @@ func grammarOf(language code.Language) (grammar, bool) {
 // declarationReader returns the reader for a language in the C family.
 func declarationReader(d dialect) func(scanner) {
 	return func(s scanner) {
-		p := &declParser{scanner: s, dialect: d, decl: make([]token, 0, maxDeclTokens)}
+		p := &declParser{scanner: s, dialect: d, decl: make([]token, 0, 128)}
 		p.scopes.pushScope(scope{form: formFile, def: -1})
 		p.run()
 	}

@@ -8,7 +8,7 @@ import (
 
 var phpLexis = newLexis(`$\`, "\"'/#?<`", newWordTable(wAbstract, wCase, wClass, wConst, wDefine, wDo, wElse, wElseif, wEnum, wExtends,
 	wFinal, wFn, wFor, wForeach, wFunction, wIf, wImplements, wInterface, wNamespace, wNew, wPrivate, wProtected,
-	wPublic, wReadonly, wReturn, wStatic, wSwitch, wTrait, wTry, wUse, wVar, wWhile), phpSpecial).withNested(phpNested, maxScopes)
+	wPublic, wReadonly, wReturn, wStatic, wSwitch, wTrait, wTry, wUse, wVar, wWhile), phpSpecial).withNested(phpNested, maxScopes).foldWords()
 
 func phpSpecial(s *scanner, c byte) token {
 	switch c {
@@ -56,7 +56,7 @@ func phpStart(src []byte, pos int) int {
 		return len(src)
 	}
 	pos += i + 2
-	if bytes.HasPrefix(src[pos:], []byte("php")) {
+	if len(src)-pos >= 3 && bytes.EqualFold(src[pos:pos+3], []byte("php")) {
 		pos += 3
 	}
 	return pos

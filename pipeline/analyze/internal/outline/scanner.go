@@ -76,6 +76,12 @@ func newLexis(letters, specials string, words *wordTable, special func(*scanner,
 	return l
 }
 
+// foldWords makes keywords case-insensitive.
+func (l *lexis) foldWords() *lexis {
+	l.words.fold, l.irregularWords = true, true
+	return l
+}
+
 // scanner reads the tokens of a text.
 type scanner struct {
 	src      []byte

@@ -37,6 +37,9 @@ type table struct {
 	// byte of trailing or the next line begins with a word or byte of continues.
 	newlines            bool
 	trailing, continues string
+	// resumes reports whether the statement continues with the token that begins a line in
+	// further cases.
+	resumes func(p *tableParser, t token) bool
 	// joins is a byte of trailing or continues that is no part of the statement. continued
 	// is the 1-based column of the byte that begins a continuation line; 0 for none.
 	joins     string

@@ -198,7 +198,7 @@ func (p *tableParser) angleMayBegin() bool {
 func (p *tableParser) goesOn(t token) bool {
 	last := p.stmt[len(p.stmt)-1]
 	switch {
-	case last.kind == tokPunct && p.table.trail[last.ch]:
+	case last.kind == tokPunct && p.table.trail[last.ch], p.table.resumes != nil && p.table.resumes(p, t):
 		return true
 	case t.kind == tokPunct:
 		return p.table.goesOn[t.ch] || t.ch == '{' && p.table.blocks == blockBraces
