@@ -15,7 +15,7 @@ var kotlin = table{
 			{open: "`", close: "`"},
 		},
 	},
-	newlines: true, trailing: ",.=+-*/|&:?<", continues: ". ? : = where",
+	newlines: true, trailing: ",.=+-*/|&:<", continues: ". ? : = where",
 	angles: true, quotes: "`", nested: kotlinNested, resumes: beginsConstructor,
 	rules: []rule{
 		{match: "package @*", kind: "package", in: "file"},

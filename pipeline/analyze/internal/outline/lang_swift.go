@@ -12,7 +12,7 @@ var swift = table{
 			{open: "`", close: "`"},
 		},
 	},
-	newlines: true, trailing: ",.=+-*/|&:?<>", continues: ". ? : = & -> where async throws rethrows",
+	newlines: true, trailing: ",.=+-*/|&:<>", continues: ". ? : = & -> where async throws rethrows",
 	angles: true, quotes: "`", separators: ";",
 	rules: []rule{
 		{match: "import", body: bodyNone},

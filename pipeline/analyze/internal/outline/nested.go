@@ -172,7 +172,7 @@ func (s *scanner) wordBefore(pos int) (start int, word []byte) {
 
 // kotlinNested finds object expressions with a supertype.
 func kotlinNested(s *scanner, brace int) int {
-	begin := max(s.lineStart(brace), s.bodyBrace+1)
+	begin := max(s.lineStart(s.beforeArguments(brace)), s.bodyBrace+1)
 	for pos := begin; ; pos++ {
 		colon := bytes.IndexByte(s.src[pos:brace], ':')
 		if colon < 0 {
@@ -190,6 +190,25 @@ func kotlinNested(s *scanner, brace int) int {
 }
 
 var objectWord = []byte("object")
+
+// beforeArguments returns the offset of the "(" whose ")" is before the blank and the "{" at
+// offset brace, at most maxLine bytes before it, or else brace.
+func (s *scanner) beforeArguments(brace int) int {
+	if brace < 2 || s.src[brace-2] != ')' {
+		return brace
+	}
+	for pos, depth := brace-2, 0; pos >= max(0, brace-maxLine); pos-- {
+		switch s.src[pos] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return pos
+			}
+		}
+	}
+	return brace
+}
 
 // wordStart returns the start of the word that ends at offset end, at most maxLine bytes
 // before it.

@@ -220,6 +220,9 @@ const maxColumn = 1000
 // endStatement finds definitions in the statement that ends here.
 func (p *tableParser) endStatement(end byte) {
 	if len(p.stmt) == 0 {
+		if end == ';' {
+			p.topFrame().items = "" // members follow
+		}
 		return
 	}
 	waited := p.waiting
