@@ -65,7 +65,7 @@ type candidate struct {
 	file     *source // nil until it is read
 }
 
-type lookupKey struct{ name, repository, paths string }
+type lookupKey struct{ name, repository, paths, parent string }
 
 // readSource reads a file of a search's result.
 func (r *resolver) readSource(f *search.FileMatch) *source {
@@ -100,20 +100,36 @@ func (r *resolver) isExhausted(ctx context.Context) bool {
 // repository is empty; if paths is set, only those in files whose path matches. A failed
 // search finds nothing, because the results so far are still an answer.
 func (r *resolver) lookup(ctx context.Context, name, repository, paths string, language code.Language) []candidate {
-	key := lookupKey{name, repository, paths}
+	return r.searchDefinitions(ctx, lookupKey{name: name, repository: repository, paths: paths}, language)
+}
+
+// lookupMembers returns the definitions of a name in the repository of a file, or only those
+// in a parent if there are too many.
+func (r *resolver) lookupMembers(ctx context.Context, in *source, parent, name string) []candidate {
+	key := lookupKey{name: name, repository: in.repo.Name}
+	all := r.searchDefinitions(ctx, key, in.language)
+	if len(all) >= maxLookup {
+		key.parent = parent
+		all = r.searchDefinitions(ctx, key, in.language)
+	}
+	return all
+}
+
+func (r *resolver) searchDefinitions(ctx context.Context, key lookupKey, language code.Language) []candidate {
 	if found, ok := r.lookups[key]; ok {
 		return found
 	}
+	name := key.name
 	if name == "" || len(name) > code.MaxSymbolBytes || r.isExhausted(ctx) {
 		return nil
 	}
 	r.budget.searches--
-	children := []syntax.Query{&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(name) + "$", Case: syntax.CaseYes}, familyFilter(language)}
-	if paths != "" {
-		children = append(children, &syntax.File{Pattern: paths, Case: syntax.CaseYes})
+	children := []syntax.Query{&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(name) + "$", Case: syntax.CaseYes, Parent: key.parent}, familyFilter(language)}
+	if key.paths != "" {
+		children = append(children, &syntax.File{Pattern: key.paths, Case: syntax.CaseYes})
 	}
-	in := Request{Repository: repository}
-	if repository == r.home.repo.Name {
+	in := Request{Repository: key.repository}
+	if key.repository == r.home.repo.Name {
 		in.Revision = r.revision
 	}
 	found, err := r.navigator.searcher.Search(ctx, r.view, search.Request{

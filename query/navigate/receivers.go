@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -242,11 +243,8 @@ func (r *resolver) hasMethods(ctx context.Context, method, spec *target) bool {
 		if n++; n > maxInterfaceMethods {
 			break
 		}
-		has := false
-		for _, c := range r.lookup(ctx, d.Name, method.file.repo.Name, "", method.file.language) {
-			has = has || c.symbol.Parent == name && sameDirectory(method.file, &c)
-		}
-		if !has {
+		has := func(c candidate) bool { return c.symbol.Parent == name && sameDirectory(method.file, &c) }
+		if !slices.ContainsFunc(r.lookupMembers(ctx, method.file, name, d.Name), has) {
 			return false
 		}
 	}
@@ -269,8 +267,13 @@ func (r *resolver) extendsType(ctx context.Context, method *target, name string)
 	if def == nil || class != method.definition().Parent {
 		class, def = method.definition().Parent, nil
 	}
+	seen := map[target]bool{} // a type may be reached in several ways, and types may form a cycle
 	next := r.definitionsOfType(ctx, typ{Type: names.Type{File: method.file.names, Name: class, At: method.token}, src: method.file, def: def}, 1)
-	for n := 0; n < len(next) && n < maxAncestors; n++ {
+	for n := 0; n < len(next) && len(seen) < maxAncestors; n++ {
+		if seen[next[n]] {
+			continue
+		}
+		seen[next[n]] = true
 		for _, heir := range next[n].file.names.Heirs(next[n].definition()) {
 			if heir.Name == name {
 				return true

@@ -291,7 +291,7 @@ func targetsOf(in *source, tokens []int) (out []target) {
 // body: methods in Go, C++ and Rust, partial classes, assignments to prototypes.
 func (r *resolver) membersElsewhere(ctx context.Context, in *source, typeName, name string) []target {
 	var near []*candidate
-	all := r.lookup(ctx, name, in.repo.Name, "", in.language)
+	all := r.lookupMembers(ctx, in, typeName, name)
 	for k := range all {
 		if c := &all[k]; isNamed(c.symbol) && c.symbol.Parent == typeName && (!in.names.KeepsTypesInDirectory() || sameDirectory(in, c)) {
 			near = append(near, c)
