@@ -70,14 +70,17 @@ func readQualified(r *search.Request) *qualifiedQuery {
 	member, beside, placed := name.Symbol(letters), name.Symbol(letters), name.Symbol(letters)
 	member.Parent = name.Parent
 	beside.Lines = []syntax.Line{{Pattern: `\b` + regexp.QuoteMeta(name.Parent) + `\b`, Case: letters}}
+	points := map[string]float32{member.String(): memberPoints, beside.String(): besidePoints, placed.String(): placedPoints}
 	definitions := &syntax.Or{Children: []syntax.Query{member, &syntax.And{Children: []syntax.Query{name.Place(), placed}}}}
 	if name.Parent != name.Name { // each line with the name would have both
 		definitions.Children = append(definitions.Children, beside)
 	}
-	return &qualifiedQuery{
-		term: terms[0], definitions: definitions,
-		points: map[string]float32{member.String(): memberPoints, beside.String(): besidePoints, placed.String(): placedPoints},
+	if name.Outer != "" {
+		outer := name.Symbol(letters)
+		outer.Parent = name.Outer
+		definitions.Children, points[outer.String()] = append(definitions.Children, outer), memberPoints
 	}
+	return &qualifiedQuery{term: terms[0], definitions: definitions, points: points}
 }
 
 // tryQualified answers a request with the definitions that its qualified name means and

@@ -88,3 +88,28 @@ func TestQualifiedNameAmongMany(t *testing.T) {
 		}
 	}
 }
+
+// TestMemberOfParentIsFirst checks that the first line of a file is the definition in the
+// named parent, not one with the same name in another type, whatever its line says: members,
+// constructors, and members of companion objects.
+func TestMemberOfParentIsFirst(t *testing.T) {
+	for query, want := range map[string]int{
+		"Range.parse":           5,
+		"Rule.Rule":             3,
+		"Range.Companion.parse": 5,
+		"Range$Companion.parse": 5,
+		"a.b.Outer$Range.parse": 5,
+		"Rule.parse":            4,
+	} {
+		m := &searchtest.Model{}
+		m.AddSources(t, `host/a src/range.go - Go func (Other) parse() {} // parse Range.parse of a Rule and a Range\nstruct Rule {}\n`+
+			`func (Rule) Rule() {}\nfunc (Rule) parse() {}\nfunc (Range) parse() {}\n`)
+		r, err := newSearcher(search.Options{}).Search(t.Context(), m, search.Request{Query: searchtest.Parse(t, query), Matches: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Files) != 1 || r.Files[0].BestLines[0] != want {
+			t.Errorf("%s: %v, want line %d first", query, r.Files, want)
+		}
+	}
+}

@@ -25,6 +25,7 @@ const (
 	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
 	lineDefinition = 3    // a match is the whole name of a symbol, by its kind
 	lineMeant      = 20   // the same, if the query means definitions before text
+	lineMember     = 20   // the same, if it is in a parent that the query names
 	lineStart      = 0.1  // a match is the first text of the line
 )
 
@@ -157,8 +158,8 @@ func (s *lineScorer) setScore(l *matchLine) error {
 	l.score = s.v.Finder.s.ScoreLine(text, int(from)-before, from == uint32(before), s.found)
 	best := 0.0
 	for _, m := range matches {
-		defines, kind := s.definitionAt(m)
-		best = max(best, s.v.Finder.s.DefinitionShare(defines, kind))
+		defines, kind, parent := s.definitionAt(m)
+		best = max(best, s.v.Finder.s.DefinitionShare(defines, kind, string(parent)))
 	}
 	l.score += best
 	return nil
@@ -174,14 +175,18 @@ const (
 	DefinedJoined                // a symbol whose words are all terms
 )
 
-// DefinitionShare returns the score that the definition of a symbol adds to its line. If
-// all terms together make up the name of the symbol, each counts as a whole word.
-func (s *Scope) DefinitionShare(d DefinitionKind, kind code.SymbolKind) float64 {
+// DefinitionShare returns the score that the definition of a symbol in a parent adds to
+// its line. If all terms together make up the name of the symbol, each counts as a whole
+// word.
+func (s *Scope) DefinitionShare(d DefinitionKind, kind code.SymbolKind, parent string) float64 {
 	switch d {
 	case DefinedMatch:
 		share := lineDefinition * ranking.KindWeight(kind)
 		if s.Query.meansDefinitions {
 			share += lineMeant
+		}
+		if parent != "" && slices.ContainsFunc(s.Query.Atoms, func(a *Atom) bool { return a.parent == parent }) {
+			share += lineMember
 		}
 		return share
 	case DefinedJoined:
@@ -212,33 +217,34 @@ func (s *lineScorer) findMatches(from, to uint32) {
 	}
 }
 
-// definitionAt returns the kind of definition at a match, and the kind of its symbol.
-func (s *lineScorer) definitionAt(m Match) (DefinitionKind, code.SymbolKind) {
+// definitionAt returns the kind of definition at a match, and the kind and the parent of
+// its symbol.
+func (s *lineScorer) definitionAt(m Match) (d DefinitionKind, kind code.SymbolKind, parent []byte) {
 	if !s.outline {
 		if m.Symbol >= 0 {
-			return DefinedMatch, ""
+			return DefinedMatch, "", nil
 		}
-		return NotDefined, ""
+		return NotDefined, "", nil
 	}
 	i := int(m.Symbol)
 	if i < 0 {
 		i = s.v.outline.At(m.Start, m.End)
 	}
 	if i < 0 || i >= s.v.outline.Len() {
-		return NotDefined, ""
+		return NotDefined, "", nil
 	}
 	start, end := s.v.outline.Range(i)
 	if m.Symbol >= 0 || start == m.Start && end == m.End {
-		return DefinedMatch, s.v.outline.Kind(i)
+		return DefinedMatch, s.v.outline.Kind(i), s.v.outline.Parent(i)
 	}
 	c := s.v.Finder.s.Query
 	if c.Joined == "" || int(end-start) < len(c.Joined) || int(end-start) > 2*len(c.Joined) {
-		return NotDefined, ""
+		return NotDefined, "", nil
 	}
 	if name, err := s.v.Finder.text.Bytes(s.lo+int(start), s.lo+int(end)); err == nil && c.IsJoined(string(name)) {
-		return DefinedJoined, ""
+		return DefinedJoined, "", nil
 	}
-	return NotDefined, ""
+	return NotDefined, "", nil
 }
 
 // ScoreLine scores a line by its matches, without definitions. found holds the matches on

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -10,6 +11,9 @@ import (
 // package or folder.
 type QualifiedName struct {
 	Parent, Name string
+	// Outer is what contains the parent, if members of the parent may be members of it: a
+	// companion object of Kotlin.
+	Outer string
 }
 
 // qualifiedNames match a name after the names of what contains it, such as Server.Serve,
@@ -26,8 +30,17 @@ func ReadQualified(text string) (n QualifiedName, ok bool) {
 	if m == nil || withoutParent[m[1]+m[2]] {
 		return n, false
 	}
-	return QualifiedName{m[1] + m[2], m[3]}, true
+	n = QualifiedName{Parent: m[1] + m[2], Name: m[3]}
+	if c := companion.FindStringSubmatch(text); c != nil {
+		n.Parent, n.Outer = "Companion", c[1]
+	} else if i := strings.LastIndexByte(n.Parent, '$') + 1; i > 1 && i < len(n.Parent) {
+		n.Parent = n.Parent[i:] // a nested class as the JVM writes it: Map$Entry
+	}
+	return n, true
 }
+
+// companion matches a member of the companion object of a class.
+var companion = regexp.MustCompile(`([\pL_][\pL\pN_]*)[.$]Companion\.[\pL\pN_]+(?:\(\))?$`)
 
 // Symbol returns a query for the symbols with the name, whatever contains them.
 func (n QualifiedName) Symbol(letters syntax.Case) *syntax.Symbol {

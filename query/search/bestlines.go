@@ -26,7 +26,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-					share := r.run.plan.scope.DefinitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind)
+					share := r.run.plan.scope.DefinitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind, c.Symbols[j].Parent)
 					defined = max(defined, share)
 				}
 				if j-first < match.MaxLineMatches {

@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -74,7 +75,10 @@ var ProseLanguages = map[code.Language]bool{
 }
 
 // proseFolders contain prose, in any language.
-var proseFolders = []string{"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale", "examples", "samples"}
+var proseFolders = []string{
+	"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale",
+	"demo", "demos", "example", "examples", "sample", "samples",
+}
 
 // changelog matches the name of a file that lists the changes of each release.
 var changelog = regexp.MustCompile(`(?i)^(?:change-?logs?|changes|history|news|releases?|release[-_]?notes)(?:[-_.]|$)`)
@@ -84,17 +88,19 @@ func IsChangelog(language code.Language, path string) bool {
 	return ProseLanguages[language] && changelog.MatchString(path[strings.LastIndexByte(path, '/')+1:])
 }
 
-// IsProse reports whether a file is prose, by its language or its folders.
+// IsProse reports whether a file is prose, by its language or its folders. The folders of a
+// package such as com.example are none of them.
 func IsProse(language code.Language, path string) bool {
 	if ProseLanguages[language] {
 		return true
 	}
+	before := ""
 	for folder := range strings.SplitSeq(path[:strings.LastIndexByte(path, '/')+1], "/") {
-		for _, p := range proseFolders {
-			if strings.EqualFold(folder, p) {
-				return true
-			}
+		isPackage := before == "com" || before == "org" || before == "net"
+		if !isPackage && slices.ContainsFunc(proseFolders, func(p string) bool { return strings.EqualFold(folder, p) }) {
+			return true
 		}
+		before = folder
 	}
 	return false
 }
