@@ -60,7 +60,7 @@ func readTags(ctx context.Context, sources Sources) (all []tag, err error) {
 			if err := json.Unmarshal(scanner.Bytes(), &t); err != nil {
 				return nil, fmt.Errorf("decode tags of %s: %w", s.Name, err)
 			}
-			if separators[t.Language] != "" && wholeName.MatchString(t.Name) {
+			if separators[t.Language] != "" && wholeName.MatchString(t.Name) && !t.isObjectLiteral() {
 				all = append(all, t)
 			}
 		}
@@ -71,17 +71,32 @@ func readTags(ctx context.Context, sources Sources) (all []tag, err error) {
 	return all, nil
 }
 
+// isObjectLiteral reports whether a tag is an object literal of JavaScript, which
+// universal-ctags calls a class.
+func (t *tag) isObjectLiteral() bool {
+	lines := t.source.Lines(t.Path)
+	return t.Language == "JavaScript" && t.Kind == "class" && t.Line <= len(lines) && !classWord.MatchString(lines[t.Line-1])
+}
+
 var (
+	classWord = regexp.MustCompile(`\b(class|function)\b`)
 	wholeName = regexp.MustCompile(`^\w{3,}[?!]?$`)
+	// unnamed matches the names that universal-ctags makes for types without one.
+	unnamed = regexp.MustCompile(`^(__anon|AnonymousClass[0-9a-f]+$)`)
 	// secondary matches paths of tests, examples, generated and vendored files.
 	secondary = regexp.MustCompile(`(?i)(^|[/_.-])(tests?|testing|specs?|examples?|samples?|fixtures?|testdata|mocks?|benchmarks?|vendor|third_party|node_modules|dist|docs?|features)([/_.-]|$)|tests?/|tests?\.\w+$|\.min\.`)
 )
 
-// parent returns the last name of the scope, or an empty string unless it is a type.
+// parent returns the last name of the scope, or an empty string unless it is a type. For a
+// companion object of Kotlin, that is its class, as callers write it.
 func (t *tag) parent() string {
-	scope := t.Scope[strings.LastIndexAny(t.Scope, `.:\`)+1:]
+	scope := t.Scope
+	if t.Language == "Kotlin" {
+		scope = strings.TrimSuffix(scope, ".Companion")
+	}
+	scope = scope[strings.LastIndexAny(scope, `.:\`)+1:]
 	inType := isType(t.ScopeKind, t.Language) || t.ScopeKind == "implementation" || t.ScopeKind == "unknown" && t.Language == "Go"
-	if !inType || !wholeName.MatchString(scope) || strings.HasPrefix(scope, "__anon") {
+	if !inType || !wholeName.MatchString(scope) || unnamed.MatchString(scope) {
 		return ""
 	}
 	return scope
