@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -112,10 +114,13 @@ func sharedSegmentsHeal(t *testing.T, broker *kafkatest.Broker) {
 func wrongAnswer(s *server) string {
 	for word, want := range map[string]int{"theorbo": 1, "kettle": largeImport} {
 		if n, err := countMatches(s.url, word); err != nil || n != want {
-			// A second answer tells why the first was cut, if it was.
+			// A second answer shows why the first was cut, if it was.
 			_, answer, again := sendRequest(http.MethodPost, s.url+"/api/search", http.Header{"Content-Type": {"application/json"}},
-				fmt.Appendf(nil, `{"query": %q, "matches": 10000, "display": 1}`, word))
-			return fmt.Sprintf("%s: %d matches, want %d, %v; asked again: %s, %v", word, n, want, err, answer, again)
+				fmt.Appendf(nil, `{"query": %q, "matches": 10000}`, word))
+			var asked struct {
+				Stats, IsSearchExhaustive, IncompleteReason any
+			}
+			return fmt.Sprintf("%s: %d matches, want %d, %v; asked again: %v %+v", word, n, want, err, errors.Join(again, json.Unmarshal([]byte(answer), &asked)), asked)
 		}
 	}
 	verify, said := s.newCommand("verify", "--json")
