@@ -90,7 +90,7 @@ func FuzzClean(f *testing.F) {
 	f.Add("-----BEGIN X-----\n\x1b\u202e", 8)
 	f.Fuzz(func(t *testing.T, text string, max int) {
 		if max < 8 || max > 1<<20 {
-			t.Skip()
+			return
 		}
 		for _, f := range []func(string, int) string{Clean, Quote} {
 			got := f(text, max)

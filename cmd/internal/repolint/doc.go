@@ -13,6 +13,8 @@
 //	sleep       no time.Sleep in tests
 //	realtime    no test fails because of the result of time.Since, except in files that
 //	            use a bubble of testing/synctest
+//	skips       no test is skipped in CI: where a program is missing, it fails if
+//	            QUARRY_REQUIRE_ALL is 1
 //	length      a code file has at most MaxFileLines lines
 //	names       functions are verbs with their objects: at most MaxOneWordShare
 //	            per cent of a package have names of one word, and none is a

@@ -31,7 +31,7 @@ func (t *Tree) Check() []Finding {
 	all := t.checkTreeNames()
 	for _, p := range t.Packages {
 		for _, rule := range []func(*Package) []Finding{
-			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkRealTime, t.checkLengths, t.checkNames, t.checkWords,
+			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkRealTime, t.checkSkips, t.checkLengths, t.checkNames, t.checkWords,
 		} {
 			all = append(all, rule(p)...)
 		}

@@ -37,7 +37,7 @@ func TestQuestionsFromComments(t *testing.T) {
 // history.
 func TestTagsAndHistory(t *testing.T) {
 	for _, program := range []string{"git", "ctags"} {
-		if _, err := exec.LookPath(program); err != nil {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 			t.Skipf("%s is not installed", program)
 		}
 	}
