@@ -50,7 +50,7 @@ func (s *Source) Build(ctx context.Context, log eventlog.Log, progress func(done
 	if err != nil {
 		return "", err
 	}
-	known, where := findProjections(built.Projections)
+	known, where := versions.FindProjections(built.Projections)
 	view := where.Acquire()
 	defer view.Release()
 	if err := cmp.Or(s.compare(ctx, known.Snapshot(), view), s.checkEnds(ctx)); err != nil {

@@ -102,7 +102,7 @@ func (s *Source) open(ctx context.Context) error {
 	if err := projections.CheckSchema(s.rows, all); err != nil {
 		return err
 	}
-	known, where := findProjections(all)
+	known, where := versions.FindProjections(all)
 	s.catalog, s.places, s.view = known.Snapshot(), where, where.Acquire()
 	s.closeViews = func() { s.view.Release(); closeRows() }
 	if s.ends, err = s.checkApplied(ctx); err != nil {
@@ -125,19 +125,6 @@ func (s *Source) open(ctx context.Context) error {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v %d", s.ends, s.at.UnixMilli()))
 	s.id = sum[:16]
 	return nil
-}
-
-// findProjections returns the catalog and the places of a version.
-func findProjections(all []projections.Projection) (known *catalog.Catalog, where *places.Places) {
-	for _, p := range all {
-		switch p := p.(type) {
-		case *catalog.Catalog:
-			known = p
-		case *places.Places:
-			where = p
-		}
-	}
-	return known, where
 }
 
 // checkApplied returns the ends of the partitions, all of whose records are applied.

@@ -110,6 +110,19 @@ func OpenRows(ctx context.Context, s *store.Store, objects segmentstore.Store, d
 	return i.listProjections(), i.close, nil
 }
 
+// FindProjections returns the catalog and the places among the projections of OpenRows.
+func FindProjections(all []projections.Projection) (known *catalog.Catalog, where *places.Places) {
+	for _, p := range all {
+		switch p := p.(type) {
+		case *catalog.Catalog:
+			known = p
+		case *places.Places:
+			where = p
+		}
+	}
+	return known, where
+}
+
 // openVersionRows opens the projections of a store and the runner that applies the log to
 // them.
 func openVersionRows(ctx context.Context, o versionOptions, meta projections.Meta) (*Version, error) {

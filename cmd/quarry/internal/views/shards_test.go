@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/projections/catalog"
-	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/projections/store/storetest"
+	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -41,16 +40,7 @@ func (x *worldIndex) openShare(text string) search.Shard {
 			x.t.Error(err)
 		}
 	})
-	var known *catalog.Catalog
-	var held *places.Places
-	for _, p := range all {
-		switch p := p.(type) {
-		case *catalog.Catalog:
-			known = p
-		case *places.Places:
-			held = p
-		}
-	}
+	known, held := versions.FindProjections(all)
 	err = followLog(rows, x.newLog(), d, all, func(p projections.Projection, partition int32) bool {
 		return p != projections.Projection(held) || share.Has(partition)
 	})
