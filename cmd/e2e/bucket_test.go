@@ -15,9 +15,14 @@ import (
 // useBucket writes the configuration of a server whose segments are in a folder of a bucket.
 func (c *crashing) useBucket(s3 *s3test.Server, folder string) {
 	c.t.Helper()
+	writeTextFile(c.t, c.config, withBucket(configText(c.dir), s3, folder))
+}
+
+// withBucket adds the folder of a bucket to a configuration.
+func withBucket(text string, s3 *s3test.Server, folder string) string {
 	storage := fmt.Sprintf(`,"storage":{"segments":"s3://%s/%s","s3":{"endpoint":%q,"region":%q,"pathStyle":true,"accessKeyId":%q,"secretAccessKey":%q}}}`,
 		s3test.Bucket, folder, s3.Endpoint, s3test.Region, s3test.AccessKey, s3test.SecretKey)
-	writeTextFile(c.t, c.config, strings.TrimSuffix(configText(c.dir), "}")+storage)
+	return strings.TrimSuffix(text, "}") + storage
 }
 
 // TestBucketIsBackedUpAndRestored kills a server whose segments are in a bucket during

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -128,8 +129,47 @@ func embeddedLogMovesToKafka(t *testing.T, broker *kafkatest.Broker) {
 	c.moveToFourPartitions(kafka, key, moveClock)
 }
 
-// moveToFourPartitions moves the embedded log with three partitions to four on the brokers of
-// a configuration, with kills. A server continues there with the same data directory: it
+// clusterMovesToCluster copies the log of a server with its segments in a bucket to the brokers of
+// another cluster, and moves it to four partitions on those of before.
+func clusterMovesToCluster(t *testing.T, broker *kafkatest.Broker) {
+	other, s3 := kafkatest.Start(t), s3test.Start(t)
+	c := newCrashing(t)
+	moveClock := c.useClock()
+	before, after := filepath.Join(c.dir, "before.yaml"), filepath.Join(c.dir, "after.yaml")
+	writeTextFile(t, before, withBucket(kafkaConfiguration(c.dir, map[string]any{"brokers": broker.Addresses}), s3, "segments"))
+	writeTextFile(t, after, withBucket(kafkaConfiguration(c.dir, map[string]any{"brokers": other.Addresses}), s3, "segments"))
+	c.config, c.args = before, []string{"--set", "log.partitions=3"}
+	c.startServer()
+	_, key := c.server.createKey(t, c.server.createOwner(t), "kept")
+	c.indexTree()
+	c.awaitWord("vuvuzela")
+	c.commitFile("second", "in a segment in a bucket: zither")
+	if status, answer, err := deliverPush(c.server.url, "msg_second", push{Repository: c.tree, Ref: "refs/heads/main"}); err != nil || status != http.StatusAccepted {
+		t.Fatalf("push: %d %s: %v", status, answer, err)
+	}
+	c.awaitWord("zither")
+	must(t, c.server.stop())
+
+	for _, dry := range [][]string{{"--dry-run"}, nil} {
+		if out, code := runTopics(t, append([]string{"copy", "--config", before, "--to", after}, dry...)...); code != 0 {
+			t.Fatalf("copy %v: exit code %d\n%s", dry, code, out)
+		}
+	}
+	c.config, c.args = after, nil
+	c.startServer()
+	if n, err := countMatches(c.server.url, "zither"); err != nil || n != 1 {
+		t.Errorf("search at once after the start: %d matches, %v", n, err)
+	}
+	if n, _ := metricOf(c.server, "quarry_projections_records_total", ""); n != 0 {
+		t.Errorf("%v records were applied again", n)
+	}
+	must(t, c.server.stop())
+	broker.Clear()
+	c.moveToFourPartitions(before, key, moveClock)
+}
+
+// moveToFourPartitions moves a log with three partitions to four on the brokers of a
+// configuration, with kills. A server continues there with the same data directory: it
 // applies and indexes nothing again, and the next push costs its one file.
 func (c *crashing) moveToFourPartitions(kafka, key string, moveClock func(time.Duration)) {
 	t := c.t

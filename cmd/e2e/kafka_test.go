@@ -37,7 +37,7 @@ func runOnOneBroker(t *testing.T, tests []brokerTest) {
 // TestScriptsOnKafka runs the scripts that work on any log, and tests of single settings.
 func TestScriptsOnKafka(t *testing.T) {
 	t.Parallel()
-	tests := []brokerTest{{"topics", topicsOnKafka}, {"keys", keysOfTwoProcesses}, {"shared segments", sharedSegmentsHeal}, {"copy", embeddedLogMovesToKafka}}
+	tests := []brokerTest{{"topics", topicsOnKafka}, {"keys", keysOfTwoProcesses}, {"shared segments", sharedSegmentsHeal}, {"copy", embeddedLogMovesToKafka}, {"copy between clusters", clusterMovesToCluster}}
 	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters", "backup", "erase"} {
 		tests = append(tests, brokerTest{script, func(t *testing.T, broker *kafkatest.Broker) {
 			t.Logf("the event log of this script is a real Kafka broker at %s", broker.Addresses)

@@ -26,7 +26,7 @@ var formatting sync.Mutex
 // takes a second of CPU time or two, so its checkpoint is kept next to the directory of the
 // jars, for every process with the same users.
 func (n *node) formatStorage() error {
-	arguments := append([]string{"format", "-t", clusterID}, n.clusterConfig.userArguments()...)
+	arguments := append([]string{"format"}, n.clusterConfig.userArguments()...)
 	formatting.Lock()
 	defer formatting.Unlock()
 	kept, err := n.clusterConfig.cachePath("storage-%s.checkpoint", arguments...)
@@ -36,7 +36,7 @@ func (n *node) formatStorage() error {
 	if written, err := os.ReadFile(kept); err == nil {
 		return n.copyStorage(written)
 	}
-	out, err := exec.Command(n.clusterConfig.java, n.javaArguments(nil, "kafka.tools.StorageTool", append(arguments, "-c", n.config)...)...).CombinedOutput()
+	out, err := exec.Command(n.clusterConfig.java, n.javaArguments(nil, "kafka.tools.StorageTool", append(arguments, "-t", n.clusterConfig.id, "-c", n.config)...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)
 	}
@@ -56,16 +56,16 @@ func (n *node) copyStorage(checkpoint []byte) error {
 	if err := os.MkdirAll(n.data, 0o755); err != nil {
 		return err
 	}
-	properties := fmt.Sprintf("version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", clusterID, n.number, newDirectoryID())
+	properties := fmt.Sprintf("version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", n.clusterConfig.id, n.number, newID())
 	if err := os.WriteFile(filepath.Join(n.data, propertiesFile), []byte(properties), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(n.data, checkpointFile), checkpoint, 0o644)
 }
 
-// newDirectoryID returns a random ID in the form of the storage tool: 16 bytes in base64,
+// newID returns a random ID in the form of the storage tool: 16 bytes in base64,
 // not beginning with a dash.
-func newDirectoryID() string {
+func newID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	id[0] &= 0x7f

@@ -29,9 +29,6 @@ func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
 	return n, os.WriteFile(n.config, []byte(shape.serverProperties(number, n.data)), 0o600)
 }
 
-// clusterID is the same for all clusters, which are isolated from each other.
-const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
-
 // heapOption bounds the heap, most of a broker's memory: the smallest machine must be
 // able to run three.
 const heapOption = "-Xmx512m"

@@ -9,6 +9,7 @@ import (
 
 // clusterConfig is the configuration shared by the nodes of a cluster.
 type clusterConfig struct {
+	id          string // of the cluster
 	java, libs  string
 	archive     string         // flag of Java; may be empty
 	sasl        *kafkalog.SASL // nil accepts every client
@@ -27,7 +28,7 @@ func newClusterConfig(o Options) (*clusterConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &clusterConfig{java: java, libs: libs, sasl: o.SASL, users: o.Users, authorize: o.Authorize, properties: o.Properties}
+	s := &clusterConfig{id: newID(), java: java, libs: libs, sasl: o.SASL, users: o.Users, authorize: o.Authorize, properties: o.Properties}
 	if o.SASL != nil {
 		if s.certificate, err = newCertificate(); err != nil {
 			return nil, err
