@@ -99,6 +99,13 @@ func (p *Peer) CallGit(ctx context.Context, c *GitCall) (*GitReply, error) {
 	return in.Git, nil
 }
 
+// CheckGit connects to a process with mirrors, with a handshake and no call.
+func (p *Peer) CheckGit(ctx context.Context) error {
+	s := &session{peer: p, path: gitPath, caller: []byte("0")}
+	defer s.Close()
+	return s.openConnection(ctx)
+}
+
 // RemoteGit implements source.Git by calls.
 type RemoteGit struct {
 	// Call carries out a call. Its reply is not nil unless there is an error.

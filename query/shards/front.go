@@ -75,7 +75,8 @@ func NewFront(o FrontOptions) (*Front, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Front{o: o, metrics: NewMetrics(o.Registerer, shares), shares: shares, layouts: layouts, resolveEvery: resolveEvery}
+	countLost := func() float64 { return float64(pickLayout(layouts, nil).measureLag(nil).lost) }
+	f := &Front{o: o, metrics: NewMetrics(o.Registerer, shares, countLost), shares: shares, layouts: layouts, resolveEvery: resolveEvery}
 	if f.o.Lookup == nil {
 		f.o.Lookup = net.DefaultResolver.LookupHost
 	}

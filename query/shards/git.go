@@ -154,20 +154,19 @@ func (g *GitPeers) callPeer(ctx context.Context, peer gitPeer, c *rpc.GitCall) (
 }
 
 // orderPeers returns the addresses of the peers: the one that last handled the events of a
-// partition first, and those that were lost a short time ago last.
+// partition first, and those that were lost a short time ago last. Only without any address does
+// it wait for names; otherwise they are resolved again after the call has begun.
 func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if due := time.Since(g.mu.resolved) >= resolveEvery; g.mu.peers == nil || due && !g.mu.resolving {
-		last := g.mu.peers
-		g.mu.resolving = true
+	switch due := time.Since(g.mu.resolved) >= resolveEvery; {
+	case len(g.mu.peers) == 0:
 		g.mu.Unlock()
-		peers := g.resolvePeers(ctx, last)
+		g.resolvePeers(ctx)
 		g.mu.Lock()
-		g.mu.resolving, g.mu.resolved, g.mu.peers = false, time.Now(), peers
-		maps.DeleteFunc(g.mu.lost, func(address string, _ time.Time) bool {
-			return !slices.ContainsFunc(peers, func(p gitPeer) bool { return p.address == address })
-		})
+	case due && !g.mu.resolving:
+		g.mu.resolving = true
+		go g.resolvePeers(context.WithoutCancel(ctx)) // within resolveTimeout
 	}
 	rank := func(p gitPeer) int {
 		switch {
@@ -183,8 +182,12 @@ func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 	return peers
 }
 
-// resolvePeers returns the addresses of the peers. A name that cannot be resolved keeps its last ones.
-func (g *GitPeers) resolvePeers(ctx context.Context, last []gitPeer) (peers []gitPeer) {
+// resolvePeers sets the addresses of the peers. A name that cannot be resolved keeps its last ones.
+func (g *GitPeers) resolvePeers(ctx context.Context) {
+	g.mu.Lock()
+	last := g.mu.peers
+	g.mu.Unlock()
+	var peers []gitPeer
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	for _, setting := range g.o.Peers {
@@ -204,5 +207,11 @@ func (g *GitPeers) resolvePeers(ctx context.Context, last []gitPeer) (peers []gi
 	}
 	slices.SortFunc(peers, func(a, b gitPeer) int { return strings.Compare(a.address, b.address) })
 	peers = slices.CompactFunc(peers, func(a, b gitPeer) bool { return a.address == b.address })
-	return peers[:min(len(peers), maxGitPeers)]
+	peers = peers[:min(len(peers), maxGitPeers)]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.resolving, g.mu.resolved, g.mu.peers = false, time.Now(), peers
+	maps.DeleteFunc(g.mu.lost, func(address string, _ time.Time) bool {
+		return !slices.ContainsFunc(peers, func(p gitPeer) bool { return p.address == address })
+	})
 }

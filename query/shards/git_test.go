@@ -17,6 +17,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -186,6 +187,44 @@ func TestGitPeersByName(t *testing.T) {
 	}
 }
 
+// TestNamesAreResolvedLater expects a call that knows addresses not to wait for their names.
+func TestNamesAreResolvedLater(t *testing.T) {
+	holder := startWorker(t, "holder", true, true)
+	host, port, err := net.SplitHostPort(holder.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, answered := make(chan struct{}, 1), make(chan struct{})
+	var hangs atomic.Bool
+	g := newGitPeers(func(o *GitOptions) {
+		o.Lookup = func(ctx context.Context, _ string) ([]string, error) {
+			if hangs.Load() {
+				began <- struct{}{}
+				select {
+				case <-answered:
+				case <-ctx.Done():
+					t.Error("a call waits for names")
+				}
+			}
+			return []string{host}, nil
+		}
+	}, "workers:"+port)
+	for _, hang := range []bool{false, true} {
+		hangs.Store(hang)
+		g.mu.resolved = time.Time{}
+		if commit, err := resolve(t, g); commit != "holder" || err != nil {
+			t.Errorf("the resolver hangs: %v: %s, %v", hang, commit, err)
+		}
+	}
+	<-began
+	close(answered)
+	clocktest.WaitUntil(t, "the names are resolved", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return !g.mu.resolving
+	})
+}
+
 // TestGitPeersOfSeveralNames moves the processes of one name while another name cannot be resolved.
 func TestGitPeersOfSeveralNames(t *testing.T) {
 	holder := startWorker(t, "holder", true, true)
@@ -206,9 +245,10 @@ func TestGitPeersOfSeveralNames(t *testing.T) {
 	g.orderPeers(t.Context(), 3)
 	hosts["a"], hosts["b"] = []string{host}, nil
 	g.mu.resolved = time.Time{}
-	if commit, err := resolve(t, g); commit != "holder" || err != nil {
-		t.Errorf("after one name has moved and the other one is lost: %s, %v", commit, err)
-	}
+	clocktest.WaitUntil(t, "the next address of the name that has moved is asked", func() bool {
+		commit, err := resolve(t, g)
+		return commit == "holder" && err == nil
+	})
 	if peers := g.orderPeers(t.Context(), 3); len(peers) != 2 {
 		t.Errorf("%v, want the last address of the name that is lost", peers)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/api"
@@ -94,8 +95,17 @@ func TestMovingPartitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFront(t, peers, prometheus.NewRegistry())
+	registry := prometheus.NewRegistry()
+	f := newFront(t, peers, registry)
 	f.runUntilEnd(t)
+	wantLost := func(n int) {
+		t.Helper()
+		const name = "quarry_shards_partitions_lost"
+		text := fmt.Sprintf("# HELP %s Partitions that answers lack, since no replica of a share that has them is reached.\n# TYPE %s gauge\n%s %d\n", name, name, name, n)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(text), name); err != nil {
+			t.Error(err)
+		}
+	}
 	for i, r := range []*replica{before, next0, next1} {
 		f.awaitReplica(t, i, r, func(p *peer) bool { return p.state != nil })
 	}
@@ -152,6 +162,7 @@ func TestMovingPartitions(t *testing.T) {
 	next0.lost.Store(true)
 	f.awaitReplica(t, 1, next0, func(p *peer) bool { return p.state == nil })
 	check("a next owner is lost", ctx, want, before)
+	wantLost(0)
 	if snapshot, err := f.Snapshot(ctx, 1); err != nil {
 		t.Errorf("the owner before has the repository: %v", err)
 	} else {
@@ -162,6 +173,7 @@ func TestMovingPartitions(t *testing.T) {
 	if got := searchFront(ctx, t, f); !strings.Contains(got, "exhaustive false, lost [0]") {
 		t.Errorf("partition 0 is lost at both: %s", got)
 	}
+	wantLost(1)
 }
 
 // TestMovingPositions waits for positions that some owners have yet to reach: requests do not wait

@@ -32,8 +32,9 @@ type metrics struct {
 	time           *prometheus.HistogramVec
 }
 
-// NewMetrics registers the metrics of a front with some shares.
-func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
+// NewMetrics registers the metrics of a front with some shares, of which countLost counts the
+// partitions that answers lack.
+func NewMetrics(r prometheus.Registerer, shares []*share, countLost func() float64) *metrics {
 	f := promauto.With(r)
 	m := &metrics{
 		up: f.NewGaugeVec(prometheus.GaugeOpts{
@@ -42,7 +43,7 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 		}, []string{"share", "peer"}),
 		replicasUp: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_shards_replicas_up",
-			Help: "Replicas of a share that answered the last probe. At 0, answers lack the partitions of the share.",
+			Help: "Replicas of a share that answered the last probe. At 0, answers lack the partitions of the share, unless others hold them while partitions move.",
 		}, []string{"share"}),
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_shards_calls_total", Help: "Calls of shards, by share, peer and result: answered, lost, or refused by the shard.",
@@ -60,6 +61,10 @@ func NewMetrics(r prometheus.Registerer, shares []*share) *metrics {
 			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"step"}),
 	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_shards_partitions_lost",
+		Help: "Partitions that answers lack, since no replica of a share that has them is reached.",
+	}, countLost)
 	for _, result := range []string{hedgeWon, hedgeLost} {
 		m.hedges.WithLabelValues(result)
 	}

@@ -41,7 +41,7 @@ type replica struct {
 	address  string
 	next     atomic.Int64
 	age      atomic.Int64
-	lost     atomic.Bool // it answers that it is not ready
+	lost     atomic.Bool  // it answers that it is not ready
 	frozen   sync.RWMutex // while it is locked, no probes are answered
 	probes   atomic.Int64 // that were not answered
 	settings atomic.Value

@@ -21,9 +21,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/backup"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
@@ -117,6 +119,24 @@ func (in *installation) acceptConnections() string {
 	}
 	in.t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
+}
+
+// serveGit returns the address of a process with mirrors whose secret repeats a letter.
+func (in *installation) serveGit(letter string) string {
+	secret := secrets.Master(strings.Repeat(letter, rpc.MinSecretBytes)).DerivePeerSecret()
+	server, err := rpc.NewServer(rpc.ServerOptions{Secret: secret, Git: &rpc.GitService{}})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	in.t.Cleanup(func() { _ = server.Close(); web.Close() })
+	return web.Listener.Addr().String()
+}
+
+// useGitPeers makes the process one without mirrors, whose secret repeats the letter a.
+func (in *installation) useGitPeers(peers ...string) {
+	in.Config.Roles, in.Config.Git.Peers = []string{"query"}, peers
+	in.Config.Access.Secret = config.NewSecret(strings.Repeat("a", rpc.MinSecretBytes))
 }
 
 // setCertificate gives the server the certificate of package httptest, that long before it
@@ -269,15 +289,15 @@ func TestChecks(t *testing.T) {
 			}
 		}},
 		{"git peers", Warning, "git.peers is empty", func(in *installation) { in.Config.Roles = []string{"query"} }},
-		{"git peers", Problem, "no process with mirrors is reached", func(in *installation) {
-			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{"127.0.0.1:1"}
+		{"git peers", Problem, "no process with mirrors is reached", func(in *installation) { in.useGitPeers("127.0.0.1:1") }},
+		{"git peers", Problem, "no process with mirrors is reached", func(in *installation) { in.useGitPeers(in.acceptConnections()) }},
+		{"git peers", Problem, "the session is refused", func(in *installation) { in.useGitPeers(in.serveGit("b")) }},
+		{"git peers", Problem, "peerTls: ", func(in *installation) {
+			in.useGitPeers(in.serveGit("a"))
+			in.Config.PeerTLS.CAFile = in.Config.Data + "/none.pem"
 		}},
-		{"git peers", Warning, "1 of 2 processes with mirrors are reached", func(in *installation) {
-			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{in.acceptConnections(), "127.0.0.1:1"}
-		}},
-		{"git peers", OK, "1 processes with mirrors are reached", func(in *installation) {
-			in.Config.Roles, in.Config.Git.Peers = []string{"query"}, []string{in.acceptConnections()}
-		}},
+		{"git peers", Warning, "1 of 2 processes with mirrors are reached", func(in *installation) { in.useGitPeers(in.serveGit("a"), "127.0.0.1:1") }},
+		{"git peers", OK, "1 processes with mirrors are reached", func(in *installation) { in.useGitPeers(in.serveGit("a")) }},
 		{"shards", Problem, "not a share", func(in *installation) { in.Config.Shard.Peers = []string{"2/2@127.0.0.1:1"} }},
 		{"shards", Problem, "no replica of the share 1/2 is reached", func(in *installation) {
 			in.Config.Shard.Peers = []string{in.acceptConnections(), "127.0.0.1:1"}

@@ -2,13 +2,21 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/shards"
 )
 
@@ -35,7 +43,13 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		addresses[name] = append(addresses[name], p.Address)
 	}
 	for _, name := range names {
-		all, reached, failure := reachReplicas(ctx, addresses[name])
+		all, reached, failure := reachPeers(ctx, addresses[name], func(ctx context.Context, address, _ string) error {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			if err == nil {
+				_ = conn.Close() // nothing was sent
+			}
+			return err
+		})
 		switch {
 		case reached == 0:
 			r.addProblem("start a process with this shard.share, and check the network and shard.peers",
@@ -63,8 +77,25 @@ func checkGitPeers(ctx context.Context, x *Examination, r *report) {
 			"this process has no mirrors and git.peers is empty, so history, blame, differences and revisions that are not indexed are unavailable")
 		return
 	}
-	const remedy = "check git.listen of the processes with the role pipeline, the network and git.peers"
-	switch all, reached, failure := reachReplicas(ctx, c.Git.Peers); {
+	secret, err := c.Access.Secret.Value()
+	if err != nil {
+		r.addProblem("correct access.secret", "git.peers: access.secret: %v", err)
+		return
+	}
+	connections, err := boot.ReadPeerTLS(boot.PeerTLSOptions{
+		CertFile: c.PeerTLS.CertFile, KeyFile: c.PeerTLS.KeyFile, CAFile: c.PeerTLS.CAFile, Logger: slog.New(slog.DiscardHandler),
+		Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		r.addProblem("correct the files of peerTls", "git.peers: peerTls: %v", err)
+		return
+	}
+	const remedy = "check git.listen of the processes with the role pipeline, the network, git.peers, peerTls, and that access.secret is the same in all processes"
+	shake := func(ctx context.Context, address, host string) error {
+		p := rpc.Peer{Address: address, Secret: secrets.Master(secret).DerivePeerSecret(), TLS: func() *tls.Config { return connections.ClientConfig(host) }}
+		return p.CheckGit(ctx)
+	}
+	switch all, reached, failure := reachPeers(ctx, c.Git.Peers, shake); {
 	case reached == 0:
 		r.addProblem(remedy, "no process with mirrors is reached, so history, blame and differences are unavailable: %v", failure)
 	case reached < all:
@@ -74,33 +105,30 @@ func checkGitPeers(ctx context.Context, x *Examination, r *report) {
 	}
 }
 
-// reachReplicas connects to the replicas at some addresses, of which a host name may have several,
+// reachPeers connects to the processes at some addresses, of which a host name may have several,
 // and returns their number and that of those that are reached.
-func reachReplicas(ctx context.Context, addresses []string) (all, reached int, failure error) {
+func reachPeers(ctx context.Context, peers []string, connect func(ctx context.Context, address, host string) error) (all, reached int, failure error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	var mu sync.Mutex
 	var dials sync.WaitGroup
-	dial := func(address string) {
-		dials.Go(func() {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-			mu.Lock()
-			defer mu.Unlock()
-			if all++; err != nil {
-				failure = errors.Join(failure, err)
-				return
-			}
-			reached++
-			_ = conn.Close() // nothing was sent
-		})
-	}
-	for _, address := range addresses {
-		found, err := shards.LookupPeer(ctx, net.DefaultResolver.LookupHost, address)
+	for _, peer := range peers {
+		found, err := shards.LookupPeer(ctx, net.DefaultResolver.LookupHost, peer)
 		if err != nil {
-			found = []string{address} // dialing it returns the error
+			found = []string{peer} // dialing it returns the error
 		}
-		for _, a := range found {
-			dial(a)
+		host, _, _ := net.SplitHostPort(peer) // dialing it returns the error
+		for _, address := range found {
+			dials.Go(func() {
+				err := connect(ctx, address, host)
+				mu.Lock()
+				defer mu.Unlock()
+				if all++; err != nil {
+					failure = errors.Join(failure, fmt.Errorf("%s: %w", address, err))
+					return
+				}
+				reached++
+			})
 		}
 	}
 	dials.Wait()

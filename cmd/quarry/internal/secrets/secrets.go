@@ -34,6 +34,9 @@ func (s Master) DeriveKey(purpose string) []byte {
 	return mac.Sum(nil)
 }
 
+// DerivePeerSecret returns the secret that shards, fronts and processes with mirrors share.
+func (s Master) DerivePeerSecret() []byte { return s.DeriveKey("sessions of shards") }
+
 // ReadMaster returns the key of the credential hashes: the configured one, or else the
 // one in the data directory, which is created at the first start.
 func ReadMaster(c *config.Config, logger *slog.Logger) (Master, error) {

@@ -35,7 +35,7 @@ func (s *Server) openGitService(context.Context) error {
 		s.masterSecret = secrets.Master(value)
 	}
 	return s.servePeers(c.Git.Listen, "git.listen", rpc.ServerOptions{
-		Secret:     s.shardSecret(),
+		Secret:     s.masterSecret.DerivePeerSecret(),
 		Git:        &rpc.GitService{Git: s.newGitReads(), Holds: s.holdsRepository},
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,

@@ -297,7 +297,7 @@ func (s *Server) newBrowser(ctx context.Context) (*source.Browser, error) {
 			return nil, err
 		}
 		o.Git = shards.NewGitPeers(shards.GitOptions{
-			Peers: c.Git.Peers, Secret: s.shardSecret(), TLS: s.peerTLS.ClientConfig, Logger: s.o.Logger, Registerer: s.o.Registerer,
+			Peers: c.Git.Peers, Secret: s.masterSecret.DerivePeerSecret(), TLS: s.peerTLS.ClientConfig, Logger: s.o.Logger, Registerer: s.o.Registerer,
 			PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), partitions) },
 		}).Git()
 	}

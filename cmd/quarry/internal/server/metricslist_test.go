@@ -79,7 +79,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	certFile, keyFile, _ := writeTestCertificate(t)
 	open(t, testConfig(t, "tls.certFile="+certFile, "tls.keyFile="+keyFile, "peerTls.certFile="+certFile, "peerTls.keyFile="+keyFile), l, registry)
 	kafkalog.NewMetrics(l)
-	shards.NewMetrics(l, nil)
+	shards.NewMetrics(l, nil, func() float64 { return 0 })
 	shards.NewGitMetrics(l)
 	rpc.NewMetrics(l)
 	families, err := registry.Gather()

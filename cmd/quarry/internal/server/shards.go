@@ -61,7 +61,7 @@ func (s *Server) openFront(o *api.Options) error {
 		return fmt.Errorf("shard.peers: %w", err)
 	}
 	s.front, err = shards.NewFront(shards.FrontOptions{
-		Peers: peers, Secret: s.shardSecret(), TLS: s.peerTLS.ClientConfig, Partitions: s.partitions,
+		Peers: peers, Secret: s.masterSecret.DerivePeerSecret(), TLS: s.peerTLS.ClientConfig, Partitions: s.partitions,
 		Accounts: s.listAppliedAccounts, HasNumber: s.numbering.HasNumber,
 		PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), s.partitions) },
 		Coverage:    o.Coverage, Positions: outcomes.NewPositions(s.versions, s.follower), Settings: s.digestVisibility, Logger: s.o.Logger,
@@ -86,9 +86,6 @@ func (s *Server) listAppliedAccounts() (positions []event.Position) {
 	return positions
 }
 
-// shardSecret returns the secret that shards, fronts and processes with mirrors share.
-func (s *Server) shardSecret() []byte { return s.masterSecret.DeriveKey("sessions of shards") }
-
 // digestVisibility returns a digest of the settings that decide what callers see. It is keyed: the
 // connections of fronts are not encrypted.
 func (s *Server) digestVisibility() string {
@@ -100,7 +97,7 @@ func (s *Server) digestVisibility() string {
 	if err != nil {
 		panic(err) // of strings, numbers and flags
 	}
-	m := hmac.New(sha256.New, s.shardSecret())
+	m := hmac.New(sha256.New, s.masterSecret.DerivePeerSecret())
 	m.Write(append([]byte("settings\n"), text...))
 	return hex.EncodeToString(m.Sum(nil))
 }
@@ -120,7 +117,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 		Settings: s.digestVisibility, Version: s.o.Version,
 	})
 	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
-		Secret: s.shardSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
+		Secret: s.masterSecret.DerivePeerSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
