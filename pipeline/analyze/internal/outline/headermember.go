@@ -70,7 +70,8 @@ func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
 	for i, t := range p.stmt {
 		switch {
 		case t.start < p.m.name.end:
-		case i > 1 && p.stmt[i-2].isPunct('@'), i > 3 && p.stmt[i-2].kind == tokPunct && p.stmt[i-4].isPunct('@'): // arguments of an annotation: @A(1), @param:A(1)
+		case i > 1 && p.stmt[i-2].isPunct('@'), i > 3 && p.stmt[i-2].kind == tokPunct && p.stmt[i-4].isPunct('@'):
+			// The arguments of an annotation: @A(1), @param:A(1).
 		case t.isGroup('('):
 			found = p.groupFields(r, t, in, !found) || found
 			if i+1 < len(p.stmt) && !p.stmt[i+1].isGroup('(') {
