@@ -149,7 +149,6 @@ func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Dura
 	switch p.w.classifyOutcome(drain, err, t) {
 	case verdictDone:
 		p.w.gate.resetBackoff()
-		p.w.metrics.batch.Observe(float64(n))
 		p.finishRecords(t, n, resultHandled)
 		return 0, true
 	case verdictStop:

@@ -31,7 +31,6 @@ type metrics struct {
 	records *prometheus.CounterVec
 	retries prometheus.Counter
 	seconds *prometheus.HistogramVec
-	batch   prometheus.Histogram
 	running prometheus.Gauge
 	paused  *prometheus.GaugeVec
 	behind  *prometheus.GaugeVec
@@ -62,10 +61,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_worker_handling_seconds", Help: "Time to handle a record, including retries, by event type.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}, []string{"type"}),
-		batch: auto.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_worker_batch_records", Help: "Records of one repository handled as a batch.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
-		}),
 		running: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_worker_running_lanes", Help: "Repositories whose records are being handled.",
 		}),

@@ -141,7 +141,6 @@ func (r *Recorder) completeGroup(g *group) {
 		r.o.Logger.Info("audit log recovered")
 	}
 	r.failing = false
-	r.metrics.groups.Observe(float64(len(g.entries)))
 	for i := range g.entries {
 		g.entries[i].reportOutcome(nil)
 	}

@@ -16,14 +16,13 @@ import (
 //	quarry_audit_queue_bytes            the same in bytes, of audit.queueBytes
 //	quarry_audit_queue_oldest_seconds   how long the oldest has waited
 //	quarry_audit_append_seconds         time of one append
-//	quarry_audit_group_records          records of one append
 //	quarry_audit_append_failures_total  failed attempts
 //	quarry_audit_refused_total          records refused because the queue was full
 //	quarry_audit_lost_total             records that will never be written
 //	quarry_audit_invalid_total          records written without their text
 type metrics struct {
 	records                          *prometheus.CounterVec
-	append, groups                   prometheus.Histogram
+	append                           prometheus.Histogram
 	failures, refused, lost, invalid prometheus.Counter
 }
 
@@ -46,9 +45,6 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) *metrics {
 		append: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_audit_append_seconds", Help: "Duration of successful appends to the audit log.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
-		}),
-		groups: auto.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_audit_group_records", Help: "Records per append to the audit log.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
 		failures: counter("quarry_audit_append_failures_total", "Failed appends to the audit log, which are retried."),
 		refused:  counter("quarry_audit_refused_total", "Records that did not fit into the queue within audit.maxWait. Their requests were refused unless audit.required is off."),

@@ -18,11 +18,9 @@ const (
 type metrics struct {
 	refused         *prometheus.CounterVec
 	hashings        prometheus.Counter
-	hashing         prometheus.Gauge
 	hashingsRefused prometheus.Counter
 	signIns         *prometheus.CounterVec
 	throttled       prometheus.Counter
-	throttleEntries prometheus.Gauge
 	activityLost    prometheus.Counter
 }
 
@@ -37,10 +35,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_auth_password_hashings_total",
 			Help: "Passwords hashed for verification or storage.",
 		}),
-		hashing: auto.NewGauge(prometheus.GaugeOpts{
-			Name: "quarry_auth_inflight_password_hashings",
-			Help: "Passwords being hashed.",
-		}),
 		hashingsRefused: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_refused_password_hashings_total",
 			Help: "Password hashings refused with 503 because too many were in progress.",
@@ -52,10 +46,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		throttled: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_throttled_attempts_total",
 			Help: "Attempts refused before the password was checked, because too many had failed.",
-		}),
-		throttleEntries: auto.NewGauge(prometheus.GaugeOpts{
-			Name: "quarry_auth_throttle_entries",
-			Help: "Addresses and accounts with tracked sign-in failures; the least recently used are evicted.",
 		}),
 		activityLost: auto.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_activity_not_noted_total",

@@ -108,7 +108,6 @@ func (t *throttle) countLocked(l limit, now time.Time) {
 	if !known {
 		f = &failures{}
 		t.mu.failures.Put(l.name, f, 1)
-		t.metrics.throttleEntries.Set(float64(t.mu.failures.Len()))
 	}
 	f.count = max(f.count-int(now.Sub(f.last)/l.drain), 0)
 	f.count, f.last = min(f.count+1, l.free+maxDoublings), now
@@ -142,5 +141,4 @@ func (t *throttle) forgetAttempt(limits []limit, succeeded bool) {
 			f.blocked = f.last.Add(failureDelay(f.count-l.free, l.max))
 		}
 	}
-	t.metrics.throttleEntries.Set(float64(t.mu.failures.Len()))
 }

@@ -140,7 +140,6 @@ func (l *Log) write(batch []*pendingAppend) error {
 		p.publishEnd()
 	}
 	l.metrics.syncSeconds.Observe(time.Since(began).Seconds())
-	l.metrics.batchRecords.Observe(float64(count))
 	l.metrics.appendedRecords.Add(float64(count))
 	l.metrics.appendedBytes.Add(float64(bytes))
 	return nil

@@ -14,7 +14,6 @@ type metrics struct {
 	trimmedRecords  prometheus.Counter
 	refused         *prometheus.CounterVec
 	syncSeconds     prometheus.Histogram
-	batchRecords    prometheus.Histogram
 }
 
 // Reasons to refuse an append.
@@ -83,11 +82,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name:    "quarry_embeddedlog_sync_seconds",
 			Help:    "Time to write a batch of records and sync it to disk.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
-		}),
-		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
-			Name:    "quarry_embeddedlog_batch_records",
-			Help:    "Records per sync to disk.",
-			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}),
 	}
 	for _, reason := range []string{refusedDiskFull, refusedQueueFull, refusedTooLarge} {

@@ -197,7 +197,6 @@ func (l *Log) produceBatch(ctx context.Context, to *producer, records []*event.R
 		return 0, err
 	}
 	l.metrics.produceSeconds.Observe(time.Since(began).Seconds())
-	l.metrics.batchRecords.Observe(float64(len(records)))
 	l.metrics.appendedRecords.Add(float64(len(records)))
 	for _, rec := range records {
 		l.metrics.appendedBytes.Add(float64(rec.SizeBytes()))

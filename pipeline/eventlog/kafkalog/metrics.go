@@ -28,7 +28,6 @@ type Metrics struct {
 	readRecords     prometheus.Counter
 	retries         *prometheus.CounterVec
 	produceSeconds  prometheus.Histogram
-	batchRecords    prometheus.Histogram
 	generations     prometheus.Counter
 	// producerRestarts counts new producer epochs by reason.
 	producerRestarts *prometheus.CounterVec
@@ -62,11 +61,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name:    "quarry_kafkalog_produce_seconds",
 			Help:    "Time until the brokers acknowledged a produce request, including failed attempts.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
-		}),
-		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
-			Name:    "quarry_kafkalog_batch_records",
-			Help:    "Records per produce request.",
-			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}),
 		generations: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_generations_total",
