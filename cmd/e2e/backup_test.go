@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 const (
@@ -22,9 +24,7 @@ const (
 // a backup is searchable after its restore.
 func TestBackupAndRestoreAreKilled(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seedtest.ChooseSeed(t), 0))
 	c := newCrashing(t)
 	c.startServer()
 	c.indexTree()

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 const (
@@ -23,28 +25,13 @@ const (
 	acknowledgedEvery = 4
 )
 
-// crashSeed returns QUARRY_SEED, or a different seed in each run.
-func crashSeed(t *testing.T) uint64 {
-	given := os.Getenv("QUARRY_SEED")
-	if given == "" {
-		return uint64(time.Now().UnixNano())
-	}
-	seed, err := strconv.ParseUint(given, 10, 64)
-	if err != nil {
-		t.Fatalf("QUARRY_SEED=%q: want a number from 0 up: %v", given, err)
-	}
-	return seed
-}
-
 // TestKill kills the server twenty times, at random moments, while pushes arrive and
 // versions of the projections are built, switched to and rolled back. Afterwards every
 // acknowledged push is searchable, and every key and value of the projections equals
 // those of a rebuild from the log. QUARRY_SEED repeats a run.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	seed := crashSeed(t)
-	t.Logf("QUARRY_SEED=%d repeats the moments and replays of this run, on the embedded log", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seedtest.ChooseSeed(t), 0))
 	c := newCrashing(t)
 	c.startServer()
 	c.indexTree()

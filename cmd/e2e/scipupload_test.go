@@ -18,6 +18,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/scip/sciptest"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // bigUpload is a repository with an index of several megabytes.
@@ -137,9 +138,7 @@ func (b *bigUpload) unfinishedBytes() (total int64) {
 // and the next upload succeeds.
 func TestKillDuringUpload(t *testing.T) {
 	t.Parallel()
-	seed := crashSeed(t)
-	t.Logf("QUARRY_SEED=%d repeats the moments of this run", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seedtest.ChooseSeed(t), 0))
 	b := newBigUpload(t)
 	half := len(b.index) / 2
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 func TestAttributes(t *testing.T) {
@@ -163,9 +164,7 @@ func TestAttributesBounds(t *testing.T) {
 // TestAttributesLikeGit compares the attributes of random files with those that git
 // check-attr prints.
 func TestAttributesLikeGit(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(seedtest.ChooseSeed(t), 0))
 	for round := range 40 {
 		dir := t.TempDir()
 		files := writeRandomTree(t, rng, dir)
@@ -174,7 +173,7 @@ func TestAttributesLikeGit(t *testing.T) {
 		for _, name := range files {
 			got := attributesOf(t, dir, path.Dir(name)+"/", directories).Classify(name)
 			if got != want[name] {
-				t.Fatalf("seed %d, round %d: %q is %+v, but git says %+v\n%s", seed, round, name, got, want[name], attributeTexts(t, dir))
+				t.Fatalf("round %d: %q is %+v, but git says %+v\n%s", round, name, got, want[name], attributeTexts(t, dir))
 			}
 		}
 	}

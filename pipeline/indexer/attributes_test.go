@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // checkClasses verifies check, and that the language and flags of every file equal those
@@ -176,8 +177,7 @@ func TestAttributesReclassifyFiles(t *testing.T) {
 // TestAttributesModel makes random changes of files and attributes on several branches,
 // and compares the index of each with its files.
 func TestAttributesModel(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seedtest.ChooseSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	b := newBench(t, "main", "dev*")
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }

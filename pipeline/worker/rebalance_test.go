@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // TestRebalancingWhileBusyOnEmbeddedLog runs members in one process.
@@ -62,8 +63,7 @@ const (
 // runRebalance makes workers join and leave while records are handled, some of them
 // slowly, and compares their effects with the log.
 func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seedtest.ChooseSeed(t)
 	e := &effects{t: t, rng: rand.New(rand.NewPCG(seed, 3)), numbers: map[string]int{}, done: map[string]int{}, busy: map[string]string{}}
 	log := open()
 	e.append(log, rebalanceRecords/2)

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quarrysearch/quarry/cmd/harness/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // TestChaos is a short run of the suite, with a few rounds for every setup. The seed
@@ -23,13 +22,7 @@ func TestChaos(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	dir, binary := t.TempDir(), testserver.Build(t)
-	seed := uint64(time.Now().UnixNano())
-	if given := os.Getenv("QUARRY_SEED"); given != "" {
-		var err error
-		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := seedtest.ChooseSeed(t)
 	for setup, n := range map[fleet.Setup]int{fleet.Embedded: 8, fleet.OneBroker: 2, fleet.ThreeBrokers: 2, fleet.InBucket: 2, fleet.Sharded: 1} {
 		t.Run(string(setup), func(t *testing.T) {
 			t.Parallel() // the setups mostly wait for their processes

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // A hiddenDoor is a way to ask for a word. page is set for pages, whose path has the word
@@ -173,13 +174,7 @@ func TestHiddenWordsCannotBeTold(t *testing.T) {
 		}
 		rounds, hidden = n, 30
 	}
-	seed := rand.Uint64()
-	if s := os.Getenv("QUARRY_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("QUARRY_SEED: %v", err)
-		}
-	}
+	seed := seedtest.ChooseSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newHiddenPair(t, rng, hidden)
 	for _, caller := range hiddenCallers {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // Sizes of the model.
@@ -433,14 +433,7 @@ func (m *hintModel) difference() string {
 // reading or listing that no delivery has overtaken, and that a sync makes up for what is
 // lost.
 func TestHintsModel(t *testing.T) {
-	seed := rand.Uint64N(1 << 32)
-	if s := os.Getenv("QUARRY_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("QUARRY_SEED=%d", seed)
+	seed := seedtest.ChooseSeed(t)
 	for kind := range modelTargets {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()

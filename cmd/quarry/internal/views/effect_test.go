@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -17,25 +15,12 @@ import (
 	"github.com/quarrysearch/quarry/projections/store/storetest"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 )
 
 // These tests check that each record takes effect exactly once in the projections of a
 // server: whichever records are read again, and wherever the process dies, the store ends
 // with the same rows as one that read every record once.
-
-// effectSeed returns the seed of a run; QUARRY_SEED repeats a run.
-func effectSeed(t *testing.T) uint64 {
-	t.Helper()
-	seed := rand.Uint64N(1 << 32)
-	if s := os.Getenv("QUARRY_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("QUARRY_SEED=%d repeats this run", seed)
-	return seed
-}
 
 // effectHistory returns a random history with pushes, merges and the events that the
 // ledger reads.
@@ -98,7 +83,7 @@ func openRegistered(t *testing.T, s *store.Store, objects segmentstore.Store, d 
 // TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections together:
 // fresh stores, repeated suffixes, power failures after records.
 func TestEffectIsAFunctionOfTheLog(t *testing.T) {
-	x := effectHistory(t, effectSeed(t), 40)
+	x := effectHistory(t, seedtest.ChooseSeed(t), 40)
 	projectiontest.Conform(t, x.records, x.objects, openRegistered)
 }
 
@@ -174,7 +159,7 @@ func (a *again) Tail(ctx context.Context, topic event.Topic, partition int32, fr
 // TestSuffixesAgainChangeNothing covers the duplicates that the checkpoint handles: a
 // Runner drops records that it has already applied.
 func TestSuffixesAgainChangeNothing(t *testing.T) {
-	seed := effectSeed(t)
+	seed := seedtest.ChooseSeed(t)
 	x := effectHistory(t, seed, 60)
 	want, err := x.rowsAfterReplay(storetest.NewMemory(), x.newLog())
 	if err != nil {
@@ -199,7 +184,7 @@ func TestSuffixesAgainChangeNothing(t *testing.T) {
 // event again. The duplicate changes no row except the checkpoint, and the position of an
 // event that could not be applied (places, kind b).
 func TestEventsAgainChangeNothing(t *testing.T) {
-	seed := effectSeed(t)
+	seed := seedtest.ChooseSeed(t)
 	x := effectHistory(t, seed, 60)
 	withoutPositions := func(rows []projectiontest.Row, err error) []projectiontest.Row {
 		if err != nil {
@@ -263,7 +248,7 @@ func (c *crashes) beforeWrite() {
 // was not killed. Some of the states are killed again.
 func TestKilledAt200Points(t *testing.T) {
 	const kills = 200
-	seed := effectSeed(t)
+	seed := seedtest.ChooseSeed(t)
 	x := effectHistory(t, seed, 30)
 	want, err := x.rowsAfterReplay(storetest.NewMemory(), x.newLog())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/seedtest"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -76,8 +77,9 @@ func (x *worldIndex) openShare(text string) search.Shard {
 // TestSharesAnswerAsTheWhole compares the answers of projections that hold shares of the
 // partitions with those of projections that hold everything, over random histories.
 func TestSharesAnswerAsTheWhole(t *testing.T) {
+	seed := seedtest.ChooseSeed(t)
 	for round := range uint64(3) {
-		x := effectHistory(t, effectSeed(t)+round, 60)
+		x := effectHistory(t, seed+round, 60)
 		for _, shares := range []string{"0/1", "0/2 1/2", "1 0"} {
 			var sessions []search.Shard
 			for text := range strings.FieldsSeq(shares) {
