@@ -103,8 +103,6 @@ func TestMistakes(t *testing.T) {
 		{name: "kafka without broker", set: []string{"log.driver=kafka"}, want: []string{"log.kafka.brokers"}},
 		{name: "address", set: []string{"listen=here"}, want: []string{"listen", "host:port"}},
 		{name: "relative root", set: []string{"git.allowedRoots=src"}, want: []string{"git.allowedRoots", "absolute"}},
-		{name: "git.listen without mirrors", set: []string{"roles=query", "log.driver=kafka", "log.kafka.brokers=a:1", "git.listen=0.0.0.0:7081"},
-			want: []string{"git.listen", "only a process with the role pipeline has mirrors"}},
 		{name: "network", set: []string{"git.allowedNetworks=10.0.0.0"}, want: []string{"git.allowedNetworks"}},
 		{name: "connection", file: "connections:\n  - {name: a/b, kind: gitolite}\n", want: []string{"connections[0].name", "connections[0].kind", "connections[0].secrets"}},
 		{name: "context", file: "query:\n  contexts:\n    - {name: a b}\n    - {name: c, include: ['']}\n    - {name: c, include: ['**']}\n", want: []string{"query.contexts[0].name", "query.contexts[0].include", "query.contexts[1]: ", "given twice"}},

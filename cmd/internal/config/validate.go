@@ -289,9 +289,6 @@ func (c *Config) validateGit(report reporter) {
 	if c.Git.Listen != "" && !isHostPort(c.Git.Listen) {
 		report("git.listen", "%q is no host:port", c.Git.Listen)
 	}
-	if c.Git.Listen != "" && !c.Has(RolePipeline) {
-		report("git.listen", "has no effect: only a process with the role pipeline has mirrors")
-	}
 	for _, p := range c.Git.Peers {
 		if !isHostPort(p) {
 			report("git.peers", "%q is no host:port", p)
