@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -154,7 +156,7 @@ func frozenReplica(t *testing.T, broker *kafkatest.Broker) {
 	r := startReplicas(t, broker)
 	frozen := r.queries[1]
 	r.server = r.queries[0]
-	must(t, frozen.cmd.Process.Signal(syscall.SIGSTOP))
+	freeze(t, frozen)
 	thawAt := time.Now().Add(3 * time.Second)
 	const words, clients = 10, 4
 	for i := range words {
@@ -215,5 +217,22 @@ func readYourWrites(t *testing.T, broker *kafkatest.Broker) {
 	status, answer, err := r.queries[0].search(map[string]any{"query": "bandora", "matches": 10, "minPosition": "0:1000000"}, nil)
 	if err != nil || status != http.StatusServiceUnavailable || answer.ErrorCode != "POSITION_NOT_REACHED" || !strings.Contains(answer.Message, "0:1000000") {
 		t.Errorf("a position that is not there: %d %+v, %v", status, answer, err)
+	}
+}
+
+// freeze stops a process with SIGSTOP, and waits until all of its threads have stopped, which
+// takes a while on a busy machine.
+func freeze(t *testing.T, s *server) {
+	t.Helper()
+	must(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	if !pollUntil(func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
+		must(t, err)
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		})
+	}) {
+		t.Fatal("the process does not stop")
 	}
 }

@@ -61,7 +61,7 @@ func replicaThatReturns(t *testing.T, broker *kafkatest.Broker) {
 		}
 	}
 
-	must(t, returning.cmd.Process.Signal(syscall.SIGSTOP))
+	freeze(t, returning)
 	laggedAt := time.Now().Add(3 * time.Second) // longer than query.maxLag
 	merge()
 	pollUntil(func() bool { return time.Now().After(laggedAt) })

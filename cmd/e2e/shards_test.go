@@ -112,7 +112,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("private repositories", c.checkPrivate)
 	t.Run("history and blame", c.checkGit)
 	t.Run("frozen replica", func(t *testing.T) {
-		c.searchDuring(t, func() { must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP)) })
+		c.searchDuring(t, func() { freeze(t, c.shards[1]) })
 		logged := len(c.front.output.String())
 		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
 		c.awaitLogged(t, logged, "shard is reached")
@@ -120,7 +120,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	rest := scrapeServer(c.front)
 	t.Run("killed replica", func(t *testing.T) { c.searchDuring(t, c.shards[2].killProcess) })
 	t.Run("no replica is left", func(t *testing.T) {
-		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGSTOP))
+		freeze(t, c.shards[1])
 		c.checkLoss(t)
 		must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
 		c.checkReturn(t)
