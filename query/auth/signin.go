@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -64,7 +65,17 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 		return nil, ErrBusy
 	}
 	s.throttle.forgetAttempt(limits, true)
-	return s.startSession(ctx, n, rehashed...)
+	in, err := s.startSession(ctx, n, rehashed...)
+	if err != nil {
+		return nil, err
+	}
+	if len(rehashed) > 0 && in.User.PasswordHash == rehashed[0].(*event.UserChanged).PasswordHash {
+		hash = in.User.PasswordHash
+	}
+	if in.User.PasswordHash != hash { // a change is in the log before the session
+		return nil, cmp.Or(s.appendChange(ctx, &event.SessionEnded{User: user.ID, Session: in.Session.ID, By: n.event.By, At: s.nowUTC()}), ErrBusy)
+	}
+	return in, nil
 }
 
 // checkPasswordHash checks a password. Texts that cannot be a password are wrong without

@@ -199,7 +199,15 @@ func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, passwor
 	if err != nil {
 		return err
 	}
-	return s.appendChange(ctx, &event.UserChanged{
-		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, By: p.Actor, At: s.nowUTC(),
-	})
+	changed := &event.UserChanged{
+		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, Replaces: user.PasswordHash, By: p.Actor, At: s.nowUTC(),
+	}
+	if err := s.appendChange(ctx, changed); err != nil {
+		return err
+	}
+	// The old password may have been replaced in the meantime, by its owner with a reset link.
+	if now, found := s.o.Directory.User(user.ID); !found || now.PasswordHash != hash {
+		return ErrBusy
+	}
+	return nil
 }
