@@ -95,7 +95,8 @@ func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *sou
 	if in.names.DefinitionAt(i) != nil {
 		return r.compareTargets(ctx, meant, &target{file: in, token: i})
 	}
-	if d := meant.definition(); d != nil && names.IsFunction(d.Kind) && names.IsType(d.ParentKind) && isValueOfJVM(in, i) {
+	if d := meant.definition(); d != nil && names.IsFunction(d.Kind) && names.IsType(d.ParentKind) && d.ParentKind != "annotation" &&
+		(in.language == "Java" || in.language == "Kotlin") && !in.names.MayBeMethod(i) {
 		return isNamesake
 	}
 	found := r.resolve(ctx, in, i)
@@ -116,15 +117,6 @@ func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *sou
 		}
 	}
 	return r.compareByName(meant, in, x)
-}
-
-// isValueOfJVM reports whether the name at token i of a file in Java or Kotlin is not that of
-// a method, which has arguments or a block, follows "::" or is imported.
-func isValueOfJVM(in *source, i int) bool {
-	if in.language != "Java" && in.language != "Kotlin" || in.names.IsCalled(i) || in.names.ImportAt(i) != nil {
-		return false
-	}
-	return in.names.Word(i+1) != "{" && in.names.Word(i-1) != "::"
 }
 
 // compareOwner decides about a member that the type t of its receiver does not define, as

@@ -46,6 +46,20 @@ func (f *File) EnclosingNames(i int) map[string]bool {
 // IsCalled reports whether the name at token i is followed by arguments.
 func (f *File) IsCalled(i int) bool { return f.is(f.skipAngles(i+1), "(") }
 
+// MayBeMethod reports whether the name at token i of a file in Java or Kotlin may be that of a
+// method: it has arguments or a block, follows "::", is imported, or is between two operands, as
+// that of an infix function.
+func (f *File) MayBeMethod(i int) bool {
+	next := f.skipAngles(i + 1)
+	if f.is(next, "(") || f.is(next, "{") || f.is(i-1, "::") || f.ImportAt(i) != nil {
+		return true
+	}
+	isOperand := func(k int) bool {
+		return f.isName(k) || f.is(k, "this") || f.isKind(k, kindNumber) || f.isKind(k, kindString)
+	}
+	return (isOperand(i-1) || f.is(i-1, ")") || f.is(i-1, "]")) && isOperand(i+1) && !f.startsLine(i) && !f.startsLine(i+1)
+}
+
 // Arguments returns the number of arguments of the call of the name at token i, or -1 if
 // it is not called.
 func (f *File) Arguments(i int) int {
