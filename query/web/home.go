@@ -45,7 +45,7 @@ type homeData struct {
 	Repositories []homeRepository
 	Total        int          // of the repositories that are indexed
 	Importing    []homeImport // a few of those that are not
-	Unindexed    int          // all of those
+	Unindexed    int          // all of those, as far as they are looked up
 	State        string       // empty if the repositories were not listed
 	Steps        []homeStep   // of an empty server
 }
@@ -118,15 +118,17 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		s.o.Logger.WarnContext(ctx, "repositories not listed", "error", err)
 		return d
 	}
-	indexed := make([]*corpus.Repository, 0, len(repositories))
+	indexed, others := make([]*corpus.Repository, 0, len(repositories)), 0
 	for _, r := range repositories {
 		if !r.IndexedAt.IsZero() {
 			indexed = append(indexed, r)
+			continue
+		}
+		if others++; others > homeRepositories { // a status may read thousands of records of the log
+			d.Unindexed++
 		} else if row, waits := s.readImport(ctx, r); waits {
 			d.Unindexed++
-			if len(d.Importing) < homeRepositories {
-				d.Importing = append(d.Importing, row)
-			}
+			d.Importing = append(d.Importing, row)
 		}
 	}
 	d.Total = len(indexed)

@@ -25,7 +25,7 @@ import (
 // fakeSearches returns the results that a test sets, to bring pages into every state.
 type fakeSearches struct {
 	empty     bool  // no repository is registered
-	importing bool  // and then the known one is, whose first import runs
+	importing int   // and then so many are, whose first import runs
 	unlisted  error // repositories cannot be listed
 	files     []search.FileMatch
 	result    search.Result
@@ -86,8 +86,12 @@ func (f *fakeSearches) SearchableRepositories(context.Context) ([]*corpus.Reposi
 	switch {
 	case f.unlisted != nil:
 		return nil, f.unlisted
-	case f.importing:
-		return []*corpus.Repository{{Repository: known[0].Repository}}, nil
+	case f.importing > 0:
+		all := []*corpus.Repository{{Repository: known[0].Repository}}
+		for id := code.RepositoryID(100); len(all) < f.importing; id++ {
+			all = append(all, &corpus.Repository{Repository: code.Repository{ID: id, Name: fmt.Sprintf("example.com/%d", id)}})
+		}
+		return all, nil
 	case f.empty:
 		return nil, nil
 	}
@@ -479,7 +483,7 @@ func TestFirstSteps(t *testing.T) {
 	if b := w.newBrowser().get("/").expectPage(http.StatusOK, "Add repositories"); strings.Contains(b.page, register) {
 		t.Errorf("a visitor can add repositories:\n%s", b.pageText())
 	}
-	searches.importing = true
+	searches.importing = 1
 	owner.get("/").expectPage(http.StatusOK, "0 repositories to search", "Being imported", known[0].Name, "waiting", "One repository is registered")
 	if strings.Contains(owner.page, "Recently changed") || strings.Contains(owner.page, "/browse/") {
 		t.Errorf("the page leads to the code of a repository that has none yet:\n%s", owner.pageText())
