@@ -1,11 +1,13 @@
 package search
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/query/search/searchtest"
 )
 
@@ -42,5 +44,15 @@ func TestDamagedSegment(t *testing.T) {
 	}
 	if r.Exhaustive || r.Stopped != StopDamaged || len(r.Files) == 0 || len(r.Files) >= len(all.Files) {
 		t.Errorf("%d files of %d, exhaustive %v, stopped %q", len(r.Files), len(all.Files), r.Exhaustive, r.Stopped)
+	}
+}
+
+// TestMalformedListIsDamage checks that a search does not fail because of a posting list that no
+// checksum shows to be wrong.
+func TestMalformedListIsDamage(t *testing.T) {
+	_, err := postings.ParseList([]byte{0xff, 1, 1})
+	run := &searchRun{}
+	if run.skipDamaged(noSegment, nil) || !run.skipDamaged(noSegment, fmt.Errorf("list: %w", err)) || !run.damaged.Load() {
+		t.Errorf("%v is not taken for damage of the segment", err)
 	}
 }

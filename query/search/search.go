@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/projections/integrity"
+	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/memory"
@@ -424,7 +425,7 @@ const noSegment = -1
 // skipDamaged records that a segment, or noSegment if it is not known, cannot be read, if
 // err shows that, so that it is restored. The search continues without the segment.
 func (n *searchRun) skipDamaged(segmentIndex int, err error) bool {
-	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
+	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, postings.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return false
 	}
 	n.damaged.Store(true)
