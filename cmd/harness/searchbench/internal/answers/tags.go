@@ -74,8 +74,11 @@ func readTags(ctx context.Context, sources Sources) (all []tag, err error) {
 // isObjectLiteral reports whether a tag is an object literal of JavaScript, which
 // universal-ctags calls a class.
 func (t *tag) isObjectLiteral() bool {
+	if t.Language != "JavaScript" || t.Kind != "class" {
+		return false
+	}
 	lines := t.source.Lines(t.Path)
-	return t.Language == "JavaScript" && t.Kind == "class" && t.Line <= len(lines) && !classWord.MatchString(lines[t.Line-1])
+	return t.Line <= len(lines) && !classWord.MatchString(lines[t.Line-1])
 }
 
 var (
