@@ -2,6 +2,7 @@ package outline
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -235,8 +236,8 @@ func (d cDialect) handleClose(p *declParser, s scope) {
 	}
 }
 
-// bodyTail returns the first name after a closed body that is not an attribute
-// macro, without consuming it.
+// bodyTail returns the first name after a closed body that is neither a qualifier nor an
+// attribute with its arguments, without consuming it.
 func (s scope) bodyTail(p *declParser) token {
 	i := p.pos
 	var name token
@@ -247,10 +248,28 @@ func (s scope) bodyTail(p *declParser) token {
 			for i < len(p.src) && p.lex.class[p.src[i]] >= classWord {
 				i++
 			}
+			word := string(p.src[start:i])
+			if word == "const" || word == "volatile" {
+				continue
+			}
 			name = token{shape: shape{kind: tokWord}, start: int32(start), end: int32(i)}
-			if !bytes.HasPrefix(p.src[start:i], []byte("__")) {
+			if !strings.HasPrefix(word, "__") {
 				return name
 			}
+		case c == '(' && name.kind == tokWord:
+			name = token{}
+			depth := 0
+			for end := min(len(p.src), i+maxLine); i < end; i++ {
+				if p.src[i] == '(' {
+					depth++
+				} else if p.src[i] == ')' {
+					depth--
+				}
+				if depth == 0 {
+					break
+				}
+			}
+			i++
 		case p.lex.class[c] == classSpace || p.lex.class[c] == classNewline:
 			i++
 		default:

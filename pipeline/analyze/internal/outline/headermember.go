@@ -69,9 +69,7 @@ func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
 	in, found := scope{name: p.m.name, kind: kind}, false
 	for i, t := range p.stmt {
 		switch {
-		case t.start < p.m.name.end:
-		case i > 1 && p.stmt[i-2].isPunct('@'), i > 3 && p.stmt[i-2].kind == tokPunct && p.stmt[i-4].isPunct('@'):
-			// The arguments of an annotation: @A(1), @param:A(1).
+		case t.start < p.m.name.end, t.isGroup('(') && p.endsAnnotation(i):
 		case t.isGroup('('):
 			found = p.groupFields(r, t, in, !found) || found
 			if i+1 < len(p.stmt) && !p.stmt[i+1].isGroup('(') {
@@ -79,6 +77,20 @@ func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
 			}
 		}
 	}
+}
+
+// endsAnnotation reports whether the tokens of the statement before index end are the name of an
+// annotation: @A, @param:A or @a.b.A.
+func (p *tableParser) endsAnnotation(end int) bool {
+	for i := end - 1; i > 0 && p.stmt[i].kind == tokWord; i -= 2 {
+		switch before := p.stmt[i-1]; {
+		case before.isPunct('@'):
+			return true
+		case !before.isPunct('.') && !before.isPunct(':'):
+			return false
+		}
+	}
+	return false
 }
 
 // groupFields records the members that the parameters in group declare: the last name of

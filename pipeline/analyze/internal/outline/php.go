@@ -136,7 +136,7 @@ func (d phpDialect) handleBody(p *declParser, open token) {
 // isHooked reports whether the declaration is a property, whose hooks follow: its default
 // value has no braces.
 func (phpDialect) isHooked(p *declParser) bool {
-	if p.topScope().form != formType || indexWord(p.decl, wFunction, wFn, wNew, wClass, wEnum, wTrait, wInterface) >= 0 {
+	if p.topScope().form != formType || indexWord(p.decl, wFunction, wFn, wNew, wClass, wTrait, wInterface) >= 0 {
 		return false
 	}
 	for _, t := range p.decl {
@@ -212,7 +212,7 @@ func (d phpDialect) handleStatement(p *declParser) {
 		return
 	}
 	switch i := indexWord(decl, wConst, wCase, wDefine); {
-	case i >= 0 && decl[i].word == wConst:
+	case i >= 0 && decl[i].word == wConst && (i == 0 || !decl[i-1].isPunct(':')):
 		d.defineConstants(p, decl[i+1:])
 	case i == 0 && decl[0].word == wCase && inType:
 		p.defineName(decl[1], "enumerator")
