@@ -152,7 +152,7 @@ type Git struct {
 	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Maximum size of a mirror on disk."`
 	CollectAfter     Duration `yaml:"collectAfter" doc:"Time within which unreachable commits are removed from the mirrors of fetched repositories. 0: they are kept."`
 	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve unreachable commits by ID to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
-	Listen           string   `yaml:"listen" doc:"Listen address of a process with the role pipeline for the git reads of processes without mirrors. Only they may reach it. peerTls encrypts it. It needs access.secret, the same in all processes."`
+	Listen           string   `yaml:"listen" doc:"Listen address of a process with the role pipeline for the git reads of processes without mirrors. Only they may reach it. peerTls encrypts it. It needs access.secret, the same in all processes. Processes with other roles ignore it."`
 	Peers            []string `yaml:"peers" doc:"Addresses (host:port) of the git.listen of all processes with the role pipeline, for a process with the role query and without pipeline: it asks them for history, blame, differences and revisions that are not indexed. All addresses of a host name are asked, and it is resolved every 10 s; at most 64. Empty: such requests fail with 503."`
 }
 

@@ -1,13 +1,17 @@
 package deploytest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
 // loadCompose loads a file as docker compose does: it replaces variables, validates
@@ -42,8 +46,27 @@ func TestComposeFiles(t *testing.T) {
 					t.Errorf("%s: %s publishes %+v; want loopback only, and no metrics", name, role, port)
 				}
 			}
+			if err := loadSettings(&s); err != nil {
+				t.Errorf("%s: %s does not start: %v", name, role, err)
+			}
 		}
 	}
+}
+
+// loadSettings checks the settings that the environment and the role of a service give a server.
+func loadSettings(s *types.ServiceConfig) error {
+	l := config.Loader{WithoutSecrets: true}
+	for name, value := range s.Environment {
+		l.Environ = append(l.Environ, name+"="+*value)
+	}
+	if at := slices.Index(s.Command, "--role"); at >= 0 {
+		l.Set = []string{"roles=" + s.Command[at+1]}
+	}
+	_, unknown, err := l.Load()
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("%v", unknown)
+	}
+	return err
 }
 
 // TestComposeNamesWhatIsMissing loads the files without their variables.
