@@ -28,10 +28,12 @@ func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, i
 	if err := p.restoreSegment(ctx, next); err != nil {
 		return false, err
 	}
-	if next.reader != nil {
-		return true, nil // the reader of h reads the new keys
+	if next.reader == nil {
+		return false, c.makeAbsent(next)
 	}
-	return false, c.makeAbsent(next)
+	// What the reader of h holds in memory, and its frames in the cache, may be damaged as well.
+	c.added, c.stage.moved = append(c.added, next), true
+	return true, c.flush()
 }
 
 // makeAbsent makes the segment of h absent. h is a handle without a reader that replaces

@@ -33,6 +33,18 @@ func (b *bench) exciseSegment(id segment.ID) {
 	must(b.t, b.store.Excise(context.Background(), lo, hi))
 }
 
+// readerOf returns the reader of a segment in the current view, or nil.
+func (b *bench) readerOf(id segment.ID) *segment.Reader {
+	v := b.places.Acquire()
+	defer v.Release()
+	for _, s := range v.Segments() {
+		if s.Reader.ID() == id {
+			return s.Reader
+		}
+	}
+	return nil
+}
+
 func (b *bench) segmentInfos() []places.SegmentInfo {
 	v := b.places.Acquire()
 	defer v.Release()
@@ -65,9 +77,13 @@ func TestRestore(t *testing.T) {
 	want := b.dump()
 
 	for _, info := range b.segmentInfos() {
+		before := b.readerOf(info.ID)
 		b.exciseSegment(info.ID)
 		if !b.restoreSegment(info.Partition, info.ID) {
 			t.Fatalf("segment %s is not restored", info.ID)
+		}
+		if after := b.readerOf(info.ID); after == nil || after == before {
+			t.Fatalf("segment %s has the reader of before, with what it holds in memory", info.ID)
 		}
 	}
 	if d := projectiontest.Difference(want, b.dump()); d != "" {

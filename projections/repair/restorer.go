@@ -13,11 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// These are the bounds of a Restorer: how many segments it remembers, and after which
-// time it retries a segment that could not be restored because a store did not answer.
+// These are the bounds of a Restorer: how many segments it remembers, after which time it
+// retries a segment that could not be restored because a store did not answer, and how long at
+// most a segment that is damaged again waits.
 const (
 	maxDamagedSegments = 4096
 	healRetry          = 10 * time.Second
+	maxHealWait        = time.Hour
 )
 
 // A Restorer restores unreadable segments of a version, from the segment store or,
@@ -29,28 +31,42 @@ type Restorer struct {
 	wake chan struct{}
 	mu   struct {
 		sync.Mutex
-		// damaged maps the segments to restore to true, and those that were restored
-		// since the last retry to false.
-		damaged map[segment.ID]bool
+		damaged map[segment.ID]*damage
 	}
+}
+
+// damage is a segment that is to be restored, or was a short time ago.
+type damage struct {
+	lost bool // it is to be restored
+	// wait is the time after the last restoration until which it is not restored again. It
+	// doubles each time: what a restoration does not heal, none does, and each one reads the
+	// whole object and delays the records of the partition.
+	wait time.Duration
+	due  time.Time
 }
 
 // NewRestorer returns a Restorer. Run restores the segments that were passed to
 // NoteDamage.
 func NewRestorer(logger *slog.Logger, m *Metrics) *Restorer {
 	h := &Restorer{logger: logger, metrics: m, wake: make(chan struct{}, 1)}
-	h.mu.damaged = map[segment.ID]bool{}
+	h.mu.damaged = map[segment.ID]*damage{}
 	return h
 }
 
 // NoteDamage records that a segment cannot be read, which a file, a missing key or its
-// content shows. A segment is restored at most once per healRetry. NoteDamage does not block,
-// because the caller may be in the middle of a read.
+// content shows. A segment that was restored is restored again after healRetry, and later after
+// twice the time, up to maxHealWait. NoteDamage does not block, because the caller may be in the
+// middle of a read.
 func (h *Restorer) NoteDamage(id segment.ID, err error) {
 	h.mu.Lock()
-	_, known := h.mu.damaged[id]
-	if !known && len(h.mu.damaged) < maxDamagedSegments {
-		h.mu.damaged[id] = true
+	d := h.mu.damaged[id]
+	known := d != nil && (d.lost || time.Now().Before(d.due))
+	switch {
+	case known:
+	case d != nil:
+		d.lost = true
+	case len(h.mu.damaged) < maxDamagedSegments:
+		h.mu.damaged[id] = &damage{lost: true}
 	}
 	h.mu.Unlock()
 	if known {
@@ -90,7 +106,9 @@ func (h *Restorer) Run(ctx context.Context, i Owner) error {
 				continue
 			}
 			h.mu.Lock()
-			h.mu.damaged[id] = false
+			d := h.mu.damaged[id]
+			d.lost, d.wait = false, min(max(2*d.wait, healRetry), maxHealWait)
+			d.due = time.Now().Add(d.wait)
 			h.mu.Unlock()
 		}
 	}
@@ -100,19 +118,20 @@ func (h *Restorer) damagedSegments() []segment.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ids := make([]segment.ID, 0, len(h.mu.damaged))
-	for id, lost := range h.mu.damaged {
-		if lost {
+	for id, d := range h.mu.damaged {
+		if d.lost {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// forgetRestored makes NoteDamage accept restored segments again.
+// forgetRestored forgets segments that could be read for as long as they had to wait.
 func (h *Restorer) forgetRestored() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.DeleteFunc(h.mu.damaged, func(_ segment.ID, lost bool) bool { return !lost })
+	now := time.Now()
+	maps.DeleteFunc(h.mu.damaged, func(_ segment.ID, d *damage) bool { return !d.lost && now.After(d.due.Add(d.wait)) })
 }
 
 func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) error {
