@@ -236,7 +236,11 @@ func (a *resultBuilder) scoreHits(ctx context.Context, hits []*hit) ([]*FileMatc
 		a.worker.Step()
 		h := *x
 		if len(h.Matches) < min(h.showableMatches(), firstShare) && h.dropped > 0 {
-			if err := a.refindMatches(&h); err != nil {
+			err := a.refindMatches(&h)
+			if a.run.skipDamaged(h.segment, err) {
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -297,7 +301,7 @@ func (n *searchRun) fileShare() int {
 func (a *resultBuilder) cutMatches(h *hit, most int) error {
 	isCut := most < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in text order
 	if a.run.plan.remote == nil && (len(h.Matches) < most && h.dropped > 0 || isCut) {
-		if err := a.refindMatches(h); err != nil {
+		if err := a.refindMatches(h); err != nil && !a.run.skipDamaged(h.segment, err) {
 			return err
 		}
 	}
