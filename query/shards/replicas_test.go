@@ -10,10 +10,12 @@ import (
 	"math"
 	"net"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -387,6 +389,24 @@ func TestFrozenShard(t *testing.T) {
 	f.awaitProbed(t, "it is not ready", func() bool { return f.shares[0].replicas[0].state == nil })
 	if f.shares[0].isSilent(f.shares[0].replicas[0]) {
 		t.Error("a replica that answers that it is not ready counts as frozen")
+	}
+}
+
+// TestSilentReplica lists the failures of probes that show that nothing is left to answer a call.
+func TestSilentReplica(t *testing.T) {
+	dial := func(cause error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", cause)}
+	}
+	for failure, want := range map[error]bool{
+		fmt.Errorf("probe: %w", context.DeadlineExceeded): true,
+		dial(syscall.EHOSTUNREACH):                        true, // the machine or the pod is gone, and so are its calls
+		dial(syscall.ENETUNREACH):                         true,
+		dial(syscall.ECONNREFUSED):                        false, // it accepts no sessions any more, and finishes its calls
+		errors.New("not ready"):                           false,
+	} {
+		if got := (&share{}).isSilent(&peer{failure: failure}); got != want {
+			t.Errorf("%v: silent %v, want %v", failure, got, want)
+		}
 	}
 }
 

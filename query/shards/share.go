@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/rpc"
@@ -243,12 +244,13 @@ func (s *share) hasOther(p *peer) bool {
 	return slices.ContainsFunc(s.replicas, func(other *peer) bool { return other != p && other.state != nil })
 }
 
-// isSilent reports whether a replica did not answer the last probe in time: it is frozen, or cannot
-// be reached. One that is being stopped answers that it is not ready, and finishes its calls.
+// isSilent reports whether nothing answered the last probe: the replica is frozen, or its machine
+// is away. One that is being stopped refuses connections or answers that it is not ready, and
+// finishes its calls.
 func (s *share) isSilent(p *peer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Is(p.failure, context.DeadlineExceeded)
+	return errors.Is(p.failure, context.DeadlineExceeded) || errors.Is(p.failure, syscall.EHOSTUNREACH) || errors.Is(p.failure, syscall.ENETUNREACH)
 }
 
 // listReplicas returns the replicas.
