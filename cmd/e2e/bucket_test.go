@@ -49,7 +49,7 @@ func TestBucketIsBackedUpAndRestored(t *testing.T) {
 			t.Fatalf("backup %d: %v\n%s", i+1, err, said)
 		}
 	}
-	// The log has grown, and a push that no host was told of may have been indexed meanwhile.
+	// The log has grown, and a push that no webhook announced may have been indexed meanwhile.
 	if want := 1 + files[1] - files[0]; copied[1] != want {
 		t.Errorf("the second backup copied %d files, want %d; there are %d, were %d", copied[1], want, files[1], files[0])
 	}
