@@ -45,3 +45,24 @@ func TestMembersAmongMany(t *testing.T) {
 		t.Errorf("the engine does not implement the interface:\n%s", out)
 	}
 }
+
+// TestMembersInACycle checks that a member is found although types extend each other, in more
+// ways than there is time for.
+func TestMembersInACycle(t *testing.T) {
+	var c scripted
+	var classes []string
+	for n := range 12 {
+		classes = append(classes, fmt.Sprintf("C%d", n))
+	}
+	var text strings.Builder
+	text.WriteString("from root import Root\nclass Other:\n    def run(self): pass\n")
+	for _, class := range classes {
+		fmt.Fprintf(&text, "class %s(%s):\n    pass\n", class, strings.Join(classes, ", "))
+	}
+	text.WriteString("class Leaf(C0, Root):\n    pass\ndef use(x: Leaf):\n    x.run()\n")
+	c.add("a", "cycle.py", text.String())
+	c.add("a", "root.py", "class Root:\n    def run(self):\n        pass\n")
+	if out := c.ask(t, "means", "a/cycle.py:31:run", navigate.Request{}); !strings.Contains(out, "meaning definition a/root.py:2") {
+		t.Errorf("the method of the root is not found:\n%s", out)
+	}
+}

@@ -31,6 +31,9 @@ type resolver struct {
 	sources  map[*names.File]*source
 	lookups  map[lookupKey][]candidate
 	compared map[targetPair]certainty
+	// walked has the least depth at which each member was looked for in vain by the outermost
+	// membersOf, because types may form a cycle or a lattice.
+	walked map[memberKey]int
 }
 
 // A budget bounds the work of a resolver.

@@ -249,33 +249,58 @@ func (r *resolver) membersOf(ctx context.Context, t typ, name string, depth int)
 	case t.Of != nil:
 		return r.membersOf(ctx, r.typeOf(ctx, t.src, t.Of, depth+1), name, depth+1)
 	}
+	if r.walked == nil {
+		r.walked = map[memberKey]int{}
+		defer func() { r.walked = nil }()
+	}
 	defined := r.definitionsOfType(ctx, t, depth)
 	for _, d := range defined {
-		if found := targetsOf(d.file, d.file.names.Members(d.definition(), name)); len(found) > 0 {
+		key := memberKey{d, name}
+		if least, ok := r.walked[key]; ok && least <= depth {
+			continue
+		}
+		r.walked[key] = depth
+		if found := r.membersOfDefinition(ctx, t, d, name, depth); len(found) > 0 {
+			delete(r.walked, key)
 			return found
-		}
-		if found := r.membersElsewhere(ctx, d.file, d.definition().Name, name); len(found) > 0 {
-			return found
-		}
-		for _, heir := range d.file.names.Heirs(d.definition()) {
-			if heir.Name == t.Name && heir.Qualifier == t.Qualifier {
-				continue
-			}
-			if found := r.membersOf(ctx, r.typeIn(d.file, heir), name, depth+1); len(found) > 0 {
-				return found
-			}
-		}
-		if !names.IsType(d.definition().Kind) { // an object
-			value := r.typeOfTarget(ctx, &d, depth+1)
-			if value.def == nil || value.src != d.file {
-				if found := r.membersOf(ctx, value, name, depth+1); len(found) > 0 {
-					return found
-				}
-			}
 		}
 	}
 	if len(defined) == 0 && t.Name != "" {
 		return r.membersElsewhere(ctx, t.src, t.Name, name)
+	}
+	return nil
+}
+
+// memberKey is a member of the type that a target defines.
+type memberKey struct {
+	of   target
+	name string
+}
+
+// membersOfDefinition returns the definitions of a member of the type t that d defines, or of one
+// that it extends.
+func (r *resolver) membersOfDefinition(ctx context.Context, t typ, d target, name string, depth int) []target {
+	if found := targetsOf(d.file, d.file.names.Members(d.definition(), name)); len(found) > 0 {
+		return found
+	}
+	if found := r.membersElsewhere(ctx, d.file, d.definition().Name, name); len(found) > 0 {
+		return found
+	}
+	for _, heir := range d.file.names.Heirs(d.definition()) {
+		if heir.Name == t.Name && heir.Qualifier == t.Qualifier {
+			continue
+		}
+		if found := r.membersOf(ctx, r.typeIn(d.file, heir), name, depth+1); len(found) > 0 {
+			return found
+		}
+	}
+	if !names.IsType(d.definition().Kind) { // an object
+		value := r.typeOfTarget(ctx, &d, depth+1)
+		if value.def == nil || value.src != d.file {
+			if found := r.membersOf(ctx, value, name, depth+1); len(found) > 0 {
+				return found
+			}
+		}
 	}
 	return nil
 }
