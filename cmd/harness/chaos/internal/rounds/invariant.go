@@ -25,42 +25,18 @@ var errMismatch = errors.New("what is found is not what was pushed")
 
 // awaitModel waits until each query process finds exactly the files of the model. An answer
 // that has waited for the last pushes and calls itself exhaustive must not differ from it.
+//
+// It asks for each repository twice, because nothing may have changed since it was correct.
 func (r *chaosRun) awaitModel(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	for _, s := range r.senders {
-		var last error // an error of a search that the deadline cut off is meaningless
-		for {
-			if err := r.restartFull(ctx); err != nil {
-				return err
-			}
-			err := r.checkRepository(ctx, s)
-			if err == nil {
-				break
-			}
-			if errors.Is(err, errMismatch) && s.MinPosition() != "" {
-				return fmt.Errorf("an exhaustive answer after the last push: %w", err)
-			}
-			if ctx.Err() == nil {
-				last = err
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), hangDeadline, last)
-			case <-tick.C:
-			}
+		if err := r.awaitRepository(ctx, s, s.MinPosition() != ""); err != nil {
+			return err
 		}
 	}
-	return r.checkAllOnce(ctx)
-}
-
-// checkAllOnce checks all repositories again, because nothing may have changed since each
-// was correct.
-func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 	for _, s := range r.senders {
-		if err := r.checkRepository(ctx, s); err != nil {
+		if err := r.awaitRepository(ctx, s, true); err != nil {
 			return fmt.Errorf("right before, and now: %w", err)
 		}
 	}
@@ -68,6 +44,34 @@ func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 		s.ForgetPositions()
 	}
 	return nil
+}
+
+// awaitRepository waits until each query process finds the files of one repository. If it is
+// settled, an answer that differs and calls itself exhaustive is an error at once.
+func (r *chaosRun) awaitRepository(ctx context.Context, s *host.Sender, settled bool) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var last error // an error of a search that the deadline cut off is meaningless
+	for {
+		if err := r.restartFull(ctx); err != nil {
+			return err
+		}
+		err := r.checkRepository(ctx, s)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, errMismatch) && settled {
+			return fmt.Errorf("an exhaustive answer after the last push: %w", err)
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), hangDeadline, last)
+		case <-tick.C:
+		}
+	}
 }
 
 // checkRepository compares one repository with its model, each branch and all together, in
