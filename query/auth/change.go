@@ -101,3 +101,20 @@ func checkPassword(password string) error {
 	}
 	return nil
 }
+
+// replacePassword replaces the password of a user, and reports whether it did: of several requests
+// that know the same password, in any process, one replaces it.
+func (s *Service) replacePassword(ctx context.Context, user *account.User, hash string, by account.Actor, at time.Time) (bool, error) {
+	if err := s.appendChange(ctx, &event.UserChanged{
+		User:         user.ID,
+		Change:       event.UserPasswordChanged,
+		PasswordHash: hash,
+		Replaces:     user.PasswordHash,
+		By:           by,
+		At:           at,
+	}); err != nil {
+		return false, err
+	}
+	now, found := s.o.Directory.User(user.ID)
+	return found && now.PasswordHash == hash, nil
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // resetTTL bounds the time in which a lost password can be replaced with a link.
@@ -99,14 +98,11 @@ func (s *Service) ResetPassword(ctx context.Context, from account.Actor, value, 
 			return nil, ErrReset
 		}
 		n := s.newSession(user.ID, from, methodReset)
-		changed := &event.UserChanged{
-			User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, Replaces: user.PasswordHash, By: n.event.By, At: n.event.At,
-		}
-		if err := s.appendChange(ctx, changed); err != nil {
+		replaced, err := s.replacePassword(ctx, user, hash, n.event.By, n.event.At)
+		if err != nil {
 			return nil, err
 		}
-		// Of requests that use the value at once, in any process, one has replaced the password.
-		if now, found := s.o.Directory.User(user.ID); !found || now.PasswordHash != hash {
+		if !replaced { // another request has used the value at once
 			return nil, ErrReset
 		}
 		return s.startSession(ctx, n)

@@ -199,15 +199,9 @@ func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, passwor
 	if err != nil {
 		return err
 	}
-	changed := &event.UserChanged{
-		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, Replaces: user.PasswordHash, By: p.Actor, At: s.nowUTC(),
+	replaced, err := s.replacePassword(ctx, user, hash, p.Actor, s.nowUTC())
+	if err == nil && !replaced { // its owner has replaced the old one in the meantime, with a reset link
+		err = ErrBusy
 	}
-	if err := s.appendChange(ctx, changed); err != nil {
-		return err
-	}
-	// The old password may have been replaced in the meantime, by its owner with a reset link.
-	if now, found := s.o.Directory.User(user.ID); !found || now.PasswordHash != hash {
-		return ErrBusy
-	}
-	return nil
+	return err
 }
