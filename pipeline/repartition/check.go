@@ -30,8 +30,9 @@ var ErrDifferent = errors.New("the new log leads to another state")
 
 // Build applies a log of Write to new projections, next to those of the source, and compares
 // them: each repository, ref and file, and whether a segment holds it. It fails with
-// ErrNotReady if the old log has grown since Open. The server that opens the new projections deletes the old segments. The caller switches the home to the directory
-// that Build returns, or cleans the home.
+// ErrNotReady if the old log has grown since Open. The server that opens the new projections
+// deletes the old segments. The caller switches the home to the directory that Build returns,
+// or cleans the home.
 func (s *Source) Build(ctx context.Context, log eventlog.Log, progress func(done, total int64)) (dir string, err error) {
 	built, err := projections.Build(ctx, projections.ReplayOptions{
 		Home: s.o.Home, Log: log, Objects: s.o.Objects,

@@ -124,9 +124,19 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 		o.MaxRevisionPlaces = DefaultMaxRevisionPlaces
 	}
 	p := &Places{
-		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge, keepSegments: o.KeepSegments,
-		dropSnapshots: o.DeleteSnapshots, purgeAfter: o.PurgeAfter, onDamage: o.OnDamage, cache: o.Cache, log: o.Logger, sweep: newSweeper(),
-		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
+		store:         o.Store,
+		decoder:       o.Decoder,
+		objects:       o.Objects,
+		beforePurge:   o.BeforePurge,
+		keepSegments:  o.KeepSegments,
+		dropSnapshots: o.DeleteSnapshots,
+		purgeAfter:    o.PurgeAfter,
+		onDamage:      o.OnDamage,
+		cache:         o.Cache,
+		log:           o.Logger,
+		sweep:         newSweeper(),
+		revisions:     newRevisionCache(o.RevisionCacheBytes),
+		maxPlaces:     o.MaxRevisionPlaces,
 	}
 	p.deleteObjects.Store(o.DeleteObjects)
 	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}

@@ -37,10 +37,11 @@ func AppendCapitalPairs(dst []Trigram, literal []byte) []Trigram {
 }
 
 // appendPairs appends the distinct capital pairs of a block to the numbers of its lists. text is
-// unfolded, and classes are those of its bytes.
+// unfolded, and x.classes are those of its bytes.
 //
 // Whether a pair is new is added to the length, like that of a trigram in scanText.
-func (x *extractor) appendPairs(out []uint32, text []byte, classes *byteClasses) []uint32 {
+func (x *extractor) appendPairs(out []uint32, text []byte) []uint32 {
+	classes := &x.classes
 	clear(x.pairs[:])
 	n, out := len(out), out[:cap(out)]
 	for i := range len(classes.letter) - 1 {

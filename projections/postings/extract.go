@@ -79,7 +79,7 @@ func (x *extractor) next(window []byte, block int) []uint32 {
 		x.dense = make([]uint32, need)
 	}
 	x.classes.classify(exact)
-	out := x.appendPairs(x.scanText(text), exact, &x.classes)
+	out := x.appendPairs(x.scanText(text), exact)
 	if bytes.IndexByte(exact[:block], '\n') < 0 {
 		out = append(out, longLinesDense)
 	}

@@ -77,8 +77,18 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	where, err := places.Open(ctx, places.Options{
-		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
-		DeleteSnapshots: o.deleteSnapshots, PurgeAfter: o.purgeAfter, OnDamage: o.onDamage, Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
+		Store:           o.store,
+		Decoder:         decoder,
+		Objects:         o.objects,
+		DeleteObjects:   o.deletes,
+		BeforePurge:     o.beforePurge,
+		KeepSegments:    o.rebuilding,
+		DeleteSnapshots: o.deleteSnapshots,
+		PurgeAfter:      o.purgeAfter,
+		OnDamage:        o.onDamage,
+		Cache:           o.cache,
+		Logger:          o.Logger,
+		Registerer:      o.Registerer,
 	})
 	if err != nil {
 		repositories.Close()
