@@ -3,7 +3,6 @@ package views
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -78,6 +77,7 @@ func (x *worldIndex) openShare(text string) search.Shard {
 // partitions with those of projections that hold everything, over random histories.
 func TestSharesAnswerAsTheWhole(t *testing.T) {
 	seed := seedtest.ChooseSeed(t)
+	found := 0
 	for round := range uint64(3) {
 		x := effectHistory(t, seed+round, 60)
 		for _, shares := range []string{"0/1", "0/2 1/2", "1 0"} {
@@ -90,7 +90,6 @@ func TestSharesAnswerAsTheWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(front.Release)
-			found := 0
 			for _, text := range historyQueries {
 				q, err := syntax.Parse(text, syntax.Options{})
 				if err != nil {
@@ -102,9 +101,9 @@ func TestSharesAnswerAsTheWhole(t *testing.T) {
 				}
 				found += len(got) - 1
 			}
-			if found == 0 {
-				t.Error(fmt.Sprint("no query finds anything in round ", round))
-			}
 		}
+	}
+	if found == 0 { // one history may end with every repository erased, three hardly
+		t.Error("no query finds anything in three histories")
 	}
 }
