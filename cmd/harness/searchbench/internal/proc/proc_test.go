@@ -41,6 +41,24 @@ func TestRunMeasuresChildren(t *testing.T) {
 	}
 }
 
+// TestOtherGroupsAreMeasured runs a program that waits for a child in another process
+// group, as a server waits for git.
+func TestOtherGroupsAreMeasured(t *testing.T) {
+	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", `setsid -w sh -c 'x=$(head -c 64000000 /dev/zero | tr "\0" x); while kill -0 $PPID; do sleep 0.05; done'; true`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	clocktest.WaitUntil(t, "at least 60 MB", func() bool { return p.Memory().ResidentBytes >= 60_000_000 })
+	if cpu := p.CPU(); cpu == 0 {
+		t.Error("no processor time of a running child in another group")
+	}
+}
+
 func TestStopEndsChildren(t *testing.T) {
 	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 60 & sleep 60"}})
 	if err != nil {
@@ -50,7 +68,7 @@ func TestStopEndsChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	clocktest.WaitUntil(t, "the end of the children", func() bool {
-		return syscall.Kill(-p.cmd.Process.Pid, 0) != nil || groupMemory(p.cmd.Process.Pid).ResidentBytes == 0
+		return syscall.Kill(-p.cmd.Process.Pid, 0) != nil || treeMemory(p.cmd.Process.Pid).ResidentBytes == 0
 	})
 }
 

@@ -13,14 +13,14 @@ import (
 // Usage is the resource usage of a program and its children.
 type Usage struct {
 	Wall time.Duration
-	// PeakBytes is the highest resident memory of the group (see the package comment).
+	// PeakBytes is the highest resident memory of the tree (see the package comment).
 	PeakBytes int64
 	// UserTime and SystemTime are the CPU times of the program and the children that it
 	// waited for. They are zero while it runs.
 	UserTime, SystemTime time.Duration
 }
 
-// Memory is the resident memory of a running group.
+// Memory is the resident memory of a running tree of processes.
 type Memory struct {
 	ResidentBytes int64
 	// AnonymousBytes excludes pages of mapped files, which the kernel can evict.
@@ -44,15 +44,14 @@ func (p *Process) Usage() Usage {
 	return u
 }
 
-// Memory returns the current memory of the group.
-func (p *Process) Memory() Memory { return groupMemory(p.cmd.Process.Pid).Memory }
+// Memory returns the current memory of the tree.
+func (p *Process) Memory() Memory { return treeMemory(p.cmd.Process.Pid).Memory }
 
-// CPU returns the processor time of the group so far: that of its running processes and
-// of the children that they waited for.
+// CPU returns the processor time of the tree so far: that of its running processes and of
+// the children that they waited for.
 func (p *Process) CPU() time.Duration {
 	var ticks int64
-	group := p.cmd.Process.Pid
-	for _, pid := range groupMembers(group) {
+	for _, pid := range treeMembers(p.cmd.Process.Pid) {
 		fields := statFields(pid)
 		for _, i := range []int{statUserTime, statSystemTime, statChildUserTime, statChildSystemTime} {
 			if i < len(fields) {
@@ -92,7 +91,7 @@ func (p *Process) ResetPeak() {
 const sampleInterval = 200 * time.Millisecond
 
 type sampler struct {
-	group int
+	root  int
 	quit  chan struct{}
 	ended chan struct{}
 	mu    struct {
@@ -102,8 +101,8 @@ type sampler struct {
 	}
 }
 
-func startSampler(group int) *sampler {
-	s := &sampler{group: group, quit: make(chan struct{}), ended: make(chan struct{})}
+func startSampler(root int) *sampler {
+	s := &sampler{root: root, quit: make(chan struct{}), ended: make(chan struct{})}
 	go s.run()
 	return s
 }
@@ -123,7 +122,7 @@ func (s *sampler) run() {
 }
 
 func (s *sampler) sampleMemory() {
-	m := groupMemory(s.group)
+	m := treeMemory(s.root)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.peak = max(s.mu.peak, m.ResidentBytes)
@@ -149,16 +148,16 @@ func (s *sampler) stop() {
 	<-s.ended
 }
 
-type groupSample struct {
+type treeSample struct {
 	Memory
 	highWater int64 // highest value of a single process
 }
 
-// groupMemory returns the sum over the processes of a group. Processes that end in the
+// treeMemory returns the sum over the processes of a tree. Processes that end in the
 // meantime are ignored.
-func groupMemory(group int) groupSample {
-	var sum groupSample
-	for _, pid := range groupMembers(group) {
+func treeMemory(root int) treeSample {
+	var sum treeSample
+	for _, pid := range treeMembers(root) {
 		fields := statusFields("/proc/" + pid + "/status")
 		sum.ResidentBytes += fields["VmRSS"]
 		sum.AnonymousBytes += fields["RssAnon"]
@@ -167,8 +166,9 @@ func groupMemory(group int) groupSample {
 	return sum
 }
 
-// groupMembers returns the process IDs of a group.
-func groupMembers(group int) (pids []string) {
+// treeMembers returns the process IDs of the group that root leads and of their
+// descendants, which may have groups of their own, as Quarry's git processes have.
+func treeMembers(root int) (pids []string) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -178,13 +178,23 @@ func groupMembers(group int) (pids []string) {
 	if err != nil {
 		return nil
 	}
+	children := make(map[string][]string)
 	for _, name := range names {
 		if name[0] < '0' || name[0] > '9' {
 			continue
 		}
-		if fields := statFields(name); len(fields) > statGroup && fields[statGroup] == strconv.Itoa(group) {
-			pids = append(pids, name)
+		fields := statFields(name)
+		if len(fields) <= statGroup {
+			continue
 		}
+		if fields[statGroup] == strconv.Itoa(root) {
+			pids = append(pids, name)
+		} else {
+			children[fields[statParent]] = append(children[fields[statParent]], name)
+		}
+	}
+	for i := 0; i < len(pids); i++ {
+		pids = append(pids, children[pids[i]]...)
 	}
 	return pids
 }
@@ -192,6 +202,7 @@ func groupMembers(group int) (pids []string) {
 // These are indexes of statFields, and the unit of its times, which is the same on every
 // Linux (proc(5)).
 const (
+	statParent          = 1
 	statGroup           = 2
 	statUserTime        = 11
 	statSystemTime      = 12
