@@ -8,7 +8,7 @@
 //	StoreChecker     compares the segment store with the live projections
 //	Reindexer        requests that refs are re-indexed from scratch
 //	MirrorRequester  requests that lost mirrors are fetched again
-//	Restorer         restores unreadable segments of the projections
+//	Restorer         restores the segments of the projections that NoteDamage names
 //	Scrubber         reads all files slowly, to find damage before a reader does
 //
 // # Sources of a repair
@@ -33,8 +33,7 @@
 //
 // Run of each type blocks until its context ends. Methods of StoreChecker, Restorer and
 // MirrorRequester are safe for concurrent use. A Reindexer, except for BrokenRefs, and a
-// Scrubber belong
-// to one goroutine.
+// Scrubber belong to one goroutine.
 //
 // This package knows one version of the projections at a time, and does not switch
 // versions.

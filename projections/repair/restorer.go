@@ -60,16 +60,17 @@ func NewRestorer(logger *slog.Logger, m *Metrics) *Restorer {
 func (h *Restorer) NoteDamage(id segment.ID, err error) {
 	h.mu.Lock()
 	d := h.mu.damaged[id]
-	known := d != nil && (d.lost || time.Now().Before(d.due))
+	fresh := true
 	switch {
-	case known:
-	case d != nil:
-		d.lost = true
-	case len(h.mu.damaged) < maxDamagedSegments:
+	case d == nil && len(h.mu.damaged) < maxDamagedSegments:
 		h.mu.damaged[id] = &damage{lost: true}
+	case d != nil && !d.lost && !time.Now().Before(d.due):
+		d.lost = true
+	default: // it is known, or has to wait until others are restored
+		fresh = false
 	}
 	h.mu.Unlock()
-	if known {
+	if !fresh {
 		return
 	}
 	h.logger.Error("segment cannot be read; searches skip it until it is restored", "segment", id.String(), "error", err)

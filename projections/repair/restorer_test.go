@@ -13,19 +13,39 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// restorations is a log that counts the attempts to restore a segment of the past.
+// restorations is a log that counts the reports of damage and the attempts to restore a segment
+// of the past.
 type restorations struct {
 	slog.Handler
-	times []time.Time
+	reports int
+	times   []time.Time
 }
 
 func (r *restorations) Enabled(context.Context, slog.Level) bool { return true }
 
 func (r *restorations) Handle(_ context.Context, rec slog.Record) error {
-	if rec.Level == slog.LevelWarn {
+	switch rec.Level {
+	case slog.LevelError:
+		r.reports++
+	case slog.LevelWarn:
 		r.times = append(r.times, rec.Time)
 	}
 	return nil
+}
+
+// TestManyDamagedSegments reports more damaged segments than are remembered, twice, as two
+// searches do. Each of the first 4,096 is logged once, and no other.
+func TestManyDamagedSegments(t *testing.T) {
+	seen := &restorations{}
+	r := repair.NewRestorer(slog.New(seen), repair.NewMetrics(prometheus.NewRegistry()))
+	for range 2 {
+		for i := range 5000 {
+			r.NoteDamage(segment.ID{byte(i), byte(i >> 8)}, segment.ErrCorrupt)
+		}
+	}
+	if seen.reports != 4096 {
+		t.Errorf("%d reports, want 4096", seen.reports)
+	}
 }
 
 // TestRestoredInVain reports a segment as damaged every second, as searches do that read content

@@ -68,27 +68,27 @@ func (c *Cursor) releaseValue() error {
 // readPart returns a part of a segment, valid until the next call of a method.
 func (c *Cursor) readPart(r *Reader, part byte) ([]byte, error) {
 	c.key = appendPartKey(c.key[:0], r.id, part)
-	return c.get(r.src)
+	return c.get(r)
 }
 
 // readNumbered returns a numbered part of a segment, valid until the next call of a
 // method.
 func (c *Cursor) readNumbered(r *Reader, part byte, n uint32) ([]byte, error) {
 	c.key = binary.BigEndian.AppendUint32(appendPartKey(c.key[:0], r.id, part), n)
-	return c.get(r.src)
+	return c.get(r)
 }
 
-func (c *Cursor) get(src Source) (value []byte, err error) {
-	if err := c.switchSource(src); err != nil {
+func (c *Cursor) get(r *Reader) (value []byte, err error) {
+	if err := c.switchSource(r.src); err != nil {
 		return nil, err
 	}
 	if c.walker == nil {
-		value, c.closer, err = src.Get(c.key)
+		value, c.closer, err = r.src.Get(c.key)
 	} else {
 		value, err = c.seek()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read part %q: %w", c.key[partAt:], err)
+		return nil, r.noteCorrupt(fmt.Errorf("read part %q: %w", c.key[partAt:], err))
 	}
 	return value, nil
 }

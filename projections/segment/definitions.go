@@ -183,7 +183,7 @@ func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Defini
 		}
 	}
 	if d.failed {
-		return dst, fmt.Errorf("%w: definitions, page %d", ErrCorrupt, page)
+		return dst, r.noteCorrupt(fmt.Errorf("%w: definitions, page %d", ErrCorrupt, page))
 	}
 	return dst, nil
 }

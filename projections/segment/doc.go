@@ -41,7 +41,8 @@
 //  2. A segment has at most postings.MaxBlocks blocks, and contains a document only once.
 //  3. The text at a symbol's offset is its name.
 //  4. Every value is in one table block, whose checksum is verified when the block is
-//     read. Nevertheless the decoders accept hostile bytes and return ErrCorrupt.
+//     read. Nevertheless the decoders accept hostile bytes and return ErrCorrupt, of which
+//     a Reader informs its source (DamageNoter), so that the segment is restored.
 //  5. The bytes that a Text returns stay unchanged until its next method call or until
 //     its Cursor is closed: it holds its two frames in the Cache, whose memory the
 //     garbage collector does not manage (internal/framecache).

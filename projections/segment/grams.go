@@ -42,5 +42,5 @@ func (r *Reader) readGrams() (*postings.GramFilter, error) {
 	if errors.Is(err, pebble.ErrNotFound) || errors.Is(err, code.ErrNotFound) { // from a store, from a file
 		return filter, nil
 	}
-	return filter, err
+	return filter, r.noteCorrupt(err)
 }

@@ -52,14 +52,14 @@ func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 	}
 	number := lastAtMost(r.head.groupFirst, uint32(d))
 	if number < 0 {
-		return fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d)
+		return r.noteCorrupt(fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d))
 	}
 	if o.groupReader != r || o.groupNumber != number {
 		if err := o.read(c, number); err != nil {
 			return err
 		}
 	}
-	return o.decode(int(uint32(d) - r.head.groupFirst[number]))
+	return r.noteCorrupt(o.decode(int(uint32(d) - r.head.groupFirst[number])))
 }
 
 // read makes a group the current one. A search reads the groups of its best files several
@@ -72,7 +72,7 @@ func (o *Outline) read(c *Cursor, number int) error {
 			return err
 		}
 		if o.group, err = unpackSized(o.group, b); err != nil {
-			return fmt.Errorf("symbol group %d: %w", number, err)
+			return o.r.noteCorrupt(fmt.Errorf("symbol group %d: %w", number, err))
 		}
 		o.addToCache(number)
 	}

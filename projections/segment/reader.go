@@ -83,11 +83,20 @@ func (r *Reader) withPart(key []byte, use func([]byte) error) error {
 }
 
 // NoteDamage informs the source, if it is a DamageNoter, that a read returned err, which is
-// ErrCorrupt or the error of the source for a damaged file.
+// the error of the source for a damaged file or that of a malformed posting list. The reader
+// itself informs it of ErrCorrupt.
 func (r *Reader) NoteDamage(err error) {
 	if n, ok := r.src.(DamageNoter); ok {
 		n.NoteDamage(r.id, err)
 	}
+}
+
+// noteCorrupt calls NoteDamage if err is ErrCorrupt. It returns err.
+func (r *Reader) noteCorrupt(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		r.NoteDamage(err)
+	}
+	return err
 }
 
 // ID returns the segment's ID.
@@ -109,7 +118,7 @@ func (r *Reader) Keys() ([]code.DocumentKey, error) {
 		}
 		return nil
 	})
-	return keys, err
+	return keys, r.noteCorrupt(err)
 }
 
 // Key returns the key of a document.
@@ -120,7 +129,7 @@ func (r *Reader) Key(c *Cursor, d DocID) (code.DocumentKey, error) {
 		return key, err
 	}
 	if len(b) != r.head.documents*len(key.Blob) {
-		return key, fmt.Errorf("%w: keys", ErrCorrupt)
+		return key, r.noteCorrupt(fmt.Errorf("%w: keys", ErrCorrupt))
 	}
 	key.Blob = code.BlobID(b[int(d)*len(key.Blob):])
 	return key, nil
@@ -201,7 +210,7 @@ func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
 		return postings.List{}, err
 	}
 	if uint64(at)+uint64(l.size) > uint64(len(b)) {
-		return postings.List{}, fmt.Errorf("%w: page %d", ErrCorrupt, page)
+		return postings.List{}, r.noteCorrupt(fmt.Errorf("%w: page %d", ErrCorrupt, page))
 	}
 	return postings.ParseList(b[at : at+l.size])
 }
@@ -213,7 +222,7 @@ func (r *Reader) Runs(c *Cursor, q postings.RunQuery) (postings.Set, error) {
 		return postings.Set{}, err
 	}
 	if len(column) != postings.RunBytes(r.Blocks()) {
-		return postings.Set{}, fmt.Errorf("%w: runs", ErrCorrupt)
+		return postings.Set{}, r.noteCorrupt(fmt.Errorf("%w: runs", ErrCorrupt))
 	}
 	return q.Blocks(column, r.Blocks()), nil
 }

@@ -220,7 +220,7 @@ func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 		t.group = g
 	}
 	t.loaded += int64(len(dst))
-	return t.r.unpackFrame(dst, t.buffers.packed, n)
+	return t.r.noteCorrupt(t.r.unpackFrame(dst, t.buffers.packed, n))
 }
 
 // Lines returns the number of line feeds in the document between its start and an offset
