@@ -31,19 +31,20 @@ const runStep = 4
 // every n-th byte.
 var runMinimum = [RunClasses]int{4, 8, 8, 12, 24, 32}
 
+// runTable is the set of bytes of each class, which classify defines.
 var runTable = newRunTable()
 
 func newRunTable() (table [RunClasses][256]bool) {
-	for c := range 256 {
-		b := byte(c)
-		digit, upper, lower := b >= '0' && b <= '9', b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z'
-		word := digit || upper || lower || b == '_'
-		table[RunForeign][c] = b >= 0x80
-		table[RunDigit][c] = digit
-		table[RunHex][c] = digit || FoldByte(b) >= 'a' && FoldByte(b) <= 'f'
-		table[RunUpper][c] = digit || upper || b == '_'
-		table[RunWord][c] = word || b >= 0x80
-		table[RunBase64][c] = word || b == '-' || b == '+' || b == '/' || b == '='
+	var text [256]byte
+	for b := range text {
+		text[b] = byte(b)
+	}
+	var c byteClasses
+	c.classify(text[:])
+	for class := range RunClasses {
+		for b := range text {
+			table[class][b] = c.runs[class][b/64]>>(b%64)&1 != 0
+		}
 	}
 	return table
 }

@@ -3,6 +3,7 @@ package postings
 import (
 	"bytes"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 )
 
@@ -26,6 +27,21 @@ func TestNextRun(t *testing.T) {
 		}
 		if got := NextRun(text, from, n, &digits); got != want {
 			t.Fatalf("seed %d: run of %d in %q from %d: got %d, want %d", seed, n, text, from, got, want)
+		}
+	}
+}
+
+// TestRunClasses compares the bytes of each class with their names.
+func TestRunClasses(t *testing.T) {
+	for class, pattern := range map[RunClass]string{
+		RunForeign: `[\x80-\xff]`, RunDigit: `[0-9]`, RunHex: `[0-9a-fA-F]`, RunUpper: `[A-Z0-9_]`,
+		RunWord: `[A-Za-z0-9_\x80-\xff]`, RunBase64: `[A-Za-z0-9_\-+/=]`,
+	} {
+		expression := regexp.MustCompile(pattern)
+		for b, got := range runTable[class] {
+			if want := expression.MatchString(string(rune(b))); got != want { // a rune below 256 stands for its byte
+				t.Errorf("class %d has %#x: %v, want %v", class, b, got, want)
+			}
 		}
 	}
 }
