@@ -16,6 +16,9 @@ import (
 // lacks a permission. A retry does not help.
 var ErrRefused = errors.New("brokers refuse this client")
 
+// ErrNoAnswer means that no broker did what was asked of it in time. A retry may help.
+var ErrNoAnswer = errors.New("brokers did not answer in time")
+
 // ErrNoTopic means that a topic does not exist; EnsureTopics creates it.
 var ErrNoTopic = errors.New("topic does not exist; create it, or let quarry create it")
 
@@ -108,7 +111,7 @@ func (b *backoff) waitNext(ctx context.Context) error {
 
 // withRetry calls do until it succeeds, fails permanently or ctx ends. The result then
 // wraps the error of the last attempt that the end of ctx did not cause, if there was
-// one.
+// one, and ErrNoAnswer if the time of ctx is over.
 func (l *Log) withRetry(ctx context.Context, operation string, do func(context.Context) error) error {
 	var pause backoff
 	var lastErr error
@@ -126,10 +129,13 @@ func (l *Log) withRetry(ctx context.Context, operation string, do func(context.C
 		l.metrics.retries.WithLabelValues(operation).Inc()
 		l.refreshLayout(ctx)
 		if ctxErr := pause.waitNext(ctx); ctxErr != nil {
-			if lastErr == nil {
-				return err
+			if lastErr != nil {
+				err = fmt.Errorf("%w, last attempt: %w", ctxErr, lastErr)
 			}
-			return fmt.Errorf("%w, last attempt: %w", ctxErr, lastErr)
+			if errors.Is(ctxErr, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
+			}
+			return err
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/permissions"
 	"github.com/quarrysearch/quarry/pipeline/pins"
@@ -206,7 +207,9 @@ func (s *Server) open(ctx context.Context) error {
 		s.openDirectory, s.openListeners, s.openTraces, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline,
 		s.openGitService, s.openIngest, s.openReloader,
 	} {
-		if err := step(ctx); err != nil {
+		if err := step(ctx); errors.Is(err, kafkalog.ErrNoAnswer) {
+			return fmt.Errorf("%w; check log.kafka.brokers and the brokers, and start this process again, as systemd and Kubernetes do", err)
+		} else if err != nil {
 			return err
 		}
 	}

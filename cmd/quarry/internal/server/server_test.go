@@ -18,6 +18,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/schemas/disk"
 )
 
@@ -231,4 +232,17 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 		_ = conn.Close()
 	}
 	waitUntil(t, func() bool { return answers(dial()) })
+}
+
+// TestStartWithoutBrokers starts a server whose time is over before a broker answers: the error
+// says what to do.
+func TestStartWithoutBrokers(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Time{})
+	defer cancel()
+	_, err := Open(ctx, Options{
+		Config: testConfig(t, "log.driver=kafka", "log.kafka.brokers=127.0.0.1:1"), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if !errors.Is(err, kafkalog.ErrNoAnswer) || !strings.Contains(err.Error(), "start this process again") {
+		t.Errorf("%v, want %v and what to do", err, kafkalog.ErrNoAnswer)
+	}
 }

@@ -40,7 +40,7 @@ const (
 // Setups contains all setups.
 var Setups = []Setup{Embedded, OneBroker, ThreeBrokers, InBucket, Sharded}
 
-// Options are the options of Open. Quarry, Dir and Setup are required.
+// Options are the options of Open. Quarry, Dir, Setup and Log are required.
 type Options struct {
 	// Quarry is the path of the binary, built with the tag quarrychaos for clock jumps.
 	Quarry string
@@ -48,6 +48,7 @@ type Options struct {
 	// Dir contains everything. It must be empty or not exist.
 	Dir       string
 	KafkaLibs string
+	Log       func(format string, args ...any)
 }
 
 // secret signs the deliveries.
@@ -248,6 +249,14 @@ func (f *Fleet) Stop() error {
 		all = append(all, f.Members[i].Stop())
 	}
 	return errors.Join(all...)
+}
+
+// StartsAgain returns how often a start was repeated because brokers did not answer.
+func (f *Fleet) StartsAgain() (n int) {
+	for _, m := range f.Members {
+		n += m.again
+	}
+	return n
 }
 
 // Alive returns an error for each member that ended on its own.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/loopback"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
 // hangDeadline only ends a hang of a process that starts or stops; no busy machine is a
@@ -41,10 +42,12 @@ type Member struct {
 	Data string
 
 	settings []string // in addition to those of the fleet
+	launched []string // in addition, of the last start
 	isShard  bool
 	fleet    *Fleet
 	cmd      *exec.Cmd
 	exited   chan struct{} // closed when the process has ended
+	again    int           // starts because brokers did not answer
 	from     int64         // offset of its output in the log file
 	mu       struct {
 		sync.Mutex
@@ -136,6 +139,7 @@ func (m *Member) Launch(settings ...string) error {
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}
+	m.launched = settings
 	cmd := exec.Command(m.fleet.o.Quarry, args...)
 	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
 	cmd.Stdout, cmd.Stderr = output, output
@@ -157,8 +161,27 @@ func (m *Member) Launch(settings ...string) error {
 	return nil
 }
 
-// Ready waits until the process is ready.
+// maxStartsAgain bounds how often a start is repeated.
+const maxStartsAgain = 5
+
+// Ready waits until the process is ready. It starts a process again that ended because brokers
+// did not answer while it started, as a supervisor does.
 func (m *Member) Ready(ctx context.Context) error {
+	for range maxStartsAgain {
+		err := m.awaitReady(ctx)
+		if err == nil || m.Running() || m.cmd.ProcessState.ExitCode() != 1 || !m.SaysSince(kafkalog.ErrNoAnswer.Error()) || ctx.Err() != nil {
+			return err
+		}
+		m.again++
+		m.fleet.o.Log("%s is started again: brokers did not answer in time", m.Name)
+		if err := m.Launch(m.launched...); err != nil {
+			return err
+		}
+	}
+	return m.awaitReady(ctx)
+}
+
+func (m *Member) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangDeadline)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)

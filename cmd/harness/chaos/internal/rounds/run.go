@@ -81,6 +81,7 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	if err != nil {
 		return t, err
 	}
+	o.Fleet.Log = o.Log
 	if r.fleet, err = fleet.Open(ctx, o.Fleet); err != nil {
 		return t, err
 	}
@@ -161,6 +162,7 @@ func (r *chaosRun) runRound(ctx context.Context, n int, f fault) error {
 		err = r.compareWithRebuild(ctx)
 	}
 	r.sumCounts()
+	r.tally.StartsAgain = r.fleet.StartsAgain()
 	if err != nil {
 		return fmt.Errorf("%s, round %d, fault %q, seed %d: %w", r.o.Fleet.Setup, n, f.name, r.o.Seed, err)
 	}

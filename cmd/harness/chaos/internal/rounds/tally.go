@@ -22,6 +22,8 @@ type Tally struct {
 	// Verified counts the comparisons with a rebuild. DiskExits counts the processes that
 	// ended because of a full disk.
 	Verified, DiskExits int
+	// StartsAgain counts the starts that ended because brokers did not answer.
+	StartsAgain int
 	// Followed counts the deliveries with an outcome in the ledger.
 	Followed int
 	Damage   Damage
@@ -114,9 +116,9 @@ func (t *Tally) formatSentence() string {
 	c := t.Counts
 	s := fmt.Sprintf("- **%s**: %d rounds; %d pushes, %d acknowledged (%d deliveries were refused with 503, %d got no answer, %d were repeated), %d of them with an outcome in the ledger, none lost; "+
 		"%d comparisons with a rebuild; damaged stores: %d rebuilt at the start, %d met later, %d found by the comparison alone, %d harmless; "+
-		"%d processes ended over a full disk.",
+		"%d processes ended over a full disk, and %d starts because brokers did not answer.",
 		t.Setup, t.Rounds(), c.Pushes, c.Acknowledged, c.Refused, c.Failed, c.Redelivered, t.Followed, t.Verified, t.Damage.Rebuilt, t.Damage.Later, t.Damage.ByVerify,
-		t.Damage.Harmless, t.DiskExits)
+		t.Damage.Harmless, t.DiskExits, t.StartsAgain)
 	if a := t.Account; a != nil {
 		s += fmt.Sprintf(" The log: %d records, %d pushes, %d revisions, %d of them written again and dropped by their ID, %d dead letters, all of what was injected; %d pushes answered by a revision, %d without, %d unanswered.",
 			a.Records, a.Pushes, a.Revisions, a.Doubled, len(a.DeadOf), a.Indexed, a.Handled, len(a.Open))
