@@ -38,6 +38,13 @@ func ParsePeers(texts []string) ([]PeerAddress, error) {
 	return peers, nil
 }
 
+// CheckPeers returns sharding.ErrShare if the shares of peers form no layout of the partitions of a
+// log, or have an address twice.
+func CheckPeers(peers []PeerAddress, partitions int32) error {
+	_, _, err := groupPeers(peers, partitions)
+	return err
+}
+
 // groupPeers returns the shares of a log with some partitions, each with its replicas: the
 // peers with the same partitions; and the layouts that they form. It returns sharding.ErrShare
 // if there is none, or a share in none.

@@ -26,10 +26,15 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/disk"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 var errProbe = errors.New("the probe fails")
+
+// testTopics are those of a log with two partitions.
+var testTopics = []topics.Report{{Topic: event.TopicEvents, Exists: true, Partitions: make([]topics.PartitionReport, 2)}}
 
 // installation is the input that a test changes before the examination. Without changes,
 // every check is ok.
@@ -78,7 +83,7 @@ func newInstallation(t *testing.T) *installation {
 		Holder:     func(string) (disk.Holder, error) { return disk.Holder{Held: true, Process: 1}, nil },
 		Owner:      func(string) (bool, uint32, error) { return true, 0, nil },
 		Git:        func(context.Context) (string, error) { return "git version 2.39.5", nil },
-		Topics:     func(context.Context) ([]topics.Report, error) { return []topics.Report{{Exists: true}}, nil },
+		Topics:     func(context.Context) ([]topics.Report, error) { return testTopics, nil },
 		LastRecord: func(context.Context) (time.Time, error) { return now, nil },
 		Version:    "v1",
 	}}
@@ -131,6 +136,27 @@ func (in *installation) serveGit(letter string) string {
 	web := httptest.NewServer(server)
 	in.t.Cleanup(func() { _ = server.Close(); web.Close() })
 	return web.Listener.Addr().String()
+}
+
+// serveShard returns the address of a shard with some partitions, whose secret repeats a letter and
+// whose settings have a digest.
+func (in *installation) serveShard(letter, digest string, partitions ...int32) string {
+	server, err := rpc.NewServer(rpc.ServerOptions{
+		Secret: secrets.Master(strings.Repeat(letter, rpc.MinSecretBytes)).DerivePeerSecret(), Partitions: partitions,
+		OpenSession: func(context.Context, []byte) (search.Shard, error) { return nil, errProbe },
+		State:       func() (*rpc.State, error) { return &rpc.State{Settings: digest}, nil },
+	})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	in.t.Cleanup(func() { _ = server.Close(); web.Close() })
+	return web.Listener.Addr().String()
+}
+
+// useShards makes the process a front, whose secret repeats the letter a.
+func (in *installation) useShards(peers ...string) {
+	in.Config.Shard.Peers, in.Config.Access.Secret = peers, config.NewSecret(strings.Repeat("a", rpc.MinSecretBytes))
 }
 
 // useGitPeers makes the process one without mirrors, whose secret repeats the letter a.
@@ -299,15 +325,29 @@ func TestChecks(t *testing.T) {
 		{"git peers", Warning, "1 of 2 processes with mirrors are reached", func(in *installation) { in.useGitPeers(in.serveGit("a"), "127.0.0.1:1") }},
 		{"git peers", OK, "1 processes with mirrors are reached", func(in *installation) { in.useGitPeers(in.serveGit("a")) }},
 		{"shards", Problem, "not a share", func(in *installation) { in.Config.Shard.Peers = []string{"2/2@127.0.0.1:1"} }},
-		{"shards", Problem, "no replica of the share 1/2 is reached", func(in *installation) {
-			in.Config.Shard.Peers = []string{in.acceptConnections(), "127.0.0.1:1"}
+		{"shards", Problem, "no replica of the share 1/2 answers", func(in *installation) {
+			in.useShards(in.serveShard("a", "x", 0), "127.0.0.1:1")
 		}},
-		{"shards", Warning, "1 of 2 replicas of the share 0/1 are reached", func(in *installation) {
-			in.Config.Shard.Peers = []string{"0/1@" + in.acceptConnections(), "0/1@127.0.0.1:1"}
+		{"shards", Problem, "no replica of the share 0/1 answers", func(in *installation) { in.useShards(in.acceptConnections()) }},
+		{"shards", Problem, "the peer has another secret", func(in *installation) { in.useShards(in.serveShard("b", "x", 0, 1)) }},
+		{"shards", Problem, "this front wants", func(in *installation) { in.useShards(in.serveShard("a", "x", 0)) }},
+		{"shards", Problem, "partition 0 has 2 owners", func(in *installation) { in.useShards("0/2@127.0.0.1:1", "0-1@127.0.0.1:2") }},
+		{"shards", Problem, "partition 1 has no owner", func(in *installation) { in.useShards("0@127.0.0.1:1") }},
+		{"shards", Problem, "decide differently", func(in *installation) { in.useShards(in.serveShard("a", "x", 0), in.serveShard("a", "y", 1)) }},
+		{"shards", Problem, "access.secret", func(in *installation) {
+			in.useShards("127.0.0.1:1")
+			in.Config.Access.Secret = config.NewSecret("env:QUARRY_NO_SUCH")
 		}},
-		{"shards", Warning, "the share 0/1 has one replica", func(in *installation) { in.Config.Shard.Peers = []string{in.acceptConnections()} }},
-		{"shards", OK, "2 replicas of the share 0/1 are reached", func(in *installation) {
-			in.Config.Shard.Peers = []string{"0/1@" + in.acceptConnections(), "0/1@" + in.acceptConnections()}
+		{"shards", Warning, "the number of partitions of the log is unknown: the probe fails", func(in *installation) {
+			in.useShards("127.0.0.1:1")
+			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
+		}},
+		{"shards", Warning, "1 of 2 replicas of the share 0/1 answer", func(in *installation) {
+			in.useShards("0/1@"+in.serveShard("a", "x", 0, 1), "0/1@127.0.0.1:1")
+		}},
+		{"shards", Warning, "the share 0/1 has one replica", func(in *installation) { in.useShards(in.serveShard("a", "x", 0, 1)) }},
+		{"shards", OK, "2 replicas of the share 0/1 answer", func(in *installation) {
+			in.useShards("0/1@"+in.serveShard("a", "x", 0, 1), "0/1@"+in.serveShard("a", "x", 0, 1))
 		}},
 		{"server", Warning, "no server is running", func(in *installation) { in.setStopped() }},
 		{"server", Problem, "no server answers", func(in *installation) { in.useServer("http://127.0.0.1:1") }},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -18,12 +19,15 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/query/rpc"
 	"github.com/quarrysearch/quarry/query/shards"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// reachTimeout bounds the connection to the address of a shard.
+// reachTimeout bounds the handshake with a process.
 const reachTimeout = 2 * time.Second
 
-// checkShards reports the shares without a replica, or with only one, of a front.
+// checkShards reports, for a front, shares that form no whole, shares without a replica or with
+// only one, and replicas that decide otherwise than others what callers see. It makes the handshake
+// of a front with each replica.
 func checkShards(ctx context.Context, x *Examination, r *report) {
 	if len(x.Config.Shard.Peers) == 0 {
 		return
@@ -33,37 +37,102 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		r.addProblem("see docs/sharding.md", "shard.peers: %v", err)
 		return
 	}
+	n, err := x.countPartitions(ctx)
+	if err != nil {
+		r.addWarning("mend the log first", "no shard is asked: the number of partitions of the log is unknown: %v", err)
+		return
+	}
+	if err := shards.CheckPeers(peers, n); err != nil {
+		r.addProblem("see docs/sharding.md: the front does not start", "shard.peers: %v", err)
+		return
+	}
+	newPeer, ok := x.newPeers(r, "shard.peers")
+	if !ok {
+		return
+	}
 	var names []string
-	addresses := map[string][]string{}
+	addresses, owned := map[string][]string{}, map[string][]int32{}
 	for _, p := range peers {
 		name := p.Share.String()
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+		owned[name], _ = p.Share.Partitions(n) // CheckPeers has returned the error
 		addresses[name] = append(addresses[name], p.Address)
 	}
+	var mu sync.Mutex
+	settings := map[string][]string{} // addresses by digest
 	for _, name := range names {
-		all, reached, failure := reachPeers(ctx, addresses[name], func(ctx context.Context, address, _ string) error {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-			if err == nil {
-				_ = conn.Close() // nothing was sent
+		all, reached, failure := reachPeers(ctx, addresses[name], func(ctx context.Context, address, host string) error {
+			p := newPeer(address, host)
+			p.Owned = owned[name]
+			state, err := p.ReadState(ctx)
+			if err == nil && state.Settings != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				settings[state.Settings] = append(settings[state.Settings], address)
 			}
 			return err
 		})
-		switch {
-		case reached == 0:
-			r.addProblem("start a process with this shard.share, and check the network and shard.peers",
-				"no replica of the share %s is reached, so answers lack its repositories: %v", name, failure)
-		case reached < all:
-			r.addWarning("check the log of the replica, the network and shard.peers", "%d of %d replicas of the share %s are reached: %v",
-				reached, all, name, failure)
-		case all == 1:
-			r.addWarning("start another process with this shard.share, and add it to shard.peers",
-				"the share %s has one replica: while it is away, answers lack its repositories", name)
-		default:
-			r.addOK("%d replicas of the share %s are reached", all, name)
+		reportReplicas(r, name, all, reached, failure)
+	}
+	if len(settings) > 1 {
+		r.addProblem("give all shards and fronts the same access.defaultVisibility, connections and query.contexts",
+			"shards decide differently what callers see, and a front uses only those with its own settings: %v", slices.Collect(maps.Values(settings)))
+	}
+}
+
+// reportReplicas reports the replicas of a share.
+func reportReplicas(r *report, name string, all, reached int, failure error) {
+	switch {
+	case reached == 0:
+		r.addProblem("start a process with this shard.share, and check the network, shard.peers, peerTls, and that access.secret is the same in all processes",
+			"no replica of the share %s answers, so answers lack its repositories: %v", name, failure)
+	case reached < all:
+		r.addWarning("start the replica or remove it from shard.peers, and check its log, the network and that access.secret is the same in all processes",
+			"%d of %d replicas of the share %s answer: %v", reached, all, name, failure)
+	case all == 1:
+		r.addWarning("start another process with this shard.share, and add it to shard.peers",
+			"the share %s has one replica: while it is away, answers lack its repositories", name)
+	default:
+		r.addOK("%d replicas of the share %s answer", all, name)
+	}
+}
+
+// countPartitions returns the number of partitions of the events.
+func (x *Examination) countPartitions(ctx context.Context) (int32, error) {
+	reports, err := x.Probes.Topics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, topic := range reports {
+		if topic.Topic == event.TopicEvents && topic.Exists {
+			return int32(len(topic.Partitions)), nil
 		}
 	}
+	return 0, fmt.Errorf("the topic %s does not exist", event.TopicEvents)
+}
+
+// newPeers returns a function that returns the process at an address, of a host in a setting, with
+// the secret and the certificates of the settings. If they cannot be read, it reports that.
+func (x *Examination) newPeers(r *report, setting string) (newPeer func(address, host string) *rpc.Peer, ok bool) {
+	c := x.Config
+	secret, err := c.Access.Secret.Value()
+	if err != nil {
+		r.addProblem("correct access.secret", "%s: access.secret: %v", setting, err)
+		return nil, false
+	}
+	connections, err := boot.ReadPeerTLS(boot.PeerTLSOptions{
+		CertFile: c.PeerTLS.CertFile, KeyFile: c.PeerTLS.KeyFile, CAFile: c.PeerTLS.CAFile, Logger: slog.New(slog.DiscardHandler),
+		Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		r.addProblem("correct the files of peerTls", "%s: peerTls: %v", setting, err)
+		return nil, false
+	}
+	return func(address, host string) *rpc.Peer {
+		return &rpc.Peer{Address: address, Secret: secrets.Master(secret).DerivePeerSecret(), TLS: func() *tls.Config { return connections.ClientConfig(host) }}
+	}, true
 }
 
 // checkGitPeers reports the processes with mirrors that a process without them does not reach.
@@ -77,24 +146,12 @@ func checkGitPeers(ctx context.Context, x *Examination, r *report) {
 			"this process has no mirrors and git.peers is empty, so history, blame, differences and revisions that are not indexed are unavailable")
 		return
 	}
-	secret, err := c.Access.Secret.Value()
-	if err != nil {
-		r.addProblem("correct access.secret", "git.peers: access.secret: %v", err)
-		return
-	}
-	connections, err := boot.ReadPeerTLS(boot.PeerTLSOptions{
-		CertFile: c.PeerTLS.CertFile, KeyFile: c.PeerTLS.KeyFile, CAFile: c.PeerTLS.CAFile, Logger: slog.New(slog.DiscardHandler),
-		Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		r.addProblem("correct the files of peerTls", "git.peers: peerTls: %v", err)
+	newPeer, ok := x.newPeers(r, "git.peers")
+	if !ok {
 		return
 	}
 	const remedy = "check git.listen of the processes with the role pipeline, the network, git.peers, peerTls, and that access.secret is the same in all processes"
-	shake := func(ctx context.Context, address, host string) error {
-		p := rpc.Peer{Address: address, Secret: secrets.Master(secret).DerivePeerSecret(), TLS: func() *tls.Config { return connections.ClientConfig(host) }}
-		return p.CheckGit(ctx)
-	}
+	shake := func(ctx context.Context, address, host string) error { return newPeer(address, host).CheckGit(ctx) }
 	switch all, reached, failure := reachPeers(ctx, c.Git.Peers, shake); {
 	case reached == 0:
 		r.addProblem(remedy, "no process with mirrors is reached, so history, blame and differences are unavailable: %v", failure)
