@@ -68,11 +68,11 @@ func (l *layout) answerAll(ctx context.Context, queries []engine.Request, counts
 // MeasureFanout compares a process that holds everything with fronts and their shards, on the same
 // log and the same segments.
 func MeasureFanout(ctx context.Context, o FanoutOptions) (t report.Table, err error) {
-	quarry, cluster, err := o.startLog(ctx, OneBroker)
+	quarry, b, err := o.startLog(ctx, OneBroker)
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
+	defer func() { err = errors.Join(err, b.Close()) }()
 	work := o.dataPath("fanout")
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
 		return t, err

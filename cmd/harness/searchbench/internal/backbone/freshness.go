@@ -76,15 +76,13 @@ func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 
 // measureFreshnessOn imports everything on one log and pushes at each rate.
 func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *corpus.PushSeries, beside []string) (runs []Fresh, err error) {
-	quarry, cluster, err := o.startLog(ctx, l)
+	quarry, b, err := o.startLog(ctx, l)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, b.Close()) }()
 	data := o.dataPath("freshness-" + string(l))
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	if cluster != nil {
-		defer func() { err = errors.Join(err, cluster.Close()) }()
-	}
 	if err := errors.Join(os.RemoveAll(data), corpus.Move(h.Dir, h.Before)); err != nil {
 		return nil, err
 	}

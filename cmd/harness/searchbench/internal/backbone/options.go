@@ -14,28 +14,30 @@ import (
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/harness/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 )
 
 // Log is a kind of event log to measure on.
 type Log string
 
-// These are the kinds of logs: in the server's process, on one broker, and on three
-// brokers that replicate everything.
+// These are the kinds of logs: in the server's process, on one broker, on one broker with the
+// segments in a bucket, and on three brokers that replicate everything.
 const (
 	Embedded     Log = "embedded"
 	OneBroker    Log = "kafka1"
+	WithBucket   Log = "kafka1s3"
 	ThreeBrokers Log = "kafka3"
 )
 
 // Logs contains all kinds.
-var Logs = []Log{Embedded, OneBroker, ThreeBrokers}
+var Logs = []Log{Embedded, OneBroker, WithBucket, ThreeBrokers}
 
 // ErrLog is returned for an unknown log.
 var ErrLog = errors.New("no such log")
 
 func (l Log) brokerCount() int {
 	switch l {
-	case OneBroker:
+	case OneBroker, WithBucket:
 		return 1
 	case ThreeBrokers:
 		return 3
@@ -85,23 +87,47 @@ func (o *Options) allowedRoots() []string {
 	return []string{o.gitPath(""), filepath.Join(o.Corpora, "git")}
 }
 
-// startLog starts the brokers that a log needs, and returns the server to run on it.
-func (o *Options) startLog(ctx context.Context, l Log) (*engine.Quarry, *brokers.Cluster, error) {
+// backend is what a server needs for a kind of log: the fields are nil if it needs none.
+type backend struct {
+	brokers *brokers.Cluster
+	bucket  *s3test.Server
+}
+
+// Close stops the servers.
+func (b *backend) Close() error {
+	if b.bucket != nil {
+		b.bucket.Stop()
+	}
+	if b.brokers != nil {
+		return b.brokers.Close()
+	}
+	return nil
+}
+
+// startLog starts what a log needs, and returns the server to run on it.
+func (o *Options) startLog(ctx context.Context, l Log) (*engine.Quarry, *backend, error) {
+	b := &backend{}
 	if l == Embedded {
-		return o.Quarry, nil, nil
+		return o.Quarry, b, nil
 	}
-	dir := o.dataPath(string(l) + "-brokers")
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, nil, err
+	quarry := *o.Quarry
+	dir, objects := o.dataPath(string(l)+"-brokers"), o.dataPath(string(l)+"-bucket")
+	err := errors.Join(os.RemoveAll(dir), os.RemoveAll(objects))
+	if err == nil {
+		b.brokers, err = brokers.Start(ctx, brokers.Options{Dir: dir, Libs: o.KafkaLibs, Nodes: l.brokerCount()})
 	}
-	cluster, err := brokers.Start(ctx, brokers.Options{Dir: dir, Libs: o.KafkaLibs, Nodes: l.brokerCount()})
 	if err != nil {
 		return nil, nil, err
 	}
-	quarry := *o.Quarry
-	quarry.Settings = append(slices.Clone(o.Quarry.Settings), "log.driver=kafka", "log.kafka.brokers="+strings.Join(cluster.Addresses, ","),
+	quarry.Settings = append(slices.Clone(o.Quarry.Settings), "log.driver=kafka", "log.kafka.brokers="+strings.Join(b.brokers.Addresses, ","),
 		fmt.Sprintf("log.kafka.replicationFactor=%d", l.brokerCount()))
-	return &quarry, cluster, nil
+	if l == WithBucket {
+		if b.bucket, err = s3test.Open(ctx, objects); err != nil {
+			return nil, nil, errors.Join(err, b.brokers.Close())
+		}
+		quarry.Settings = append(quarry.Settings, b.bucket.Settings("segments")...)
+	}
+	return &quarry, b, nil
 }
 
 // waitSettled waits until merges have ended.

@@ -14,7 +14,6 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
-	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
@@ -75,37 +74,35 @@ func MeasureThroughput(ctx context.Context, o Options) (*Throughput, error) {
 }
 
 // openLog opens the log of a stopped server.
-func (o *Options) openLog(ctx context.Context, data string, cluster *brokers.Cluster) (eventlog.Log, error) {
-	if cluster == nil {
+func (o *Options) openLog(ctx context.Context, data string, b *backend) (eventlog.Log, error) {
+	if b.brokers == nil {
 		return embeddedlog.Open(filepath.Join(data, "log"), embeddedlog.Options{})
 	}
-	return kafkalog.Open(ctx, kafkalog.Options{Brokers: cluster.Addresses})
+	return kafkalog.Open(ctx, kafkalog.Options{Brokers: b.brokers.Addresses})
 }
 
 func (o *Options) drainOn(ctx context.Context, l Log, repositories []*smallRepository, waiting int) (run Drained, err error) {
 	run = Drained{Log: l, Events: waiting * len(repositories)}
-	quarry, cluster, err := o.startLog(ctx, l)
+	quarry, b, err := o.startLog(ctx, l)
 	if err != nil {
 		return run, err
 	}
+	defer func() { err = errors.Join(err, b.Close()) }()
 	data := o.dataPath("throughput-" + string(l))
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	if cluster != nil {
-		defer func() { err = errors.Join(err, cluster.Close()) }()
-	}
 	if err := os.RemoveAll(data); err != nil {
 		return run, err
 	}
 	if err := o.importSmall(ctx, quarry, data, repositories); err != nil {
 		return run, err
 	}
-	if err := o.fillLog(ctx, &run, data, cluster, repositories, waiting); err != nil {
+	if err := o.fillLog(ctx, &run, data, b, repositories, waiting); err != nil {
 		return run, err
 	}
 	if err := o.drainBacklog(ctx, &run, quarry, data, repositories, waiting); err != nil {
 		return run, err
 	}
-	log, err := o.openLog(ctx, data, cluster)
+	log, err := o.openLog(ctx, data, b)
 	if err != nil {
 		return run, err
 	}
@@ -134,8 +131,8 @@ func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data s
 	return o.waitSettled(ctx, server)
 }
 
-func (o *Options) fillLog(ctx context.Context, run *Drained, data string, cluster *brokers.Cluster, repositories []*smallRepository, waiting int) (err error) {
-	log, err := o.openLog(ctx, data, cluster)
+func (o *Options) fillLog(ctx context.Context, run *Drained, data string, b *backend, repositories []*smallRepository, waiting int) (err error) {
+	log, err := o.openLog(ctx, data, b)
 	if err != nil {
 		return err
 	}
