@@ -115,14 +115,20 @@ func (c *createSnapshotCommand) Run(ctx context.Context, s streams) error {
 	if list.Error != "" {
 		return errors.New(list.Error)
 	}
+	created := false // by a front, one for each share
 	for _, known := range list.Snapshots {
 		isKnown := slices.ContainsFunc(before.Snapshots,
 			func(old wire.Snapshot) bool { return old.Name == known.Name && old.Problem == known.Problem })
 		if !isKnown && known.Problem == "" {
-			_, err := fmt.Fprintf(s.out, "%s: %d rows, %s, %d segments\n", escapeCell(known.Name), known.Rows, sizeText(known.SizeBytes),
-				known.Segments)
-			return err
+			created = true
+			if _, err := fmt.Fprintf(s.out, "%s: %d rows, %s, %d segments\n", escapeCell(known.Name), known.Rows, sizeText(known.SizeBytes),
+				known.Segments); err != nil {
+				return err
+			}
 		}
+	}
+	if created {
+		return nil
 	}
 	return errors.New("the snapshot was deleted again; quarry snapshots lists those that are left")
 }

@@ -241,11 +241,17 @@ func (s *Snapshotter) updateMetrics(ctx context.Context) {
 	s.metrics.bytes.Set(float64(newest.Bytes()))
 }
 
+// State reports whether this process is creating a snapshot, and why its last one failed.
+func (s *Snapshotter) State() (creating bool, failed string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.creating, s.mu.failure
+}
+
 // List returns the newest snapshots in the segment store, newest first.
 func (s *Snapshotter) List(ctx context.Context) (wire.Snapshots, error) {
-	s.mu.Lock()
-	out := wire.Snapshots{Creating: s.mu.creating, Error: s.mu.failure}
-	s.mu.Unlock()
+	var out wire.Snapshots
+	out.Creating, out.Error = s.State()
 	list, err := s.o.Archive.List(ctx)
 	if err != nil {
 		return out, errors.Join(failure.ErrUnavailable, err)

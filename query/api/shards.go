@@ -45,14 +45,15 @@ var shardWays = map[string]shardWay{
 	"GET /api/source": wayOwner, "POST /api/tree": wayOwner, "POST /api/files": wayOwner, "GET /api/folder_contents": wayOwner,
 	"GET /api/repos/{repoId}/status": wayOwner, "GET /api/repos/{repoId}/skipped": wayOwner, "POST /api/repos/{repoId}/reindex": wayOwner,
 	"GET /api/commits": wayGit, "GET /api/commits/authors": wayGit, "GET /api/commit": wayGit, "GET /api/diff": wayGit, "GET /api/blame": wayGit,
+	"POST /api/repos/{repoId}/scip": wayGit,
 
 	"POST /api/verifications": wayNone, "POST /api/repos/{repoId}/erase": wayNone, "GET /api/erasures": wayNone,
 	"GET /api/replays": wayNone, "POST /api/replays": wayNone, "POST /api/replays/rollback": wayNone, "DELETE /api/replays/{replayId}": wayNone,
-	"GET /api/snapshots": wayNone, "POST /api/snapshots": wayNone, "DELETE /api/snapshots/{snapshotName}": wayNone,
+	"GET /api/snapshots": wayAll, "POST /api/snapshots": wayAll, "DELETE /api/snapshots/{snapshotName}": wayLocal,
 	"POST /api/backups": wayNone, "DELETE /api/backups/{backupId}": wayNone, "POST /api/backups/{backupId}/renew": wayNone,
-	"GET /api/repos/{repoId}/scip": wayNone, "POST /api/repos/{repoId}/scip": wayNone, "DELETE /api/repos/{repoId}/scip/{uploadId}": wayNone,
 
 	"GET /api/repos": wayLocal, "POST /api/repos": wayLocal, "DELETE /api/repos/{repoId}": wayLocal, "PATCH /api/repos/{repoId}": wayLocal,
+	"GET /api/repos/{repoId}/scip": wayLocal, "DELETE /api/repos/{repoId}/scip/{uploadId}": wayLocal,
 	"POST /api/repos/{repoId}/refresh": wayLocal, "GET /api/repos/{repoId}/image": wayLocal, "GET /api/events": wayLocal,
 	"GET /api/connections": wayLocal, "POST /api/connections/sync": wayLocal,
 	"GET /api/deliveries": wayLocal, "GET /api/deliveries/{deliveryKey}": wayLocal, "POST /api/deliveries/{deliveryKey}/redeliver": wayLocal,
@@ -84,7 +85,7 @@ func (p Part) checkPart(operation string) error {
 	case p == PartShard:
 		return fmt.Errorf("%s: %w: it is a shard, which holds a share of the text; send the request to a front", operation, ErrNotSharded)
 	case way == wayNone:
-		return fmt.Errorf("%s: %w: it is a front, and this operation has no way to the shards yet; a process without shard.share and shard.peers answers it", operation, ErrNotSharded)
+		return fmt.Errorf("%s: %w: it is a front, and this operation is one of a process that holds everything: send it to one with the role query and without shard.share and shard.peers", operation, ErrNotSharded)
 	}
 	return nil
 }

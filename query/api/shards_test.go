@@ -32,7 +32,7 @@ func TestEveryRouteHasAWay(t *testing.T) {
 				delete(ways, name)
 			}
 		}
-		for path, status := range map[string]int{"/api/version": http.StatusOK, "/api/snapshots": http.StatusNotImplemented} {
+		for path, status := range map[string]int{"/api/version": http.StatusOK, "/api/replays": http.StatusNotImplemented} {
 			rec := httptest.NewRecorder()
 			s.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
 			if got := rec.Code; part != api.PartAll && got != status {

@@ -23,6 +23,9 @@
 // connections for that. The list of repositories of such a session is described by that of
 // the session before, if it has the same ones. Git reads do without all this.
 //
+// What opens no session is a request alone: GET /shard/state, and POST /shard/operation, whose
+// handshake has the name of the operation in place of a caller.
+//
 // Then each side sends values of package gob: the front one call at a time, with the time
 // that is left for it and its trace context, and the shard one reply. Package gob skips fields
 // that a receiver does not know and leaves fields that a sender does not know at zero. So

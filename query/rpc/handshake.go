@@ -14,10 +14,11 @@ import (
 
 const (
 	// The paths are those of sessions of searches, of sessions about a repository, of the state of
-	// the shard, and of git reads. protocol and the headers are those of the upgrade.
+	// the shard, of operations, and of git reads. protocol and the headers are those of the upgrade.
 	sessionPath      = "/shard/session"
 	repositoryPath   = "/shard/repository"
 	statePath        = "/shard/state"
+	operationPath    = "/shard/operation"
 	gitPath          = "/git/read"
 	protocol         = "quarry-shard"
 	headerHandshake  = "Quarry-Shard"

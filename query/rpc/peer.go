@@ -275,6 +275,10 @@ type State struct {
 	Age  time.Duration
 	// Settings is a digest of the settings that decide what callers see; empty if unknown.
 	Settings string
+	// Creating reports whether the shard is creating a snapshot, and SnapshotError why the last
+	// one failed; both are unset by older releases.
+	Creating      bool
+	SnapshotError string
 }
 
 // maxStateBytes bounds an encoded State.
@@ -288,13 +292,9 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.tlsConfig()}
-	if transport.TLSClientConfig != nil {
-		r.URL.Scheme = "https"
-	}
-	response, err := (&http.Client{Transport: transport}).Do(r.WithContext(ctx))
+	response, err := p.send(ctx, r)
 	if err != nil {
-		return nil, explainTLS(err)
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it is read
 	body := io.LimitReader(response.Body, maxStateBytes)
@@ -309,6 +309,46 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 		return nil, fmt.Errorf("decode the state: %w", err)
 	}
 	return state, nil
+}
+
+// operationSnapshot is the operation of CreateSnapshot.
+const operationSnapshot = "create a snapshot"
+
+// ErrOperation means that a shard was reached and refuses an operation.
+var ErrOperation = errors.New("the shard refuses the operation")
+
+// CreateSnapshot has the shard begin to create a snapshot. The error wraps ErrOperation if the shard
+// answers that it does not.
+func (p *Peer) CreateSnapshot(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	r, err := p.newRequest(operationPath, []byte(operationSnapshot))
+	if err != nil {
+		return err
+	}
+	r.Method = http.MethodPost
+	response, err := p.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it is read
+	switch response.StatusCode {
+	case http.StatusAccepted:
+		return nil
+	case http.StatusNotFound:
+		return fmt.Errorf("%w: its release is older than that of the front", ErrOperation)
+	}
+	return fmt.Errorf("%w: %w", ErrOperation, readRefusal(response.Body))
+}
+
+// send sends a request that opens no session.
+func (p *Peer) send(ctx context.Context, r *http.Request) (*http.Response, error) {
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.tlsConfig()}
+	if transport.TLSClientConfig != nil {
+		r.URL.Scheme = "https"
+	}
+	response, err := (&http.Client{Transport: transport}).Do(r.WithContext(ctx))
+	return response, explainTLS(err)
 }
 
 // readRefusal returns the reason in the answer of a shard that refuses a request.

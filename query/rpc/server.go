@@ -33,7 +33,7 @@ const (
 )
 
 // ServerOptions configure a Server. Secret is required, and so are Partitions and OpenSession, or
-// Git; without OpenRepository and State, the server has neither.
+// Git; without OpenRepository, State and CreateSnapshot, the server has none of them.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -49,6 +49,8 @@ type ServerOptions struct {
 	Git *GitService
 	// State returns the state of the shard, or an error if it opens no sessions.
 	State func() (*State, error)
+	// CreateSnapshot begins to create a snapshot, as Peer.CreateSnapshot describes it.
+	CreateSnapshot func(ctx context.Context) error
 	// MaxSessions bounds the open sessions, and the connections that wait for one. Default:
 	// DefaultMaxSessions.
 	MaxSessions int
@@ -117,11 +119,13 @@ func (s *Server) Close() error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Connection", "close") // fronts open one for each request
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
-	known := !isSession && path == statePath && s.o.State != nil
-	if isSession {
+	method, known := http.MethodGet, !isSession && path == statePath && s.o.State != nil
+	if !isSession && path == operationPath {
+		method, known = http.MethodPost, s.o.CreateSnapshot != nil
+	} else if isSession {
 		known = path == sessionPath && s.o.OpenSession != nil || path == repositoryPath && s.o.OpenRepository != nil || path == gitPath && s.o.Git != nil
 	}
-	if r.Method != http.MethodGet || !known {
+	if r.Method != method || !known {
 		http.Error(w, "this listener serves only peers: shard.peers are addresses of shard.listen, and git.peers of git.listen", http.StatusNotFound)
 		return
 	}
@@ -130,7 +134,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	if !isSession {
+	switch {
+	case path == operationPath:
+		s.serveOperation(r.Context(), w, string(caller))
+		return
+	case !isSession:
 		s.serveState(w)
 		return
 	}
@@ -214,6 +222,19 @@ func (s *Server) serveState(w http.ResponseWriter) {
 	}
 	w.Header().Set(headerPartitions, formatPartitions(s.o.Partitions))
 	_ = json.NewEncoder(w).Encode(state) // the front may be gone
+}
+
+// serveOperation begins an operation, whose name the handshake has in place of a caller.
+func (s *Server) serveOperation(ctx context.Context, w http.ResponseWriter, operation string) {
+	if operation != operationSnapshot {
+		http.Error(w, fmt.Sprintf("the operation %.40q is unknown: the front has a newer release", operation), http.StatusNotFound)
+		return
+	}
+	if err := s.o.CreateSnapshot(ctx); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
 }
 
 // openSession is a session of a search, about a repository, or of git reads; the others are nil.

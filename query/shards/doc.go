@@ -6,7 +6,8 @@
 // docs/adr/0050-partitions-move-by-snapshots.md for layouts.
 //
 //	Shard  opens the sessions of a process that holds a share, for rpc.Server
-//	Front  opens them at all shards, as views of searches, as source.Index and as api.Status
+//	Front  opens them at all shards, as views of searches, as source.Index and as api.Status, and
+//	       has shards create snapshots
 //	share  is some partitions with their replicas, of which a front chooses one
 //	layout is shares that are all partitions once, of which there are several while partitions move
 //	route  is the way of one session to a replica, and to another one if that is lost

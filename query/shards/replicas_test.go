@@ -33,6 +33,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 var testSecret = bytes.Repeat([]byte("s"), rpc.MinSecretBytes)
@@ -54,6 +55,11 @@ type replica struct {
 	blocked chan struct{}
 	slow    atomic.Bool
 	commit  code.CommitID
+	// created counts the snapshots that it began to create, unless refused is set, and failed is
+	// why its last one failed.
+	created atomic.Int64
+	refused atomic.Bool
+	failed  atomic.Value
 }
 
 func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica {
@@ -64,6 +70,7 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 	r := &replica{commit: "c1"}
 	r.limit.Store(-1)
 	r.settings.Store("same")
+	r.failed.Store("")
 	r.next.Store(5)
 	searcher := search.New(search.Options{})
 	server, err := rpc.NewServer(rpc.ServerOptions{
@@ -89,7 +96,14 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 			if r.lost.Load() {
 				return nil, errors.New("not ready")
 			}
-			return &rpc.State{Next: slices.Repeat([]int64{r.next.Load()}, 1+int(slices.Max(partitions))), Age: time.Duration(r.age.Load()), Settings: r.settings.Load().(string)}, nil
+			return &rpc.State{Next: slices.Repeat([]int64{r.next.Load()}, 1+int(slices.Max(partitions))), Age: time.Duration(r.age.Load()), Settings: r.settings.Load().(string), Creating: r.created.Load() > 0, SnapshotError: r.failed.Load().(string)}, nil
+		},
+		CreateSnapshot: func(context.Context) error {
+			if r.refused.Load() {
+				return fmt.Errorf("%w: it is catching up", failure.ErrConflict)
+			}
+			r.created.Add(1)
+			return nil
 		},
 	})
 	if err != nil {

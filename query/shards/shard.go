@@ -34,6 +34,7 @@ type ShardOptions struct {
 	Registered func(id code.RepositoryID) (code.Repository, bool)
 	Index      source.Index
 	Status     api.Status
+	Snapshots  Snapshots
 	// Ready returns an error while sessions must not be opened.
 	Ready    func() error
 	Coverage func() api.Coverage
@@ -61,6 +62,9 @@ func (s *Shard) State() (*rpc.State, error) {
 	for p, next := range covered.Next {
 		state.Next[p] = int64(next)
 	}
+	var failed string
+	state.Creating, failed = s.o.Snapshots.State()
+	state.SnapshotError = fmt.Sprintf("%.1000s", failed)
 	return state, nil
 }
 

@@ -144,7 +144,7 @@ func (in *installation) serveShard(letter, digest string, partitions ...int32) s
 	server, err := rpc.NewServer(rpc.ServerOptions{
 		Secret: secrets.Master(strings.Repeat(letter, rpc.MinSecretBytes)).DerivePeerSecret(), Partitions: partitions,
 		OpenSession: func(context.Context, []byte) (search.Shard, error) { return nil, errProbe },
-		State:       func() (*rpc.State, error) { return &rpc.State{Settings: digest}, nil },
+		State:       func() (*rpc.State, error) { return &rpc.State{Settings: digest, Program: "v1"}, nil },
 	})
 	if err != nil {
 		in.t.Fatal(err)
@@ -341,6 +341,10 @@ func TestChecks(t *testing.T) {
 		{"shards", Warning, "the number of partitions of the log is unknown: the probe fails", func(in *installation) {
 			in.useShards("127.0.0.1:1")
 			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
+		}},
+		{"shards", Warning, "shards run version v1, and this program is version v2", func(in *installation) {
+			in.useShards(in.serveShard("a", "x", 0, 1))
+			in.Probes.Version = "v2"
 		}},
 		{"shards", Warning, "1 of 2 replicas of the share 0/1 answer", func(in *installation) {
 			in.useShards("0/1@"+in.serveShard("a", "x", 0, 1), "0/1@127.0.0.1:1")

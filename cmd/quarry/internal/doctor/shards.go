@@ -61,24 +61,33 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		addresses[name] = append(addresses[name], p.Address)
 	}
 	var mu sync.Mutex
-	settings := map[string][]string{} // addresses by digest
+	settings, versions := map[string][]string{}, map[string][]string{} // addresses by digest and version
 	for _, name := range names {
 		all, reached, failure := reachPeers(ctx, addresses[name], func(ctx context.Context, address, host string) error {
 			p := newPeer(address, host)
 			p.Owned = owned[name]
 			state, err := p.ReadState(ctx)
-			if err == nil && state.Settings != "" {
-				mu.Lock()
-				defer mu.Unlock()
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if state.Settings != "" {
 				settings[state.Settings] = append(settings[state.Settings], address)
 			}
-			return err
+			versions[state.Program] = append(versions[state.Program], address)
+			return nil
 		})
 		reportReplicas(r, name, all, reached, failure)
 	}
 	if len(settings) > 1 {
 		r.addProblem("give all shards and fronts the same access.defaultVisibility, connections and query.contexts",
 			"shards decide differently what callers see, and a front uses only those with its own settings: %v", slices.Collect(maps.Values(settings)))
+	}
+	for _, version := range slices.Sorted(maps.Keys(versions)) {
+		if version != x.Probes.Version {
+			r.addWarning("update all processes", "shards run version %s, and this program is version %s: %v", version, x.Probes.Version, versions[version])
+		}
 	}
 }
 

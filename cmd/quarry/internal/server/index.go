@@ -78,14 +78,14 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return err
 	}
 	s.addCloser(s.versions)
-	var partitions []int32
+	partitions, interval := []int32(nil), s.o.Config.Snapshots.Interval.Std()
 	if !s.share.IsAll() {
 		if partitions, err = s.share.Partitions(s.partitions); err != nil {
-			return nil // a front has none, and creates no snapshots
+			interval = 0 // a front has no partitions, and only lists and deletes snapshots
 		}
 	}
 	s.snapshotter = snapshotter.New(snapshotter.Options{
-		Archive: o.Snapshots, Versions: s.versions, Interval: s.o.Config.Snapshots.Interval.Std(), Keep: s.o.Config.Snapshots.Keep,
+		Archive: o.Snapshots, Versions: s.versions, Interval: interval, Keep: s.o.Config.Snapshots.Keep,
 		Lead: func(ctx context.Context, group string, work func(context.Context) error) error {
 			return eventlog.Lead(ctx, s.log, group, s.o.Logger, work)
 		},
@@ -242,6 +242,7 @@ func (s *Server) newAPIOptions(engine *search.Searcher, deadLetters *outcomes.De
 		Writable:     s.checkWritable,
 		Removable:    s.checkRemovable,
 		Replays:      s.versions.Replays(),
+		Snapshots:    s.snapshotter,
 		Erasures: erasurerequests.New(erasurerequests.Options{
 			Versions: s.versions, Append: s.registrar.AppendEvent, Rewrites: func() bool { return s.compactor != nil },
 			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, PresentError: gitreads.MapError,
@@ -269,12 +270,8 @@ func (s *Server) newAPIOptions(engine *search.Searcher, deadLetters *outcomes.De
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
 	}
-	// Not typed nils.
 	if c.Has(config.RolePipeline) {
-		o.Verifier = serverVerifier{s}
-	}
-	if s.snapshotter != nil {
-		o.Snapshots = s.snapshotter
+		o.Verifier = serverVerifier{s} // not a typed nil
 	}
 	return o
 }

@@ -411,9 +411,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("dead letters", s.follower.Run)
 		group.Add("superseded dead letters", s.replayer.Run)
 		group.Add("backups", s.backups.Run)
-		if s.snapshotter != nil {
-			group.Add("snapshots", s.snapshotter.Run)
-		}
+		group.Add("snapshots", s.snapshotter.Run)
 		group.Add("events", s.feed.Run)
 		group.Add("precise indexes", s.precise.Run)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/outcomes"
+	"github.com/quarrysearch/quarry/projections/snapshotter"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/corpus"
@@ -25,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/query/shards"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -71,8 +73,24 @@ func (s *Server) openFront(o *api.Options) error {
 		return fmt.Errorf("shard.peers: %w", err)
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
-	o.Coverage = s.front.Coverage
+	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{s.snapshotter, s.front}
 	return nil
+}
+
+// frontSnapshots lists and deletes the snapshots in the segment store, and has shards create them.
+type frontSnapshots struct {
+	*snapshotter.Snapshotter
+	front *shards.Front
+}
+
+// Create implements api.Snapshots.
+func (f frontSnapshots) Create(ctx context.Context) error { return f.front.CreateSnapshots(ctx) }
+
+// List implements api.Snapshots.
+func (f frontSnapshots) List(ctx context.Context) (wire.Snapshots, error) {
+	list, err := f.Snapshotter.List(ctx)
+	list.Creating, list.Error = f.front.ReadSnapshotState(ctx)
+	return list, err
 }
 
 // listAppliedAccounts returns the position of the last applied record of each partition of the
@@ -112,13 +130,14 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	shard := shards.NewShard(shards.ShardOptions{
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
 		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions),
-		Status: o.Status,
-		Ready:  func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
+		Status: o.Status, Snapshots: s.snapshotter,
+		Ready: func() error { return s.checkReady(context.Background()) }, Coverage: o.Coverage, Missing: s.versions.ReportMissing,
 		Settings: s.digestVisibility, Version: s.o.Version,
 	})
 	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
 		Secret: s.masterSecret.DerivePeerSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
-		Logger: s.o.Logger, Registerer: s.o.Registerer,
+		CreateSnapshot: s.snapshotter.Create,
+		Logger:         s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 

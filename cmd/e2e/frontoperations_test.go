@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/scip/sciptest"
+)
+
+// checkPreciseIndex uploads a precise index to the front, compares what it says with the whole
+// process, and deletes it.
+func (c *shardCluster) checkPreciseIndex(t *testing.T) {
+	const name, symbol = "Strumother1", "scip-go gomod example.com/other v1 `other`/Strumother1()."
+	index := sciptest.NewIndex("scip-go").Part(2, sciptest.NewDocument("main.go",
+		sciptest.Message{}.Part(2, sciptest.NewOccurrence(symbol, 1, 3, 5, 16)), sciptest.Message{}.Part(2, sciptest.NewOccurrence(symbol, 0, 3, 21, 32))))
+	file, front := filepath.Join(t.TempDir(), "index.scip"), &crashing{server: c.front}
+	must(t, os.WriteFile(file, index, 0o644))
+	front.runQuarry(t, "scip", "upload", "--repo", "other1", "--commit", commitOf(filepath.Join(c.dir, "other1"), "HEAD"), file)
+	definitions := request{http.MethodPost, "/api/find_definitions", map[string]any{"symbolName": name, "position": map[string]any{
+		"repoName": "other1", "revisionName": "main", "path": "main.go", "lineNumber": 4,
+	}}}
+	pollUntil(func() bool {
+		_, answer := send(t, c.whole, definitions.method, definitions.path, definitions.body)
+		return strings.Contains(mustJSON(t, answer), `"precise":true`)
+	})
+	if _, text := c.compareAnswer(t, "", definitions); !strings.Contains(text, `"precise":true`) {
+		t.Errorf("the definitions are not precise: %s", text)
+	}
+	path := fmt.Sprintf("/api/repos/%d/scip", slices.Index(c.repositories, "other1")+1)
+	_, listed := send(t, c.front, http.MethodGet, path, nil)
+	uploads, _ := listed["uploads"].([]any)
+	if len(uploads) != 1 {
+		t.Fatalf("uploads: %v, want one", listed)
+	}
+	id, _ := uploads[0].(map[string]any)["id"].(string)
+	if status, got := send(t, c.front, http.MethodDelete, path+"/"+id, nil); status != http.StatusNoContent {
+		t.Errorf("delete the upload: %d %v", status, got)
+	}
+	if status, got := send(t, c.shards[0], http.MethodPost, path, nil); status != http.StatusNotImplemented {
+		t.Errorf("an upload to a shard: %d %v, want 501", status, got)
+	}
+}
+
+// checkSnapshots has the front create snapshots: a shard of each share creates one, which the front
+// lists and deletes. The shards also create some at an interval, and refuse meanwhile.
+func (c *shardCluster) checkSnapshots(t *testing.T) {
+	var out []byte
+	if !pollUntil(func() bool {
+		var err error
+		out, err = exec.Command("quarry", "snapshots", "create", "--server", c.front.url, "--data", c.front.data).CombinedOutput()
+		return err == nil
+	}) {
+		t.Fatalf("quarry snapshots create: %s", out)
+	}
+	status, listed := send(t, c.front, http.MethodGet, "/api/snapshots", nil)
+	all, _ := listed["snapshots"].([]any)
+	creators := map[string]string{}
+	for _, one := range all {
+		fields, _ := one.(map[string]any)
+		name, _ := fields["name"].(string)
+		creator, _ := fields["creator"].(string)
+		if strings.Contains(string(out), name+": ") {
+			_, share, _ := strings.Cut(creator, ", share ")
+			creators[share] = name
+		}
+	}
+	if status != http.StatusOK || creators["0/2"] == "" || creators["1/2"] == "" {
+		t.Fatalf("%d, snapshots of the shares %v, want both:\n%s\n%v", status, creators, out, listed)
+	}
+	path := "/api/snapshots/" + creators["0/2"]
+	if status, got := send(t, c.front, http.MethodDelete, path, nil); status != http.StatusNoContent {
+		t.Errorf("DELETE %s: %d %v", path, status, got)
+	}
+	if status, _ := send(t, c.shards[0], http.MethodPost, "/api/snapshots", nil); status != http.StatusNotImplemented {
+		t.Errorf("a snapshot of a shard by its API: %d, want 501", status)
+	}
+}
