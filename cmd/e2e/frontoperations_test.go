@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/scip/sciptest"
@@ -79,5 +80,33 @@ func (c *shardCluster) checkSnapshots(t *testing.T) {
 	}
 	if status, _ := send(t, c.shards[0], http.MethodPost, "/api/snapshots", nil); status != http.StatusNotImplemented {
 		t.Errorf("a snapshot of a shard by its API: %d, want 501", status)
+	}
+}
+
+// checkReplay replays the log at a running shard: the front answers meanwhile, and from the new index.
+func (c *shardCluster) checkReplay(t *testing.T) {
+	search := request{http.MethodPost, "/api/search", map[string]any{"query": "here or plays", "matches": 100, "facets": true}}
+	done := make(chan struct{})
+	var searches sync.WaitGroup
+	searches.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				c.compareAnswer(t, "", search)
+			}
+		}
+	})
+	out := (&crashing{server: c.shards[0]}).runQuarry(t, "replay")
+	close(done)
+	searches.Wait()
+	if !strings.Contains(out, "rebuilt from the log") {
+		t.Errorf("quarry replay: %s", out)
+	}
+	c.compareAnswer(t, "", search)
+	_, listed := send(t, c.shards[0], http.MethodGet, "/api/replays", nil)
+	if text := mustJSON(t, listed); !strings.Contains(text, `"state":"done"`) || strings.Contains(text, `"previous"`) {
+		t.Errorf("replays of the shard: %s", text)
 	}
 }

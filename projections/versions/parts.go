@@ -58,14 +58,15 @@ func (v *Versions) changeShare(ctx context.Context, dir string, reason error) (*
 	return i, v.o.Home.Switch(dir)
 }
 
-// dropOtherShare removes the previous version if it holds another share: no rollback returns to
-// it, and it has text of partitions that have left.
-func (v *Versions) dropOtherShare() error {
+// dropUnused removes the previous version if it is of a share, or of another one. No rollback returns
+// to another one, and a process with a share keeps none: it has no eraser, so text that is erased
+// would stay there.
+func (v *Versions) dropUnused() error {
 	previous, err := v.o.Home.Previous()
 	if err != nil || previous == "" {
 		return err
 	}
-	if meta, err := projections.ReadMeta(previous); err != nil || meta.Share == v.o.Share.String() {
+	if meta, err := projections.ReadMeta(previous); v.o.Share.IsAll() && (err != nil || meta.Share == "") {
 		return nil // damage is reported when the version is used
 	}
 	return v.o.Home.DropPrevious()

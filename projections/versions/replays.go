@@ -73,6 +73,9 @@ func (v *Versions) parseReplayRequest(order *replayOrder, in replay.Request) (er
 		}
 	}
 	if in.To != "" {
+		if !v.o.Share.IsAll() {
+			return errors.New("a process with a share shows no moment of the past; use one that holds everything")
+		}
 		order.until, err = parseUntil(in.To)
 	}
 	return err
@@ -244,6 +247,11 @@ func (r *Replays) runReplay(ctx context.Context, order *replayOrder) error {
 			err = errors.Join(err, r.versions.discardVersion(next))
 		} else if ctx.Err() == nil {
 			fatal = err
+		}
+	}
+	if err == nil {
+		if dropErr := r.versions.dropUnused(); dropErr != nil {
+			r.versions.o.Logger.Warn("cannot drop the previous version of the projections; the next start does", "error", dropErr)
 		}
 	}
 	r.finishReplay(order, next, err)

@@ -68,6 +68,45 @@ func TestShareIsKept(t *testing.T) {
 	}
 }
 
+// TestReplayOfShare replays the log in a process with a share: the rows are the same, and no previous
+// version is left, in which text that is erased would stay. Moments of the past are refused.
+func TestReplayOfShare(t *testing.T) {
+	t.Parallel()
+	w := newSnapshotWorld(t, 2)
+	w.addRecords(60)
+	p := w.withShare("share", "0/2")
+	before, _ := p.dumpRows()
+	v, _, err := p.open(t.Context(), p.objects)
+	w.must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- v.Run(ctx) }()
+	first := v.Live().Store.Dir()
+	if _, err := v.Replays().Start(t.Context(), replay.Request{To: "0/1,1/1"}); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), "share") {
+		t.Errorf("a moment of the past: %v, want ErrRefused for the share", err)
+	}
+	_, err = v.Replays().Start(t.Context(), replay.Request{})
+	w.must(err)
+	var list replay.List
+	clocktest.WaitUntil(t, "the replay has ended", func() bool {
+		list, err = v.Replays().List(t.Context())
+		return err == nil && !list.Replays[0].EndedAt.IsZero()
+	})
+	if list.Replays[0].State != replay.Done || list.Previous != nil || v.Live().Meta.Share != "0/2" {
+		t.Errorf("replay %+v, previous version %+v, of share %q", list.Replays[0], list.Previous, v.Live().Meta.Share)
+	}
+	if _, err := os.Stat(first); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the version before is still there: %v", err)
+	}
+	stop()
+	w.must(<-ended)
+	w.must(v.Close())
+	after, _ := p.dumpRows()
+	if diff := projectiontest.Difference(before, after); diff != "" {
+		t.Errorf("after the replay: %s", diff)
+	}
+}
+
 // createSnapshot follows the log and creates a snapshot.
 func (w *snapshotWorld) createSnapshot() (m *snapshots.Manifest) {
 	w.t.Helper()

@@ -220,7 +220,7 @@ func (v *Versions) open(ctx context.Context) error {
 		return err
 	}
 	v.live.Store(i)
-	if err := errors.Join(v.dropOtherShare(), v.o.Home.Clean()); err != nil {
+	if err := errors.Join(v.dropUnused(), v.o.Home.Clean()); err != nil {
 		return err
 	}
 	v.warnFrozen(i)
