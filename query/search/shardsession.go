@@ -228,7 +228,9 @@ func (p *partSearch) surveySegments(ctx context.Context, c *ShardSurvey) (*Shard
 	if !n.plan.needsSurvey {
 		return &ShardCandidates{}, nil
 	}
-	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.runParallel(first, len(n.plan.segments), n.surveySegment) })
+	err := p.runPhase(ctx, func(pool *workerPool, first *worker) {
+		pool.runParallel(first, 0, len(n.plan.segments), n.surveySegment)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +268,7 @@ func (p *partSearch) visitSegments(ctx context.Context, c *ShardVisit) (*ShardHi
 		n.plan.schedule.applySurvey(n.plan.scope, c.Candidates)
 	}
 	n.setTasks()
-	err := p.runPhase(ctx, func(pool *workerPool, first *worker) {
-		pool.runParallel(first, n.plan.schedule.taskCount(), n.visitTask)
-	})
+	err := p.runPhase(ctx, func(pool *workerPool, first *worker) { pool.visitTiers(first, n.visitTask) })
 	if err != nil {
 		return nil, err
 	}

@@ -60,16 +60,30 @@ func (s *workerPool) runPhases() {
 	n, first := s.run, s.newWorker(nil)
 	defer first.endWorker()
 	if n.plan.needsSurvey {
-		s.runParallel(first, len(n.plan.segments), n.surveySegment)
+		s.runParallel(first, 0, len(n.plan.segments), n.surveySegment)
 		n.finishSurvey(first.searcher)
 	}
-	s.runParallel(first, n.plan.schedule.taskCount(), n.visitTask)
+	s.visitTiers(first, n.visitTask)
 }
 
-// runParallel runs a number of steps in order on the first worker and those that it
-// starts.
-func (s *workerPool) runParallel(first *worker, steps int, step func(v *segmentSearcher, i int)) {
-	s.run.mu.next, s.run.mu.end = 0, steps
+// visitTiers visits all tiers of all segments. A search for the best files of a small limit often
+// has enough after a few tiers, so it completes each tier before the next one: otherwise, other
+// workers would search files of later tiers in vain.
+func (s *workerPool) visitTiers(first *worker, visit func(v *segmentSearcher, task int)) {
+	n, tasks := s.run, s.run.plan.schedule.segments
+	end := n.plan.schedule.taskCount()
+	if !n.choosesBest() {
+		tasks = end
+	}
+	for from := 0; from < end && from <= int(n.cutoff.Load()) && !n.halted.Load(); from += tasks {
+		s.runParallel(first, from, from+tasks, visit)
+	}
+}
+
+// runParallel runs the steps between from and to in order on the first worker and those that
+// it starts.
+func (s *workerPool) runParallel(first *worker, from, to int, step func(v *segmentSearcher, i int)) {
+	s.run.mu.next, s.run.mu.end = from, to
 	s.workers, s.step = 1, step
 	alone := true
 	first.runSteps(step, func() {
