@@ -101,6 +101,9 @@ type Named struct {
 	// Defining are those that define a symbol with the name, and All includes the files with
 	// that name; nil if they are not known.
 	Defining, All bitset.Set
+	// AllDefine means that the group of the best definitions has every document that defines
+	// the only name, in any letter case.
+	AllDefine bool
 }
 
 // Groups of named documents.
@@ -131,6 +134,7 @@ func (v *Finder) FindNamed(names []Name, segments int) (found Named, err error) 
 	var best []segment.DocID
 	if segments > 0 && !v.s.Restricted && len(names) == 1 {
 		best = n.bestDefinitions(segments)
+		found.AllDefine = n.defines.Count() == len(best)
 	}
 	for d := n.any.Next(0); d >= 0; d = n.any.Next(d + 1) {
 		if v.Seg.FirstPlace(segment.DocID(d)) < 0 {

@@ -32,6 +32,17 @@ func (c *Query) EntriesOnly() bool {
 	return c.SelectKind == syntax.SelectFile || c.SelectKind == syntax.SelectRepo
 }
 
+// HasOneTerm reports whether all matches that the query shows are of one pattern.
+func (c *Query) HasOneTerm() bool {
+	shown := 0
+	for _, a := range c.Atoms {
+		if !a.existenceOnly {
+			shown++
+		}
+	}
+	return shown == 1
+}
+
 // choosesSymbols reports whether the answer shows only matches on symbols, and some
 // matches may not lie on a symbol.
 func (c *Query) choosesSymbols() bool {

@@ -38,8 +38,8 @@ type Request struct {
 	Public func(*code.Repository) bool
 
 	// Related requests Result.Related: files that the user may have meant besides the
-	// matching ones. Related and Brief have no effect on this package; package assist reads
-	// them.
+	// matching ones. Package assist reads Related and Brief; here, Related alone keeps a search
+	// from ending as soon as its answer is known, because assist wants the number of matches.
 	Related bool
 	// WithoutAdvice omits Result.Notices and Related. It is set for searches that
 	// determine the advice for another search.

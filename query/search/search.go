@@ -364,6 +364,7 @@ func (n *searchRun) advancePrefixLocked() {
 		if _, t := n.plan.schedule.taskAt(n.mu.prefix); n.choosesBest() {
 			enough := t.enoughInAll(n.plan.schedule.segmentStates != nil)
 			ended = ended || enough > 0 && n.mu.documents >= enough && n.mu.count > n.plan.request.Matches
+			ended = ended || t == tierDefines && n.mu.prefix == n.plan.schedule.lastRanked() && n.definitionsFill()
 		}
 		if (ended || n.mu.count > n.plan.enough) && n.mu.prefix >= n.plan.schedule.lastRanked() {
 			n.mu.ended = n.mu.ended || ended

@@ -8,7 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Weights of the score of a file. docs/ranking.md explains them.
+// Weights of the score of a file. docs/ranking.md explains them, and definitionsFill of package
+// search derives bounds from them.
 const (
 	ScoreDefinition     = 1000 // a match is the whole name of a symbol, by its kind
 	ScoreDefinitionFold = 0.75 // of that, in another letter case
