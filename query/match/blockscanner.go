@@ -96,7 +96,9 @@ func (s *blockScanner) clearFound() { s.found, s.at, s.lo, s.hi = s.found[:0], 0
 func (s *blockScanner) isActive() bool { return s != nil && s.active }
 
 // findsMatches reports whether each occurrence is a match.
-func (s *blockScanner) findsMatches() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
+func (s *blockScanner) findsMatches() bool {
+	return s.a.pattern.Exact || s.a.pattern.Bounded() || s.a.pattern.IsWord()
+}
 
 // seek returns the start of the first occurrence at or after an offset, or -1.
 func (s *blockScanner) seek(offset int) int {
@@ -223,10 +225,10 @@ func (s *blockScanner) collectOccurrences(from, to, end int) error {
 // needs. It reads another frame only if an occurrence may extend into it.
 func (s *blockScanner) readText(m *patternMatcher, from, to, end int) (text []byte, base int, err error) {
 	base = from
-	if first, _, _ := s.v.textBounds(s.a, 0); m.pattern.LineStart && from > first {
+	if first, _, _ := s.v.textBounds(s.a, 0); (m.pattern.LineStart || m.pattern.WordStart) && from > first {
 		base--
 	}
-	if to%segment.FrameBytes == 0 && !m.pattern.LineEnd {
+	if to%segment.FrameBytes == 0 && !m.pattern.LineEnd && !m.pattern.WordEnd {
 		text, err = m.text.Bytes(base, to)
 		if err != nil || !m.literals.MayCross(text) {
 			return text, base, err
@@ -267,7 +269,7 @@ func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 			c.reset(hi - c.base)
 			at = start
 			continue
-		case !c.m.hasLineBounds(c.text, c.base, lo, hi, start, end):
+		case !c.m.hasLineBounds(c.text, c.base, lo, hi, start, end) || !c.m.hasWordBounds(c.text, c.base, lo, hi, start, end):
 			at = start + 1
 			continue
 		}

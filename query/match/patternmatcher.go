@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/internal/identifier"
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
 	"github.com/quarrysearch/quarry/query/plan"
 )
@@ -119,8 +120,44 @@ func (m *patternMatcher) runPattern(lo, hi, from, to int, emit func(start, end i
 	if m.pattern.Exact {
 		return m.runExact(hi, from, to, emit)
 	}
+	if m.pattern.IsWord() && m.literals != nil && m.re2 == nil && !m.onePerLine {
+		return m.runWord(lo, hi, from, to, emit)
+	}
 	return m.runLines(lo, hi, from, to, emit)
 }
+
+// runWord is runExact for a literal between word boundaries.
+func (m *patternMatcher) runWord(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+	base := max(from-1, lo)
+	text, err := m.text.Bytes(base, min(hi, to+m.reach))
+	m.work.ScannedBytes += int64(len(text))
+	if err != nil {
+		return 0, false, err
+	}
+	m.literals.Reset(text)
+	for at := from - base; ; {
+		start, end := m.literals.Next(at)
+		switch {
+		case start < 0 || base+start >= to:
+			return base + at, true, nil
+		case !m.hasWordBounds(text, base, lo, hi, base+start, base+end):
+			at = start + 1
+			continue
+		case !emit(base+start, base+end):
+			return base + end, false, nil
+		}
+		at = end
+	}
+}
+
+// hasWordBounds is hasLineBounds for word boundaries, which are those of \b.
+func (m *patternMatcher) hasWordBounds(text []byte, base, lo, hi, start, end int) bool {
+	isWord := func(at int) bool { return at >= lo && at < hi && isWordCharacter(text[at-base]) }
+	return (!m.pattern.WordStart || isWord(start-1) != isWord(start)) && (!m.pattern.WordEnd || isWord(end-1) != isWord(end))
+}
+
+// isWordCharacter reports whether a byte is in \w.
+func isWordCharacter(c byte) bool { return c < utf8.RuneSelf && identifier.IsWordByte(c) }
 
 func (m *patternMatcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))

@@ -45,6 +45,9 @@ type Pattern struct {
 	// LineStart and LineEnd are set if every match is the one literal of Sets[0] at the
 	// beginning or end of a line, and each such occurrence is a match.
 	LineStart, LineEnd bool
+	// WordStart and WordEnd are set if every match is the one literal of Sets[0] with a word
+	// boundary (\b) at its beginning or end, and each such occurrence is a match.
+	WordStart, WordEnd bool
 	// Foreign is set if every match contains a byte outside ASCII.
 	Foreign bool
 	// Run is a run of bytes that every match contains; Bytes is 0 if no run is useful.
@@ -105,7 +108,8 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 		if p.Sets = in.requiredSets(); p.Multiline {
 			p.Prefixes = prefixesOf(certain, p.Fold)
 		} else {
-			p.setLineBounds(certain)
+			p.LineStart, p.LineEnd = p.findBounds(certain, syntax.OpBeginLine, syntax.OpEndLine)
+			p.WordStart, p.WordEnd = p.findBounds(certain, syntax.OpWordBoundary, syntax.OpWordBoundary)
 		}
 		p.Run = findRun(certain)
 		if err := p.compileRegexp(tree); err != nil {
@@ -131,24 +135,28 @@ func (p *Pattern) compileRegexp(simple *syntax.Regexp) (err error) {
 // Bounded reports whether the pattern is a literal anchored to a line's beginning or end.
 func (p *Pattern) Bounded() bool { return p.LineStart || p.LineEnd }
 
-// setLineBounds recognizes ^literal, literal$ and ^literal$.
-func (p *Pattern) setLineBounds(tree *syntax.Regexp) {
+// IsWord reports whether the pattern is a literal that begins or ends at a word boundary.
+func (p *Pattern) IsWord() bool { return p.WordStart || p.WordEnd }
+
+// findBounds recognizes a literal with an assertion at its beginning, its end or both, such as
+// ^literal$. It makes the literal that of Sets[0].
+func (p *Pattern) findBounds(tree *syntax.Regexp, first, last syntax.Op) (start, end bool) {
 	if tree.Op != syntax.OpConcat {
-		return
+		return false, false
 	}
 	inner := tree.Sub
-	start := inner[0].Op == syntax.OpBeginLine
-	if start {
+	if start = inner[0].Op == first; start {
 		inner = inner[1:]
 	}
-	end := len(inner) > 0 && inner[len(inner)-1].Op == syntax.OpEndLine
-	if end {
+	if end = len(inner) > 0 && inner[len(inner)-1].Op == last; end {
 		inner = inner[:len(inner)-1]
 	}
 	in := deriveConcat(inner, p.Fold)
-	if (start || end) && len(in.exact) == 1 && !in.asserts && isUsable(in.exact) {
-		p.LineStart, p.LineEnd, p.Sets = start, end, [][]string{in.exact}
+	if !start && !end || len(in.exact) != 1 || in.asserts || !isUsable(in.exact) {
+		return false, false
 	}
+	p.Sets = [][]string{in.exact}
+	return start, end
 }
 
 // ShortestLiteral returns the length in bytes of the shortest literal of the best set;

@@ -29,6 +29,9 @@ func TestPatterns(t *testing.T) {
 		for _, set := range p.Sets {
 			fmt.Fprintf(&b, "one of %q\n", set)
 		}
+		if p.IsWord() {
+			fmt.Fprintf(&b, "word start=%v end=%v\n", p.WordStart, p.WordEnd)
+		}
 		if p.Prefixes != nil {
 			fmt.Fprintf(&b, "begins with one of %q\n", p.Prefixes)
 		}
