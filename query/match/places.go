@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/match/internal/scan"
@@ -78,6 +79,23 @@ func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 	return out
 }
 
+// PlaceColumns returns the visible places of a segment that satisfy each predicate, and the
+// places for which all nodes are true, nil for all of them. The nodes must not be about text.
+func (s *Scope) PlaceColumns(nodes []Node, seg corpus.Segment) (columns []bitset.Set, all bitset.Set) {
+	columns = make([]bitset.Set, len(s.Query.Predicates)+1)
+	columns[len(columns)-1] = bitset.New(seg.Places.Len())
+	for i, p := range s.Query.Predicates {
+		switch {
+		case p.owned != nil: // decided for single places
+		case p.Path != nil && !MayPath(&seg, p.Path):
+			columns[i] = emptyColumn(columns)
+		default:
+			columns[i] = s.PlaceColumn(p, seg)
+		}
+	}
+	return columns, s.possibleOfAll(nodes, true, columns)
+}
+
 // evalPredicate evaluates a predicate for one place. The predicate must not be on paths.
 func (s *Scope) evalPredicate(p *Predicate, seg corpus.Segment, place int) bool {
 	r := seg.Places.Repo[place]
@@ -127,8 +145,9 @@ func (s *Scope) languageColumn(out bitset.Set, p *Predicate, seg corpus.Segment,
 // paths as one text with one path per line.
 func pathColumn(out bitset.Set, p *plan.Pattern, seg corpus.Segment, from, to int) {
 	if p.Exact || len(p.Sets) > 0 {
+		matches := lineMatcher(p)
 		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) bool {
-			if p.Exact || p.Regexp.Match(path) {
+			if matches(path) {
 				out.Add(from + line)
 			}
 			return true
@@ -152,9 +171,9 @@ func narrowColumn(p *plan.Pattern, seg corpus.Segment) bitset.Set {
 	if len(p.Sets) == 0 {
 		return nil
 	}
-	out, left := bitset.New(seg.Places.Len()), maxNarrowPlaces
+	out, left, matches := bitset.New(seg.Places.Len()), maxNarrowPlaces, lineMatcher(p)
 	eachLineWith(seg.Places.PathLines(0, seg.Places.Len()), p, func(line int, path []byte) bool {
-		if p.Exact || p.Regexp.Match(path) {
+		if matches(path) {
 			out.Add(line)
 		}
 		left--
@@ -164,6 +183,26 @@ func narrowColumn(p *plan.Pattern, seg corpus.Segment) bitset.Set {
 		return nil
 	}
 	return out
+}
+
+// lineMatcher returns a function that reports whether a path with a literal of the best set of a
+// pattern matches.
+func lineMatcher(p *plan.Pattern) func(path []byte) bool {
+	switch {
+	case p.Exact:
+		return func([]byte) bool { return true }
+	case !p.Bounded():
+		return p.Regexp.Match
+	}
+	literal, folded := []byte(p.Sets[0][0]), []byte(nil)
+	return func(path []byte) bool {
+		if p.Fold {
+			folded = postings.AppendFold(folded[:0], path)
+			path = folded
+		}
+		return (!p.LineStart || bytes.HasPrefix(path, literal)) && (!p.LineEnd || bytes.HasSuffix(path, literal)) &&
+			(!p.LineStart || !p.LineEnd || len(path) == len(literal))
+	}
 }
 
 // MayPath reports whether the path of a file may match. For a caller who may not see all

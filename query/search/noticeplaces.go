@@ -76,6 +76,9 @@ func (in *noticeFinder) newPlaceSummary() *placeSummary {
 // something.
 func (in *noticeFinder) summarizePlaces() *placeSummary {
 	v := in.newPlaceSummary()
+	if in.empty && in.findPlaces(v) {
+		return v
+	}
 	budget := maxInspectedPlaces
 	if !in.empty {
 		budget = maxInspectedOfAnswer
@@ -90,6 +93,45 @@ func (in *noticeFinder) summarizePlaces() *placeSummary {
 	}
 	v.known = in.hasTime() || v.isDone()
 	return v
+}
+
+// findPlaces looks for a place of each filter, and for one of all of them, in the columns of each
+// segment. It reports whether nothing is left to find, as is the case for most queries: then no
+// place needs to be inspected. It does not look if a path must match an expression, because a few
+// places may show as much as all of them.
+func (in *noticeFinder) findPlaces(v *placeSummary) bool {
+	if slices.ContainsFunc(in.scope.Query.Predicates, func(p *match.Predicate) bool { return p.Path != nil && !p.Path.Exact && !p.Path.Bounded() }) {
+		return false
+	}
+	matched := slices.Clone(v.matched)
+	for _, seg := range in.segments {
+		if !in.hasTime() {
+			return false
+		}
+		selected := bitset.New(seg.Places.Len())
+		for from, to := range seg.VisibleRuns() {
+			for i := from; i < to; i++ {
+				if in.selected[seg.Places.Repo[i]] {
+					selected.Add(i)
+				}
+			}
+		}
+		columns, all := in.scope.PlaceColumns(v.conditions, seg)
+		for p, column := range columns[:len(matched)] {
+			matched[p] = matched[p] || bitset.Intersection(column, selected).Next(0) >= 0
+		}
+		all = bitset.Intersection(all, selected)
+		for i := all.Next(0); i >= 0 && !v.isSatisfied(); i = all.Next(i + 1) {
+			from, to := seg.Reader.SymbolRange(seg.Places.Doc[i])
+			v.satisfiable, v.symbols = true, v.symbols || from < to
+		}
+		if v.isSatisfied() && !slices.Contains(matched, false) {
+			v.files, v.matched, v.left, v.known = selected.Count(), matched, 0, true
+			return true
+		}
+	}
+	v.satisfiable, v.symbols = false, false
+	return false
 }
 
 // isDone reports whether nothing is left to find.
