@@ -179,7 +179,11 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 	if len(n.v.s.Query.Predicates) > 0 {
 		allowed = allowedByColumns(n.v.s, n.v.Seg) // documents that are not asked for must not use up the bound
 	}
-	worth := make([]float64, n.v.Seg.Reader.Documents()) // what the definitions add to the score, relative to ScoreDefinition
+	documents := make([]segment.DocID, 0, n.defines.Count())
+	for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
+		documents = append(documents, segment.DocID(i))
+	}
+	worth := make([]float64, len(documents)) // what the definitions add to the score, relative to ScoreDefinition
 	kinds := n.v.Seg.Reader.Kinds()
 	weights := make([]float64, len(kinds))
 	for i, kind := range kinds {
@@ -190,30 +194,35 @@ func (n *nameSearcher) bestDefinitions(segments int) []segment.DocID {
 		if !x.Exact {
 			w *= ranking.ScoreDefinitionFold
 		}
-		worth[x.Doc] = max(worth[x.Doc], w)
+		if i, ok := slices.BinarySearch(documents, x.Doc); ok {
+			worth[i] = max(worth[i], w)
+		}
 	}
-	compare := func(a, b segment.DocID) int {
+	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b))
 	}
-	for i := n.defines.Next(0); i >= 0; i = n.defines.Next(i + 1) {
-		d := segment.DocID(i)
-		if n.joined.Has(i) || !isAllowed(&n.v.Seg, d, allowed) {
+	var ranked []int // indexes of documents
+	for i, d := range documents {
+		if n.joined.Has(int(d)) || !isAllowed(&n.v.Seg, d, allowed) {
 			continue
 		}
-		if n.files.Has(i) {
-			worth[d] += ranking.ScoreFileName / float64(ranking.ScoreDefinition)
+		if n.files.Has(int(d)) {
+			worth[i] += ranking.ScoreFileName / float64(ranking.ScoreDefinition)
 		}
 		if IsAside(&n.v.Seg, d) {
-			worth[d] += ranking.ScoreTest / float64(ranking.ScoreDefinition)
+			worth[i] += ranking.ScoreTest / float64(ranking.ScoreDefinition)
 		}
-		if len(best) == most {
-			if compare(d, best[most-1]) > 0 {
+		if len(ranked) == most {
+			if compare(i, ranked[most-1]) > 0 {
 				continue
 			}
-			best = best[:most-1]
+			ranked = ranked[:most-1]
 		}
-		at, _ := slices.BinarySearchFunc(best, d, compare)
-		best = slices.Insert(best, at, d)
+		at, _ := slices.BinarySearchFunc(ranked, i, compare)
+		ranked = slices.Insert(ranked, at, i)
+	}
+	for _, i := range ranked {
+		best = append(best, documents[i])
 	}
 	slices.Sort(best)
 	return best
