@@ -10,6 +10,9 @@
 //
 //	Exact   the pattern is a choice among a few literals: no regular
 //	        expression needs to run
+//	LineStart, LineEnd, WordStart, WordEnd
+//	        the pattern is a literal at the bounds of a line or a word: a scan
+//	        looks at the bytes around each occurrence
 //	Sets    sets of literals; every match contains a member of each set
 //	        (Cox, "Regular Expression Matching with a Trigram Index", 2012,
 //	        and the prefilters of RE2): a search looks up the cheapest set
