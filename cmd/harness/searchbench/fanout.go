@@ -57,10 +57,10 @@ func (c *fanoutCommand) Run(ctx context.Context) error {
 	}
 	o := backbone.FanoutOptions{
 		Options: backbone.Options{Quarry: opts.Here, Corpora: c.Corpora, Work: c.Work, KafkaLibs: c.KafkaLibs, SettleTime: c.Settle, Log: logLine},
-		Indexed: indexed, Shards: c.Shards, Runs: c.Runs,
+		Indexed: indexed, Shards: c.Shards, Runs: c.Runs, Zoekt: opts.Zoekt,
 	}
 	for _, q := range drawn {
-		o.Queries = append(o.Queries, engine.QuarryRequest(q.Query))
+		o.Queries, o.ZoektQueries = append(o.Queries, engine.QuarryRequest(q.Query)), append(o.ZoektQueries, engine.ZoektRequest(q.Query))
 	}
 	r := report.Report{Title: time.Now().UTC().Format("Fan-out of 2006-01-02"), Machine: report.Describe(), Inputs: []string{
 		fmt.Sprintf("%d repositories, %.1f MB of text; %d random queries of the seed %d, %d runs after one to warm up", len(indexed), float64(text)/1e6, len(drawn), opts.Seed, c.Runs),
