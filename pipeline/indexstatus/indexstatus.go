@@ -194,6 +194,8 @@ func (s *Reader) addWork(out *indexing.Status) {
 		out.State = indexing.Importing
 	case out.LastError != nil:
 		out.State = indexing.Failed
+	default:
+		out.Empty = p.Mirrors.Mirror(out.Repository.ID).Exists()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
@@ -13,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
@@ -40,6 +42,7 @@ type homeData struct {
 	URL          string
 	CanSearch    bool
 	Examples     []facetLink
+	WantExamples bool                   // none are shown yet: the next look at what changed includes them
 	Saved        []*account.SavedSearch // a few of those that the visitor may open
 	Contexts     []facetLink            // a few search contexts
 	Repositories []homeRepository
@@ -74,6 +77,9 @@ func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
 
 func (s *Server) showHome(w http.ResponseWriter, v *pageRequest, d *homeData) error {
 	d.URL, d.Steps = s.o.PublicURL, s.firstSteps(v, d)
+	if v.r.URL.Query().Has("fragment") {
+		return s.renderPart(w, "home", "changes", s.newFrame(v, &view{template: "home", data: d}))
+	}
 	return s.renderPage(w, v, view{template: "home", title: s.texts.mustFormat("homeTitle"), isHome: true, data: d})
 }
 
@@ -100,7 +106,8 @@ func (s *Server) firstSteps(v *pageRequest, d *homeData) []homeStep {
 // Bounds of the lookups of the home page.
 const (
 	homeRepositories = 8
-	homeLinks        = 6 // saved searches, and search contexts
+	homeLinks        = 6    // saved searches, and search contexts
+	maxHomeWork      = 1000 // repositories without an index whose work is looked up
 	homeTimeout      = 400 * time.Millisecond
 )
 
@@ -118,19 +125,16 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		s.o.Logger.WarnContext(ctx, "repositories not listed", "error", err)
 		return d
 	}
-	indexed, others := make([]*corpus.Repository, 0, len(repositories)), 0
+	indexed := make([]*corpus.Repository, 0, len(repositories))
+	var others []*corpus.Repository
 	for _, r := range repositories {
-		if !r.IndexedAt.IsZero() {
+		if r.IndexedAt.IsZero() {
+			others = append(others, r)
+		} else {
 			indexed = append(indexed, r)
-			continue
-		}
-		if others++; others > homeRepositories { // a status may read thousands of records of the log
-			d.Unindexed++
-		} else if row, waits := s.readImport(ctx, r); waits {
-			d.Unindexed++
-			d.Importing = append(d.Importing, row)
 		}
 	}
+	s.readImports(ctx, others, d)
 	d.Total = len(indexed)
 	for _, r := range newestRepositories(indexed, homeRepositories) {
 		row := homeRepository{Name: displayName(r), URL: repositoryURL(r.Name)}
@@ -143,28 +147,52 @@ func (s *Server) readHome(v *pageRequest) *homeData {
 		d.Contexts = append(d.Contexts, contextLink(name))
 	}
 	d.State = s.texts.mustFormat("homeState", "n", d.Total)
-	if d.Total > 0 {
-		d.Examples = s.findExamples(ctx)
+	// A page that is open asks for what changed, every few seconds: it has its examples by then.
+	if asked := v.r.URL.Query(); !asked.Has("fragment") || asked.Has("examples") {
+		if d.Total > 0 {
+			d.Examples = s.findExamples(ctx)
+		}
+		d.WantExamples = len(d.Examples) == 0
 	}
 	return d
 }
 
-// readImport returns how far the first import of a repository is; false if none is expected.
-func (s *Server) readImport(ctx context.Context, r *corpus.Repository) (homeImport, bool) {
-	row := homeImport{Name: displayName(r), URL: "/repos?" + url.Values{"query": {r.Name}}.Encode(), Class: "wait", State: s.texts.mustFormat("state_waiting")}
-	if s.o.Status == nil {
-		return row, true
+// readImports adds the repositories whose first import is expected: those that are being imported
+// come first, then those whose import failed. An empty repository is not waited for.
+func (s *Server) readImports(ctx context.Context, unindexed []*corpus.Repository, d *homeData) {
+	read, most := s.o.Work, maxHomeWork
+	if read == nil {
+		read, most = func(id code.RepositoryID) (indexing.Status, bool) {
+			if s.o.Status == nil {
+				return indexing.Status{State: indexing.Registered}, true
+			}
+			st, err := s.o.Status.Status(ctx, id)
+			return st, err == nil // it was removed in the meantime
+		}, homeRepositories // a status may read thousands of records of the log
 	}
-	st, err := s.o.Status.Status(ctx, r.ID)
-	switch {
-	case err != nil:
-		return row, false // it was removed in the meantime
-	case st.LastError != nil:
-		row.Class, row.State = "bad", s.texts.mustFormat("state_failed")
-	default:
-		row.State = cmp.Or(s.importProgress(&st), row.State)
+	var running, failed, waiting []homeImport
+	for _, r := range unindexed[:min(len(unindexed), most)] {
+		st, ok := read(r.ID)
+		if !ok || st.Empty || st.State == indexing.Indexed {
+			continue
+		}
+		d.Unindexed++
+		row := homeImport{Name: displayName(r), URL: "/repos?" + url.Values{"query": {r.Name}}.Encode(), Class: "wait"}
+		switch {
+		case st.Progress != nil:
+			row.State = cmp.Or(s.importProgress(&st), s.texts.mustFormat("state_importing"))
+			running = append(running, row)
+		case st.LastError != nil:
+			row.Class, row.State = "bad", s.texts.mustFormat("state_failed")
+			failed = append(failed, row)
+		default:
+			row.State = s.texts.mustFormat("state_waiting")
+			waiting = append(waiting, row)
+		}
 	}
-	return row, st.State != indexing.Indexed
+	d.Unindexed += max(len(unindexed)-most, 0)
+	d.Importing = slices.Concat(running, failed, waiting)
+	d.Importing = d.Importing[:min(len(d.Importing), homeRepositories)]
 }
 
 // newestRepositories returns the repositories with the newest commits.

@@ -77,6 +77,9 @@ type Options struct {
 	Outline Outline
 	// Status provides the freshness of a repository's index; nil hides it.
 	Status Status
+	// Work returns what this process does on a repository, without a look at the log; nil reads the
+	// Status of a few.
+	Work func(id code.RepositoryID) (indexing.Status, bool)
 	// Audit records who views the list of members, who requests a page for owners, and
 	// sign-ins that fail between the browser and a provider; nil records nothing.
 	// Accounts records its own changes, and other sign-ins.

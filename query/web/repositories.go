@@ -39,6 +39,7 @@ type listedRepository struct {
 	wire.Repository
 	Picture string // address of its picture; empty if the code host has none
 	Failed  bool   // its last update failed
+	Empty   bool   // it was fetched and has no commit
 	// Importing is how much of its first import is done, such as "76 %"; empty if none runs.
 	Importing string
 }
@@ -86,7 +87,7 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
 }
 
-// addStates marks the rows whose last update failed or whose first import runs. The rows have the
+// addStates marks the rows whose last update failed, whose first import runs, or that are empty. The rows have the
 // numbers of the API and the status has IDs, so that the name, which is unique, joins them.
 func (s *Server) addStates(ctx context.Context, rows []listedRepository) error {
 	if s.o.Status == nil || s.o.Repositories == nil || len(rows) == 0 {
@@ -109,7 +110,7 @@ func (s *Server) addStates(ctx context.Context, rows []listedRepository) error {
 		if err != nil {
 			continue // it was removed in the meantime
 		}
-		rows[i].Failed = st.LastError != nil
+		rows[i].Failed, rows[i].Empty = st.LastError != nil, st.Empty
 		if rows[i].IndexedAt.IsZero() {
 			rows[i].Importing = s.importProgress(&st)
 		}
@@ -169,7 +170,7 @@ func (s *Server) showRegistration(w http.ResponseWriter, v *pageRequest, f form,
 		return f.newInput(input{Name: name, Type: kind, Label: s.texts.mustFormat("newrepo_" + name), Hint: s.texts.mustFormat("newrepo_" + name + "_hint"), Required: required, Complete: "off", Max: code.MaxURLBytes})
 	}
 	fields := []input{field("address", "text", true), field("name", "text", false), field("branches", "text", false), field("tags", "text", false)}
-	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), narrow: true, status: status, form: f, data: struct {
+	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), status: status, form: f, data: struct {
 		Fields   []input
 		CanCheck bool
 		Check    registrationCheck

@@ -83,6 +83,13 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 	if err != nil {
 		return operationError(v, err)
 	}
+	shown := []listedRepository{{Repository: row}}
+	if err := s.addStates(ctx, shown); err != nil {
+		return operationError(v, err)
+	}
+	if shown[0].Empty {
+		p.Badge, p.BadgeText = "", s.texts.mustFormat("state_empty")
+	}
 	p.External, p.Branch, p.Description = row.ExternalWebURL, row.DefaultBranch, row.Description
 	if row.ImageURL != "" {
 		p.Image = picturePath(id)

@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -127,6 +128,11 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 		API: operations, Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	options.Status, _ = operations.(web.Status)
+	if worker, ok := operations.(interface {
+		Work(id code.RepositoryID) (indexing.Status, bool)
+	}); ok {
+		options.Work = worker.Work
+	}
 	if all, ok := operations.(web.Repositories); ok {
 		options.Repositories = all
 	}

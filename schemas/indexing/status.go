@@ -29,6 +29,8 @@ type Status struct {
 	Commit              code.CommitID
 	IndexedAt, PushedAt time.Time
 	State               State
+	// Empty means that the repository was fetched and has no commit.
+	Empty bool
 	// Refs are the indexed refs, ordered by name.
 	Refs []Ref
 	// Progress is nil unless an import or update runs.

@@ -205,6 +205,14 @@ try {
     await page.getByRole('option', { name: 'open' }).click();
     assert.equal(await page.locator('#q').inputValue(), 'context:open ');
 
+    // Blame and history keep the line.
+    for (const [key, end] of [['b', '/-/blob/src/kettle0.go?blame=1&L=11'], ['h', '/-/commits/src/kettle0.go?line=11']]) {
+      await page.goto('/search?q=kettle');
+      await until('scripts', async () => (await page.locator('.tools').count()) > 0);
+      for (const k of ['j', 'j', key]) await page.keyboard.press(k);
+      await page.waitForURL((url) => url.href.endsWith(end));
+    }
+
     // Keys alone.
     await page.goto('/search?q=kettle');
     await until('scripts', async () => (await page.locator('.tools').count()) > 0);

@@ -142,6 +142,24 @@ func TestStatusOfAFailure(t *testing.T) {
 	}
 }
 
+// TestEmptyRepositoryIsNotAwaited checks that pages call a repository without commits empty, and do
+// not wait for its import.
+func TestEmptyRepositoryIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := runServer(t, testConfig(t, "git.allowedRoots="+root))
+	number := registerNamed(t, s, root, "nothing")
+	eventuallyOr(t, func() bool {
+		st, ok := s.newStatusReader().Work(s.accounts.Numbers.Repository(number))
+		return ok && st.Empty
+	}, func() string { return "the repository is not empty" })
+	for path, want := range map[string]string{"/": "0 repositories to search", "/repos": ">empty<", fmt.Sprintf("/repos/%d", number): ">empty<"} {
+		if _, page := getURL(t, s.URL()+path); !strings.Contains(page, want) || strings.Contains(page, "Being imported") {
+			t.Errorf("%s is\n%s", path, page)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})

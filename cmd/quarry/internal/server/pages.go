@@ -8,8 +8,11 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/indexstatus"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/web"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -26,12 +29,16 @@ func (s *Server) openPages(context.Context) error {
 	if s.front != nil {
 		replicas = s.front.Replicas
 	}
+	var work func(code.RepositoryID) (indexing.Status, bool)
+	if reader, ok := s.apiOptions.Status.(*indexstatus.Reader); ok { // a front has those of its shards
+		work = reader.Work
+	}
 	s.pages, err = web.New(web.Options{
 		Accounts: s.auth, Repositories: s.repositories, Providers: providers, Audit: s.api,
 		Secret:    s.masterSecret.DeriveKey("forms of pages"),
 		PublicURL: s.publicURL(), Version: s.o.Version,
 		Front: s.api.Front(),
-		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api,
+		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Work: work, Search: s.api,
 		Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
 		PreviewRegistration: s.api.PreviewRegistration, Replicas: replicas, Ready: s.checkPagesReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,

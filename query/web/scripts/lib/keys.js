@@ -21,10 +21,9 @@ export function installKeys(root = document) {
 // Alt+C turn the switches of the query.
 export function installModified() {
   document.addEventListener('keydown', (e) => {
-    const isLetter = (code) => e.code === code && !e.shiftKey;
-    if (e.altKey && !e.ctrlKey && !e.metaKey && (isLetter('KeyR') || isLetter('KeyC'))) {
-      e.preventDefault();
-      document.querySelector(`form.find-code [name=${e.code === 'KeyR' ? 're' : 'case'}]`)?.click();
-    }
+    const name = e.altKey && !e.ctrlKey && !e.metaKey && !e.shiftKey && { KeyR: 're', KeyC: 'case' }[e.code];
+    if (!name) return;
+    e.preventDefault();
+    document.querySelector(`form.find-code [name=${name}]`)?.click();
   });
 }

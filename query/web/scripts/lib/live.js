@@ -42,16 +42,15 @@ export function follow(take) {
 }
 
 // refreshParts replaces the parts of the page that are marked with data-live by those that
-// the server renders now.
+// the server renders now. a link with data-from leads to these parts alone.
 async function refreshParts() {
-  const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
+  const response = await fetch((document.querySelector('[data-from]') ?? location).href, { headers: { Accept: 'text/html' } });
   if (!response.ok || response.redirected) return;
   const next = parsePart(await response.text());
   for (const part of document.querySelectorAll('[data-live]')) {
     const now = next.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
     if (!now || part.contains(document.activeElement) || now.outerHTML === part.outerHTML) continue;
-    part.className = now.className;
-    part.replaceChildren(...now.childNodes);
+    part.replaceWith(now);
   }
 }
 

@@ -359,7 +359,7 @@ class QResults extends LitElement {
       J: () => this.moveFile(1), K: () => this.moveFile(-1), n: () => this.moveFile(1), p: () => this.moveFile(-1),
       o: () => this.current?.querySelector('a.n')?.click(), x: () => this.fold(),
       c: () => this.file() && this.copy(this.file()),
-      C: () => this.copyLine(), b: () => this.goTo('blob', '?blame=1'), h: () => this.goTo('commits'),
+      C: () => this.copyLine(), b: () => this.goTo('blob', 'L', '?blame=1'), h: () => this.goTo('commits', 'line'),
       e: () => this.follow('e'), v: () => this.follow('v'), d: () => this.goToName('&go=definition'), r: () => this.goToName(''),
       '+': () => this.widen(10), '=': () => this.widen(10), '-': () => this.widen(-10),
       f: () => [...document.querySelectorAll('#facets summary, #facets a')].find((e) => e.checkVisibility())?.focus(),
@@ -380,10 +380,14 @@ class QResults extends LitElement {
     showPreview(link, of.closest('.hit-file').dataset.path);
   }
 
-  // goTo leads to another page of the file: its blame or its history.
-  goTo(kind, query = '') {
+  // goTo leads to another page of the file, its blame or its history, which keeps the line.
+  goTo(kind, parameter, query = '') {
     const link = this.file()?.querySelector('a.path');
-    if (link) location.assign(link.href.replace('/-/blob/', `/-/${kind}/`) + query);
+    if (!link) return;
+    const url = new URL(link.href.replace('/-/blob/', `/-/${kind}/`) + query);
+    const line = this.current?.querySelector('a.n').textContent.trim();
+    if (line) url.searchParams.set(parameter, line);
+    location.assign(url);
   }
 
   // follow takes the link that the page of the file has for a key: editor or code host.
