@@ -107,10 +107,10 @@ func (l *Listing) addIssue(i Issue) {
 }
 
 // ListWith lists a connection without a catalog, for quarry connections check. It returns
-// the repositories that would be registered, the issues, and whether the list is
-// complete.
-func ListWith(ctx context.Context, lister Lister, c Connection) (found []Found, issues []Issue, complete bool, err error) {
-	l := newListing(&c, DefaultMaxRepositories, func(f *Found) error {
+// the repositories that would be registered, at most so many, the issues, and whether the
+// list is complete.
+func ListWith(ctx context.Context, lister Lister, c Connection, most int) (found []Found, issues []Issue, complete bool, err error) {
+	l := newListing(&c, most, func(f *Found) error {
 		found = append(found, *f)
 		return nil
 	})

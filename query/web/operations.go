@@ -42,7 +42,7 @@ func (s *Server) operationRoutes() []route {
 		{http.MethodPost, "/deliveries/{key}", accessOwner, s.redeliver},
 		{http.MethodGet, "/admin", accessOwner, s.adminPage},
 		{http.MethodGet, connectionsPath, accessOwner, s.connectionsPage},
-		{http.MethodPost, connectionsPath, accessOwner, s.syncConnection},
+		{http.MethodPost, connectionsPath, accessOwner, s.postConnections},
 		{http.MethodGet, "/admin/deadletters", accessOwner, s.deadLettersPage},
 		{http.MethodPost, "/admin/deadletters", accessOwner, s.resolveDeadLetter},
 		{http.MethodGet, "/admin/deadletters/{id}", accessOwner, s.deadLetterPage},

@@ -66,6 +66,9 @@ type Options struct {
 	// PreviewRegistration checks a registration without doing it: it returns the name and the
 	// refs, or the refusal; nil checks nothing before the form is sent.
 	PreviewRegistration func(ctx context.Context, in *wire.RegisterRequest) (name string, selection wire.RefSelection, refusal wire.Error)
+	// PreviewConnection lists what a connection to a code host would find; nil: the form for it is not
+	// shown.
+	PreviewConnection func(ctx context.Context, in ConnectionPreview) (ConnectionFound, error)
 	// Readiness returns the details of readiness for the administration page, or an error
 	// with the reason why the server is not ready; nil shows none.
 	Readiness func(ctx context.Context) (*wire.Readiness, error)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -179,6 +180,13 @@ func (s *Server) showRegistration(w http.ResponseWriter, v *pageRequest, f form,
 
 // checkRepo shows what the registration of the repository in the form would do.
 func (s *Server) checkRepo(w http.ResponseWriter, v *pageRequest, f form, body *wire.RegisterRequest) error {
+	checked := "" // nothing if the address is none
+	if clone, err := code.ParseCloneURL(body.CloneURL + body.Path); err == nil {
+		checked = clone.Name()
+	}
+	if err := s.recordRead(w, v, audit.CheckedRegistration, http.StatusOK, "repository", checked); err != nil {
+		return err
+	}
 	name, selection, refusal := s.o.PreviewRegistration(v.r.Context(), body)
 	check := registrationCheck{Name: name, Refs: selection.Message, Refusal: toSentence(refusal.Message)}
 	return s.showRegistration(w, v, f, check, 0)

@@ -22,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -135,6 +136,12 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 	}
 	if all, ok := operations.(web.Repositories); ok {
 		options.Repositories = all
+	}
+	if hosts, ok := operations.(interface {
+		PreviewConnection(ctx context.Context, in web.ConnectionPreview) (web.ConnectionFound, error)
+		PreviewRegistration(ctx context.Context, in *wire.RegisterRequest) (string, wire.RefSelection, wire.Error)
+	}); ok {
+		options.PreviewConnection, options.PreviewRegistration = hosts.PreviewConnection, hosts.PreviewRegistration
 	}
 	if front, ok := operations.(interface{ Replicas() []sharding.Replica }); ok {
 		options.Replicas = front.Replicas

@@ -45,7 +45,7 @@ var Actions = []Action{
 	Searched, FoundDefinitions, FoundReferences, ListedRepositories, ListedConnections, ReadRepository, FetchedSource, FetchedBlame,
 	FetchedTree, FetchedDiff, ListedCommits, FetchedCommit, ListedAuthors, ReadUser, ListedUsers, ListedKeys, FetchedAudit, ReadOperations,
 	StartedMCPSession, CalledTool,
-	RegisteredRepository, RemovedRepository, ChangedRepository, ErasedRepository, UploadedScip, DeletedScip, ReindexedRepository, ChangedOperations, CreatedReset, SignInFailed, CredentialRefused, RequestDenied, RateLimited,
+	RegisteredRepository, RemovedRepository, ChangedRepository, ErasedRepository, UploadedScip, DeletedScip, ReindexedRepository, ChangedOperations, CheckedRegistration, CheckedConnection, CreatedReset, SignInFailed, CredentialRefused, RequestDenied, RateLimited,
 	OwnerCreated, MemberAdded, JoinRequested, JoinApproved, InviteAccepted, InvitesCreated, InviteRevoked, MemberRemoved, MemberLeft,
 	MemberDeactivated, MemberReactivated, MemberPromoted, OwnerDemoted, UserRenamed, UserPasswordChanged, UserPasswordRehashed, UserIdentityLinked,
 	SignedIn, SessionRotated, SignedOut, KeyCreated, KeyDeleted, TokenMinted, TokenRevoked, AccessChanged,

@@ -43,6 +43,8 @@ const (
 	DeletedScip          Action = "repo.scip_deleted"  // metadata: upload, commit, path
 	ReindexedRepository  Action = "repo.reindex_requested"
 	ChangedOperations    Action = "operations.changed"
+	CheckedRegistration  Action = "repo.registration_checked"     // metadata: repository
+	CheckedConnection    Action = "operations.connection_checked" // metadata: kind, host
 	CreatedReset         Action = "user.password_reset_created"
 	SignInFailed         Action = "user.sign_in_failed"
 	CredentialRefused    Action = "credential.refused"

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -91,6 +92,15 @@ func (c *Connection) validate(path string, report reporter) {
 	if len(c.Discover.Topics) > 0 && !c.Discovers() {
 		report(path+".discover.topics", "topics select among what other keys find: set one of them as well")
 	}
+}
+
+// CheckDiscovery returns what is wrong with a connection that only discovers, without the credentials.
+func (c *Connection) CheckDiscovery() error {
+	var wrong []error
+	c.validate("", func(path, format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("%s: %s", strings.TrimPrefix(path, "."), fmt.Sprintf(format, args...)))
+	})
+	return errors.Join(wrong...)
 }
 
 // checkBaseURL reports a base URL of a host that cannot be one. It may be empty.

@@ -82,7 +82,7 @@ func TestApp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			found, issues, complete, err := discovery.ListWith(t.Context(), lister, c)
+			found, issues, complete, err := discovery.ListWith(t.Context(), lister, c, discovery.DefaultMaxRepositories)
 			if err != nil || !complete || len(found) != 1 {
 				t.Fatalf("%s: found %v, issues %v, error %v", step.name, found, issues, err)
 			}

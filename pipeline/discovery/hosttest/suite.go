@@ -92,7 +92,7 @@ func ListAll(t testing.TB, open discovery.Open, c discovery.Connection, client *
 		t.Fatal(err)
 	}
 	var out Result
-	out.Found, out.Issues, out.Complete, out.Err = discovery.ListWith(context.Background(), lister, c)
+	out.Found, out.Issues, out.Complete, out.Err = discovery.ListWith(context.Background(), lister, c, discovery.DefaultMaxRepositories)
 	return out
 }
 

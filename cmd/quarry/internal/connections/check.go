@@ -41,7 +41,7 @@ func Check(ctx context.Context, c *config.Config, name string) ([]Found, error) 
 		if name != "" && connection.Name != name {
 			continue
 		}
-		check, err := checkConnection(ctx, connection, hosts, c.Discovery.RequestTimeout.Std())
+		check, err := checkConnection(ctx, connection, hosts, c.Discovery.RequestTimeout.Std(), discovery.DefaultMaxRepositories)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func Check(ctx context.Context, c *config.Config, name string) ([]Found, error) 
 	return out, nil
 }
 
-func checkConnection(ctx context.Context, connection discovery.Connection, hosts *codehosts.Hosts, timeout time.Duration) (Found, error) {
+func checkConnection(ctx context.Context, connection discovery.Connection, hosts *codehosts.Hosts, timeout time.Duration, most int) (Found, error) {
 	check := Found{Name: connection.Name}
 	client, err := hosts.NewClient(connection, timeout)
 	if err != nil {
@@ -63,7 +63,7 @@ func checkConnection(ctx context.Context, connection discovery.Connection, hosts
 	if err != nil {
 		return check, err
 	}
-	found, issues, _, _ := discovery.ListWith(ctx, lister, connection) // the error is in the issues
+	found, issues, _, _ := discovery.ListWith(ctx, lister, connection, most) // the error is in the issues
 	if err := ctx.Err(); err != nil {
 		return check, err
 	}

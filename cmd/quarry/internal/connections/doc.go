@@ -8,6 +8,7 @@
 //	connectivity.go  the last and the next sync of each connection and the readings of its
 //	                 permissions, as api.Connectivity
 //	check.go         what connections would find, for quarry connections check
+//	preview.go       what a connection would find that the settings do not have, for a page
 //	hooks.go         registers their webhooks, for quarry hooks
 //
 // # Invariants

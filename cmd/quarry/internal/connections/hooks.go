@@ -39,7 +39,7 @@ func expandTargets(ctx context.Context, c discovery.Connection, client *http.Cli
 	if err != nil {
 		return c, err
 	}
-	found, issues, complete, err := discovery.ListWith(ctx, lister, only)
+	found, issues, complete, err := discovery.ListWith(ctx, lister, only, discovery.DefaultMaxRepositories)
 	if err == nil && !complete && len(issues) > 0 {
 		err = fmt.Errorf("%s", issues[0])
 	}

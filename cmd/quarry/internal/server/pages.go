@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/indexstatus"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/sharding"
 )
 
@@ -40,10 +42,23 @@ func (s *Server) openPages(context.Context) error {
 		Front: s.api.Front(),
 		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Work: work, Search: s.api,
 		Contexts: searchContexts(s.o.Config.Query.Contexts), API: s.api, Readiness: s.api.Readiness, Gatherer: s.o.Gatherer,
-		PreviewRegistration: s.api.PreviewRegistration, Replicas: replicas, Ready: s.checkPagesReady,
+		PreviewRegistration: s.api.PreviewRegistration, PreviewConnection: s.previewConnections(), Replicas: replicas, Ready: s.checkPagesReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return err
+}
+
+// previewConnections returns the function that lists what a connection would find.
+func (s *Server) previewConnections() func(context.Context, web.ConnectionPreview) (web.ConnectionFound, error) {
+	previewer := connections.NewPreviewer(s.codeHosts, s.o.Config.Discovery.RequestTimeout.Std())
+	return func(ctx context.Context, in web.ConnectionPreview) (web.ConnectionFound, error) {
+		found, err := previewer.Preview(ctx, connections.Wanted(in))
+		out := web.ConnectionFound{Repositories: found.Repositories}
+		for _, issue := range found.Issues {
+			out.Issues = append(out.Issues, wire.ConnectionIssue(issue))
+		}
+		return out, err
+	}
 }
 
 // newProviders returns the single sign-on providers, or nil if there are none. A provider
