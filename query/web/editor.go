@@ -122,7 +122,7 @@ type editorForm struct {
 
 // editorPage shows the chosen editor. It requires no account.
 func (s *Server) editorPage(w http.ResponseWriter, v *pageRequest) error {
-	return s.renderPage(w, v, view{template: "editor", title: s.texts.mustFormat("editorTitle"), narrow: true, data: editorForm{
+	return s.renderPage(w, v, view{template: "editor", title: s.texts.mustFormat("editorTitle"), data: editorForm{
 		Editors: editors, Choice: readEditor(v.r), Return: returnPath(v.r.URL.Query().Get("return")),
 	}})
 }
@@ -136,7 +136,7 @@ func (s *Server) saveEditor(w http.ResponseWriter, v *pageRequest) error {
 	choice := editorChoice{f.Get("editor"), f.Get("root"), f.Get("template")}
 	back := returnPath(f.Get("return"))
 	if wrong := choice.check(); wrong != "" {
-		return s.renderPage(w, v, view{template: "editor", title: s.texts.mustFormat("editorTitle"), narrow: true, status: http.StatusUnprocessableEntity, data: editorForm{
+		return s.renderPage(w, v, view{template: "editor", title: s.texts.mustFormat("editorTitle"), status: http.StatusUnprocessableEntity, data: editorForm{
 			Editors: editors, Choice: choice, Return: back, Wrong: s.texts.mustFormat("editorWrong_" + wrong),
 		}})
 	}

@@ -112,7 +112,7 @@ func (s *Server) showError(w http.ResponseWriter, v *pageRequest, err error) {
 	f := s.explainError(w, v, err)
 	page := view{template: "error", title: "Request failed", narrow: true, status: f.status, data: f.text}
 	if f.status == http.StatusNotFound {
-		page.title = "Not found"
+		page = view{template: "missing", title: s.texts.mustFormat("codeMissing"), status: f.status, data: &missingBody{Text: f.text}}
 	}
 	if err := s.renderPage(w, v, page); err != nil {
 		s.o.Logger.ErrorContext(v.r.Context(), "error page could not be rendered", "error", err)

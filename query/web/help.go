@@ -66,7 +66,7 @@ type shortcutRow struct {
 
 // shortcutsPage lists the keyboard shortcuts.
 func (s *Server) shortcutsPage(w http.ResponseWriter, v *pageRequest) error {
-	return s.renderPage(w, v, view{template: "shortcuts", title: s.texts.mustFormat("keysTitle"), narrow: true, data: s.shortcutRows()})
+	return s.renderPage(w, v, view{template: "shortcuts", title: s.texts.mustFormat("keysTitle"), data: s.shortcutRows()})
 }
 
 // shortcutRows returns the shortcuts of pages for the help.

@@ -496,3 +496,13 @@ func TestLostPassword(t *testing.T) {
 		t.Error("the link is shown all the same")
 	}
 }
+
+// TestNotFoundHasOneForm checks that an address without a page looks as a file that does not exist: no
+// alarm, and a way on.
+func TestNotFoundHasOneForm(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.browser.get("/nothing-here").expectPage(http.StatusNotFound, "Not found", "There is no such page.", "Home page", "Sign in")
+	if strings.Contains(b.page, `class="problem"`) || !strings.Contains(b.page, `<p class="lead">`) {
+		t.Errorf("the page is\n%s", b.page)
+	}
+}

@@ -77,7 +77,7 @@ func (s *Server) preferencesPage(w http.ResponseWriter, v *pageRequest) error {
 		}
 		rows = append(rows, row)
 	}
-	return s.renderPage(w, v, view{template: "preferences", title: s.texts.mustFormat("preferences"), narrow: true, data: struct {
+	return s.renderPage(w, v, view{template: "preferences", title: s.texts.mustFormat("preferences"), data: struct {
 		Rows   []preferenceRow
 		Return string
 	}{rows, returnPath(v.r.URL.Query().Get("return"))}})
