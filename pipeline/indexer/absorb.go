@@ -105,7 +105,16 @@ func (t *announcedRefs) saveLists(m *mirror.Mirror, repo code.RepositoryID) erro
 // about a second. A mirror that fails to catch up is tried again before the next record
 // of its repository, which then fails alone.
 func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
-	from, err := x.catchUpFrom(ctx, first)
+	from, err := x.readMark(ctx, first)
+	var mirrors []code.RepositoryID
+	if err == nil && from == 0 {
+		mirrors, err = x.listMirrors(ctx, first)
+		if len(mirrors) == 0 {
+			// Nothing can be out of date: announcements with later causes than the first record
+			// come after it.
+			from = first.Offset
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
@@ -120,8 +129,8 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 		}
 	}
 	if from == 0 {
-		if err := x.forgetUnannounced(ctx, first, what); err != nil {
-			return fmt.Errorf("catch up with the log: %w", err)
+		if err := x.forgetUnannounced(ctx, mirrors, what); err != nil {
+			return err
 		}
 	}
 	for _, repo := range what.listedRepositories() {
@@ -141,22 +150,6 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 		}
 	}
 	return nil
-}
-
-// catchUpFrom returns the offset from which to catch up with the log of a partition. If
-// this process has no mark and no mirror of the partition, nothing can be out of date, so
-// it returns the offset of the first record: announcements with later causes than that
-// record come after it.
-func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.Offset, error) {
-	from, err := x.readMark(ctx, first)
-	if err != nil || from > 0 {
-		return from, err
-	}
-	known, err := x.listMirrors(ctx, first)
-	if err != nil || len(known) > 0 {
-		return 0, err
-	}
-	return first.Offset, nil
 }
 
 // catchUpRepository makes the mirror of one repository catch up with the log if it may
@@ -215,14 +208,10 @@ func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) err
 	return m.SetIndexedComplete(false)
 }
 
-// forgetUnannounced clears the indexed refs of a partition that the log, which was read from its
+// forgetUnannounced clears the indexed refs of repositories that the log, which was read from its
 // first record, has not announced: it has replaced another log, and another process may have
 // announced there that they were deleted.
-func (x *Indexer) forgetUnannounced(ctx context.Context, first event.Position, what announcedRefs) error {
-	repositories, err := x.listMirrors(ctx, first)
-	if err != nil {
-		return err
-	}
+func (x *Indexer) forgetUnannounced(ctx context.Context, repositories []code.RepositoryID, what announcedRefs) error {
 	for _, repo := range repositories {
 		m := x.o.Mirrors.Mirror(repo)
 		indexed, err := m.IndexedRevisions(ctx)

@@ -27,6 +27,9 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 		return err
 	}
 	defer m.unlockMirror()
+	if err := m.removeDiscarded(); err != nil {
+		return m.wrapError("erase a commit of", err)
+	}
 	if has, err := m.HasCommit(ctx, commit); err != nil || !has {
 		return err
 	}
@@ -57,6 +60,9 @@ func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.unlockMirror()
+	if err := m.removeDiscarded(); err != nil {
+		return m.wrapError("erase a path of", err)
+	}
 	if !m.hasRepository() {
 		return nil
 	}

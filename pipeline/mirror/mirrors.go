@@ -207,22 +207,29 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
-// maxRemovals bounds the attempts to remove a directory to which a git process that is about
-// to end still adds files.
-const maxRemovals = 10
-
-// reset deletes the bare repository, and keeps the data stored by Save.
+// reset deletes the bare repository, and keeps the data stored by Save. The repository is renamed
+// first, so that no reader sees a part of it, and no git process that is about to end adds files
+// to what is being removed.
 func (m *Mirror) reset() error {
 	m.dropCaches()
-	for attempt := 1; ; attempt++ {
-		switch err := os.RemoveAll(m.gitDir()); {
-		case err == nil, errors.Is(err, syscall.ENOTDIR):
-			return nil
-		case !errors.Is(err, syscall.ENOTEMPTY) || attempt == maxRemovals:
-			return m.wrapError("reset", err)
-		}
+	err := m.removeDiscarded()
+	if err == nil {
+		err = os.Rename(m.gitDir(), m.discardedDir())
 	}
+	if err == nil {
+		err = m.removeDiscarded()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return m.wrapError("reset", err)
+	}
+	return nil
 }
+
+// discardedDir returns the path of a bare repository that is being removed.
+func (m *Mirror) discardedDir() string { return m.gitDir() + ".discarded" }
+
+// removeDiscarded removes what a process that was killed during a reset has left.
+func (m *Mirror) removeDiscarded() error { return os.RemoveAll(m.discardedDir()) }
 
 // dropCaches drops the state that this process caches about the files of the mirror.
 func (m *Mirror) dropCaches() {
