@@ -79,18 +79,18 @@ func (m *Mirror) resolveSource(ctx context.Context, r code.Repository) (source, 
 	return src, err
 }
 
-// remoteEnvironment returns the environment of a command that contacts the host.
-func (ms *Mirrors) remoteEnvironment(s source) []string {
-	return s.environment(ms.o.SSHCommand, ms.git.hasVersion(versionCurlResolve))
+// remoteEnvironment returns the environment of a command that contacts the host. settings are
+// settings of git, each followed by its value.
+func (ms *Mirrors) remoteEnvironment(s source, settings ...string) []string {
+	return s.environment(ms.o.SSHCommand, ms.git.hasVersion(versionCurlResolve), settings...)
 }
 
 // environment returns the variables that git needs to reach the source: the checked
 // addresses, the credentials, the proxy and the authorities. All of it goes through the
 // environment because, unlike arguments, other users cannot read it.
-func (s source) environment(sshCommand string, canPin bool) []string {
-	var config []string
+func (s source) environment(sshCommand string, canPin bool, config ...string) []string {
 	if s.scheme == "https" || s.scheme == "http" {
-		config = s.httpConfig(canPin)
+		config = append(config, s.httpConfig(canPin)...)
 	}
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(config)/2)}
 	for i := 0; i < len(config); i += 2 {

@@ -30,7 +30,7 @@ const (
 
 // noteTips appends to the former tips the commits of branches that are about to move.
 func (m *Mirror) noteTips(ctx context.Context, refs []code.Ref) error {
-	if _, err := os.Stat(filepath.Join(m.gitDir(), "objects", "pack")); err != nil || m.ms.o.CollectAfter <= 0 {
+	if !m.hasRepository() || m.ms.o.CollectAfter <= 0 {
 		return nil
 	}
 	r, err := m.Reader(ctx)

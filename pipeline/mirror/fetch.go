@@ -262,8 +262,14 @@ func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) erro
 	fetching, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	before := m.packBytes()
+	var settings []string
+	if before == 0 {
+		// A first fetch becomes one pack. As loose objects, a small repository would take two
+		// inodes for nearly each of its objects.
+		settings = []string{"fetch.unpackLimit", "1"}
+	}
 	watched := m.watchSize(fetching, cancel)
-	_, err := m.ms.git.readOutput(fetching, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
+	_, err := m.ms.git.readOutput(fetching, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src, settings...), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 			"--no-show-forced-updates", "--update-shallow", "--stdin", "--end-of-options", src.url}})
 	cancel(nil)

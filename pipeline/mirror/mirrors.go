@@ -237,6 +237,10 @@ func (m *Mirror) dropCaches() {
 	m.ms.endIdle(m)
 }
 
+// spareDirectories are empty directories that git creates when it needs them. Most mirrors are
+// small, and a directory takes an inode and 4 KiB.
+var spareDirectories = []string{"objects/info", "objects/pack", "refs/tags"}
+
 // createBare creates an empty bare repository in a temporary location and renames it, so
 // that after a crash it is either absent or complete.
 func (m *Mirror) createBare(ctx context.Context, format string) error {
@@ -246,6 +250,11 @@ func (m *Mirror) createBare(ctx context.Context, format string) error {
 	}
 	_, err := m.ms.git.readOutput(ctx, command{gitDir: tmp, args: []string{
 		"init", "--quiet", "--bare", "--template=", "--object-format=" + format, "--initial-branch=" + unannounced.Short()}})
+	for _, dir := range spareDirectories {
+		if err == nil {
+			err = removeIfThere(filepath.Join(tmp, filepath.FromSlash(dir)))
+		}
+	}
 	if err == nil {
 		err = os.Rename(tmp, m.gitDir())
 	}
