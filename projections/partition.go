@@ -79,7 +79,7 @@ func (p *partition) run(ctx context.Context) error {
 	}
 	reader, err := p.r.o.Log.Tail(ctx, p.r.o.Topic, p.number, p.next)
 	if err != nil {
-		return fmt.Errorf("projections: partition %d: %w", p.number, err)
+		return fmt.Errorf("projections: partition %d: %w", p.number, p.explainMissing(err))
 	}
 	records := make(chan event.Record, queueRecords)
 	g, gctx := errgroup.WithContext(ctx)
@@ -91,6 +91,21 @@ func (p *partition) run(ctx context.Context) error {
 		err = nil
 	}
 	return errors.Join(err, reader.Close())
+}
+
+// ErrBeginningLost means that records which the projections have not applied were deleted from
+// the log.
+var ErrBeginningLost = errors.New("the log no longer has the next record to apply")
+
+// explainMissing adds what to do to the error of a read from the position of the partition if the
+// log begins after it.
+func (p *partition) explainMissing(err error) error {
+	var out *event.RangeError
+	if !errors.As(err, &out) || p.next >= out.First {
+		return err
+	}
+	return fmt.Errorf("%w: record %d of %s, and the log begins at record %d: start from a snapshot in the segment store, which a process that has applied the records creates (quarry snapshots create), or restore a backup; without either, what the deleted records say is lost (docs/scaling.md#a-log-without-its-beginning): %w",
+		ErrBeginningLost, p.next, p.r.o.Topic, out.First, err)
 }
 
 // read keeps the queue filled, so that apply does not wait for the log.

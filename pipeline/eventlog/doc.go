@@ -25,7 +25,9 @@
 //     finishing a record, so effects must be harmless when repeated.
 //  6. All records of a topic are kept, except in topics that may be trimmed
 //     (event.Topic.Trimmable). In a trimmed topic, a read from offset 0 begins at the
-//     first record that is kept, and a read from a deleted record fails.
+//     first record that is kept, and a read from a deleted record fails. If brokers or
+//     an operator deleted the beginning of a topic that is kept whole, a read from
+//     offset 0 fails, too.
 //
 // Delivery is at least once. Readers that store their own position write it together with
 // the effect, and so apply each record exactly once.

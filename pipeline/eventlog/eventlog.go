@@ -48,7 +48,9 @@ type Log interface {
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 
 	// Tail returns a reader of one partition, starting at the given offset. Offset 0
-	// means the oldest record that is kept.
+	// means the oldest record that is kept, except in a topic that is kept whole
+	// (event.Topic.KeptWhole): if its first record was deleted, Tail fails with an
+	// event.RangeError, so that no reader skips records without noticing.
 	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (Reader, error)
 
 	// HighWater returns, for each partition, the offset of the next record: a reader that
@@ -59,7 +61,8 @@ type Log interface {
 	// each partition that the group assigns to it, until ctx ends. Each handle runs in
 	// its own goroutine. Its context ends when the partition is revoked, and Join does
 	// not assign the partition to another member of this process before handle has
-	// returned. The records start at the group's committed offset.
+	// returned. The records start at the group's committed offset, and without one at the
+	// oldest record that is kept.
 	//
 	// Join returns when every handle has returned: ctx.Err() after ctx ended, ErrClosed
 	// after the log was closed. If a handle returns before its context ended, the member

@@ -87,6 +87,11 @@ func openSources(ctx context.Context, log eventlog.Log, o Options, ends []event.
 			from = o.From
 		}
 		reader, err := log.Tail(ctx, event.TopicEvents, int32(partition), from)
+		if out := new(event.RangeError); o.Partition == eventlog.AnyPartition && errors.As(err, &out) {
+			// The beginning was deleted. The positions of the lines show it.
+			from = out.First
+			reader, err = log.Tail(ctx, event.TopicEvents, int32(partition), from)
+		}
 		if err != nil {
 			return sources, fmt.Errorf("events tail: partition %d: %w", partition, err)
 		}

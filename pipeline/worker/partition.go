@@ -93,7 +93,10 @@ func (p *partition) read(ctx, drain context.Context) error {
 func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bool {
 	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
 		limited, cancel := context.WithTimeoutCause(ctx, p.w.o.Limit, ErrTimeout)
-		err := p.w.o.Handler.Assigned(limited, first)
+		err := p.checkBeginning(limited, first)
+		if err == nil {
+			err = p.w.o.Handler.Assigned(limited, first)
+		}
 		cancel()
 		if err == nil {
 			return true
@@ -107,6 +110,20 @@ func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bo
 			return false
 		}
 	}
+}
+
+// checkBeginning returns an error if the group has not handled the records before first, the first
+// one of the assignment, and cannot: they were deleted from the log.
+func (p *partition) checkBeginning(ctx context.Context, first event.Position) error {
+	if first.Offset == 0 || !first.Topic.KeptWhole() {
+		return nil
+	}
+	committed, err := p.w.o.Log.Committed(ctx, p.w.o.Group, first.Topic)
+	if err == nil && committed[first.Partition] == 0 {
+		err = fmt.Errorf("%w: the records before %s were deleted from the log, and group %s has committed no offset: to go on without them, set its offsets to the earliest ones (kafka-consumer-groups.sh --reset-offsets --to-earliest), and run quarry verify --repair (docs/scaling.md#a-log-without-its-beginning)",
+			eventlog.ErrOffsetOutOfRange, first, p.w.o.Group)
+	}
+	return err
 }
 
 // commitLoop commits the low-water mark as it rises.

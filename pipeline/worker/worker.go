@@ -23,7 +23,7 @@ const DefaultGroup = "quarry-workers"
 type Log interface {
 	eventlog.Joiner
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
-	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
+	GroupOffsets
 }
 
 // Options configures a Worker. Log and Handler are required.

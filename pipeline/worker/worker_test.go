@@ -58,6 +58,12 @@ func (l *memoryLog) HighWater(context.Context, event.Topic) ([]event.Offset, err
 	return []event.Offset{event.Offset(len(l.records))}, nil
 }
 
+func (l *memoryLog) Committed(context.Context, string, event.Topic) ([]event.Offset, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return []event.Offset{l.next}, nil
+}
+
 func (l *memoryLog) Next(ctx context.Context) (event.Record, error) {
 	if at := l.read; int(at) < len(l.records) {
 		l.read++
@@ -118,6 +124,30 @@ func TestRecordsAreHandledInOrderAndCommitted(t *testing.T) {
 		runUntil(t, l, func(_ context.Context, v string) error { seen = append(seen, v); return nil })
 		if !slices.Equal(seen, []string{"a", "b", "c"}) || l.next != 4 {
 			t.Fatalf("handled %v, committed %d", seen, l.next)
+		}
+	})
+}
+
+// TestDeletedRecordsAreNotSkipped reads a log whose first records were deleted before the group has
+// handled them: it handles nothing until an operator sets the offset of the group.
+func TestDeletedRecordsAreNotSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := logOf("c", "d")
+		for i := range l.records {
+			l.records[i].Position.Offset += 2
+		}
+		var seen []string
+		handle := func(_ context.Context, v string) error { seen = append(seen, v); return nil }
+		runUntil(t, l, handle)
+		if len(seen) > 0 || l.next != 0 {
+			t.Fatalf("handled %v, committed %d", seen, l.next)
+		}
+		l.records[0].Position.Offset, l.records[1].Position.Offset = 1, 2
+		l.next, l.read = 1, 0
+		l.records = append([]event.Record{{}}, l.records...)
+		runUntil(t, l, handle)
+		if !slices.Equal(seen, []string{"c", "d"}) || l.next != 3 {
+			t.Errorf("with an offset, handled %v, committed %d", seen, l.next)
 		}
 	})
 }

@@ -197,7 +197,7 @@ func (a *Rows) Run(ctx context.Context) error {
 
 // explainAheadOfLog adds a remedy to the error that rows are ahead of the log.
 func (a *Rows) explainAheadOfLog(err error) error {
-	if errors.Is(err, event.ErrOffsetOutOfRange) {
+	if errors.Is(err, event.ErrOffsetOutOfRange) && !errors.Is(err, projections.ErrBeginningLost) {
 		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Directory)
 	}
 	return err

@@ -82,28 +82,27 @@ func (v *Versions) behindReason(ctx context.Context, rows *store.Store) (string,
 	if err != nil {
 		return "", err
 	}
-	var applied, records event.Offset
-	for p, end := range high {
-		next, err := rows.Checkpoint(int32(p))
-		if err != nil {
+	checkpoints := make([]event.Offset, len(high))
+	empty := true
+	for p := range high {
+		if checkpoints[p], err = rows.Checkpoint(int32(p)); err != nil {
 			return "", err
 		}
-		applied, records = applied+next, records+end
-		if next == 0 || next >= end {
-			continue
-		}
-		for _, err := range event.ReadRange(ctx, v.o.Log, event.TopicEvents, int32(p), next, end) {
+		empty = empty && checkpoints[p] == 0
+	}
+	if empty && slices.ContainsFunc(high, func(end event.Offset) bool { return end > 0 }) {
+		return "the projections are empty", nil
+	}
+	for p, end := range high {
+		for _, err := range event.ReadRange(ctx, v.o.Log, event.TopicEvents, int32(p), checkpoints[p], end) {
 			if errors.Is(err, event.ErrOffsetOutOfRange) {
-				return fmt.Sprintf("the log no longer has record %d of partition %d, the next one to apply", next, p), nil
+				return fmt.Sprintf("the log no longer has record %d of partition %d, the next one to apply", checkpoints[p], p), nil
 			}
 			if err != nil {
 				return "", err
 			}
 			break
 		}
-	}
-	if applied == 0 && records > 0 {
-		return "the projections are empty", nil
 	}
 	return "", nil
 }

@@ -2,6 +2,8 @@ package versions
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -31,10 +33,11 @@ type trimmedLog struct {
 
 // Tail implements eventlog.Log.
 func (l *trimmedLog) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error) {
-	if from < l.first && from > 0 {
-		return nil, eventlog.ErrOffsetOutOfRange
+	if topic == event.TopicEvents && from < l.first {
+		end, err := l.Log.HighWater(ctx, topic)
+		return nil, errors.Join(err, &event.RangeError{First: l.first, End: end[partition]})
 	}
-	return l.Log.Tail(ctx, topic, partition, max(from, l.first))
+	return l.Log.Tail(ctx, topic, partition, from)
 }
 
 // interruptedStore cancels a process when it fetches its last object.
@@ -222,5 +225,19 @@ func TestStartsFromASnapshotIfBehind(t *testing.T) {
 	}
 	if from := w.follow(nil); from != made.Name {
 		t.Errorf("started from %q after interruptions, want %s", from, made.Name)
+	}
+
+	// Without a snapshot, neither empty projections nor those that are behind continue with the
+	// rest of the log.
+	w.replays = true
+	for name, prepare := range map[string]func(){"empty": func() { w.must(os.RemoveAll(w.path("projections"))) }, "behind": restoreOld} {
+		prepare()
+		v, _, err := w.open(t.Context(), w.objects)
+		w.must(err)
+		err = v.Live().Runner.Run(t.Context())
+		if !errors.Is(err, projections.ErrBeginningLost) || !strings.Contains(err.Error(), fmt.Sprintf("the log begins at record %d", w.log.first)) {
+			t.Errorf("%s: %v, want %v", name, err, projections.ErrBeginningLost)
+		}
+		w.must(v.Close())
 	}
 }

@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -22,7 +23,33 @@ const AnyPartition int32 = -1
 // after the high-water mark.
 var ErrOffsetOutOfRange = errors.New("offset is out of range")
 
-// Tailer opens a Reader of a partition at an offset; 0 is the oldest available record.
+// A RangeError reports a read that begins outside of the records of a partition, which are those
+// from First to End. It matches ErrOffsetOutOfRange.
+type RangeError struct{ First, End Offset }
+
+// Error implements error.
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("%s: want %d to %d", ErrOffsetOutOfRange, e.First, e.End)
+}
+
+// Is implements the interface of errors.Is.
+func (e *RangeError) Is(target error) bool { return target == ErrOffsetOutOfRange }
+
+// CheckStart returns the offset at which a read from an offset begins in a partition with the
+// records from first to end, or a RangeError. Offset 0 means the oldest record, unless the topic
+// is kept whole and its first record was deleted.
+func CheckStart(topic Topic, from, first, end Offset) (Offset, error) {
+	if from == 0 && !topic.KeptWhole() {
+		from = first
+	}
+	if from < first || from > end {
+		return 0, &RangeError{first, end}
+	}
+	return from, nil
+}
+
+// Tailer opens a Reader of a partition at an offset. In a topic that is kept whole, a read from
+// offset 0 fails if the first record was deleted; in others, 0 is the oldest available record.
 type Tailer interface {
 	Tail(ctx context.Context, topic Topic, partition int32, from Offset) (Reader, error)
 }

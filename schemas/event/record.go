@@ -28,6 +28,10 @@ func (t Topic) Single() bool { return t == TopicAccounts || t == TopicAudit }
 // are kept completely, because all state is rebuilt from them.
 func (t Topic) Trimmable() bool { return t == TopicAudit }
 
+// KeptWhole reports whether state is lost without the beginning of the topic. Of other topics,
+// brokers may delete the beginning, and readers continue with the rest.
+func (t Topic) KeptWhole() bool { return t == TopicEvents || t == TopicAccounts }
+
 // Offset is the place of a record in its partition, from 0 upwards. Offsets increase, but
 // may have gaps.
 type Offset int64

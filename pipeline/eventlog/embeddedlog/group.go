@@ -190,7 +190,7 @@ func (m *member) consumePartition(ctx context.Context, partition int32) error {
 	if err != nil {
 		return err
 	}
-	r, err := m.log.openReader(m.id.topic, partition, from)
+	r, err := m.log.openReader(m.id.topic, partition, from, true)
 	if err != nil {
 		return fmt.Errorf("read %s/%d from the committed offset %d: %w", m.id.topic, partition, from, err)
 	}

@@ -28,30 +28,27 @@ type reader struct {
 
 // Tail implements eventlog.Log.
 func (l *Log) Tail(_ context.Context, name event.Topic, number int32, from event.Offset) (eventlog.Reader, error) {
-	r, err := l.openReader(name, number, from)
+	r, err := l.openReader(name, number, from, false)
 	if err != nil {
 		return nil, fmt.Errorf("tail %s/%d from %d: %w", name, number, from, err)
 	}
 	return r, nil
 }
 
-func (l *Log) openReader(name event.Topic, number int32, from event.Offset) (*reader, error) {
+// openReader opens a reader of a partition, for a member of a group or another caller.
+func (l *Log) openReader(name event.Topic, number int32, from event.Offset, member bool) (*reader, error) {
 	p, err := l.partitionOf(name, number)
 	if err != nil {
 		return nil, err
 	}
 	first, end := p.offsetRange()
-	if from == 0 {
+	if from == 0 && member {
 		from = first
 	}
-	if from < first || from > end {
-		return nil, outOfRange(first, end)
+	if from, err = event.CheckStart(name, from, first, end); err != nil {
+		return nil, err
 	}
 	return &reader{log: l, partition: p, next: from}, nil
-}
-
-func outOfRange(first, end event.Offset) error {
-	return fmt.Errorf("%w: want %d to %d", eventlog.ErrOffsetOutOfRange, first, end)
 }
 
 // Next implements eventlog.Reader.
@@ -131,7 +128,7 @@ func (r *reader) fillChunk() error {
 // explainMissing returns an error that explains why there is no record at next.
 func (r *reader) explainMissing() error {
 	if first, end := r.partition.offsetRange(); r.next < first {
-		return outOfRange(first, end) // trimmed in the meantime
+		return &event.RangeError{First: first, End: end} // trimmed in the meantime
 	}
 	return fmt.Errorf("%w: offset is missing", errCorrupt)
 }

@@ -43,7 +43,7 @@ func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32,
 	defer p.trimming.Unlock()
 	first, end := p.offsetRange()
 	if before < 0 || before > end {
-		return outOfRange(first, end)
+		return &event.RangeError{First: first, End: end}
 	}
 	if before <= first {
 		return nil

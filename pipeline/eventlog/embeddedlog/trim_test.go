@@ -105,3 +105,43 @@ func TestFailedTrimDeletesNothing(t *testing.T) {
 		t.Errorf("the first offset is %d, want 0", first)
 	}
 }
+
+// TestLostBeginningIsRefused deletes the beginning of a topic that is kept whole, which this
+// program never does: no reader continues with the rest as if nothing were missing.
+func TestLostBeginningIsRefused(t *testing.T) {
+	fs := vfs.NewMem()
+	l := mustOpen(t, "log", Options{Partitions: 1, fs: fs})
+	for _, topic := range []event.Topic{event.TopicEvents, event.TopicAccounts, event.TopicDeadLetters} {
+		if _, err := l.Append(t.Context(), topic, 0, textRecord("a"), textRecord("b"), textRecord("c")); err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.partitionOf(topic, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.deleteBelow(p, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = mustOpen(t, "log", Options{fs: fs})
+	for _, topic := range []event.Topic{event.TopicEvents, event.TopicAccounts} {
+		var out *event.RangeError
+		if _, err := l.Tail(t.Context(), topic, 0, 0); !errors.As(err, &out) || *out != (event.RangeError{First: 2, End: 3}) {
+			t.Errorf("%s from the beginning: %v, want a RangeError of 2 to 3", topic, err)
+		}
+		for rec, err := range event.ReadRange(t.Context(), l, topic, 0, 2, 3) {
+			if err != nil || rec.Position.Offset != 2 {
+				t.Errorf("%s from 2: %s, %v", topic, rec.Position, err)
+			}
+		}
+	}
+	// Brokers may delete dead letters: readers continue with the rest.
+	for rec, err := range event.ReadRange(t.Context(), l, event.TopicDeadLetters, 0, 0, 3) {
+		if err != nil || rec.Position.Offset != 2 {
+			t.Errorf("dead letters: %s, %v", rec.Position, err)
+		}
+	}
+}

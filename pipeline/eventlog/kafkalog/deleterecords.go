@@ -67,16 +67,17 @@ func (*deleteRecordsResponse) ApiKey() protocol.ApiKey { return protocol.DeleteR
 
 // DeleteBefore implements eventlog.Importer.
 func (l *Log) DeleteBefore(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error {
-	if err := l.deleteRecords(ctx, topic, partition, before); err != nil {
+	err := eventlog.ErrKeptWhole
+	if topic.Trimmable() {
+		err = l.deleteRecords(ctx, topic, partition, before)
+	}
+	if err != nil {
 		return fmt.Errorf("delete the records of %s/%d below %d: %w", topic, partition, before, err)
 	}
 	return nil
 }
 
 func (l *Log) deleteRecords(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error {
-	if !topic.Trimmable() {
-		return eventlog.ErrKeptWhole
-	}
 	ranges, err := l.offsetRanges(ctx, topic)
 	if err != nil {
 		return err

@@ -134,8 +134,8 @@ func (s TopicSpec) layoutDeviations(state TopicState) []Deviation {
 	if cut := partitionsWhere(state, func(p PartitionState) bool { return p.First > 0 }); len(cut) > 0 && s.Retention == 0 {
 		deviations = append(deviations, Deviation{
 			What: fmt.Sprintf("partitions %s of %s do not begin at offset 0", strings.Join(cut, ", "), s.Topic),
-			Why:  "records were deleted: what followed from them is in the projections alone and cannot be rebuilt",
-			Fix:  "keep a copy of the projections, and register the repositories again",
+			Why:  "records were deleted: what followed from them is in the projections alone, and new processes start only from a snapshot",
+			Fix:  "create snapshots of the projections, and see docs/scaling.md#a-log-without-its-beginning",
 		})
 	}
 	return deviations

@@ -161,7 +161,7 @@ func (g *generation) consumePartition(ctx context.Context, p ownedPartition) err
 	defer release()
 	var r *reader
 	err = l.withRetry(ctx, operationGroup, func(ctx context.Context) (err error) {
-		r, err = l.openReader(ctx, id, p.committed)
+		r, err = l.openReader(ctx, id, p.committed, true)
 		return err
 	})
 	if err != nil {

@@ -45,6 +45,7 @@ func TestBroker(t *testing.T) {
 	t.Run("Topics", func(t *testing.T) { ensureTopics(t, broker) })
 	t.Run("CopyTarget", func(t *testing.T) { copyTarget(t, broker) })
 	t.Run("DeletedBeginning", func(t *testing.T) { deletedBeginning(t, broker) })
+	t.Run("LostBeginning", func(t *testing.T) { lostBeginning(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
 	t.Run("RestartedMember", func(t *testing.T) { restartedMember(t, broker.Cluster) })
@@ -95,6 +96,51 @@ func ensureTopics(t *testing.T, broker *kafkatest.Broker) {
 	}
 	if _, err := l.Describe(t.Context(), "not-there"); !errors.Is(err, kafkalog.ErrNoTopic) {
 		t.Errorf("Describe of a topic that does not exist: %v, want ErrNoTopic", err)
+	}
+}
+
+// lostBeginning deletes the beginning of a topic that is kept whole, as the retention of brokers
+// does: no reader continues with the rest as if nothing were missing. A group without an offset
+// does, because leaders of groups read no record.
+func lostBeginning(t *testing.T, broker *kafkatest.Broker) {
+	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
+	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: event.TopicEvents, Partitions: 3}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := l.HighWater(t.Context(), event.TopicEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := l.Append(t.Context(), event.TopicEvents, 2, textRecord(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := before[2] + 3
+	if err := l.DeleteAnyway(t.Context(), event.TopicEvents, 2, first); err != nil {
+		t.Fatal(err)
+	}
+	var out *event.RangeError
+	if r, err := l.Tail(t.Context(), event.TopicEvents, 2, 0); !errors.As(err, &out) || out.First != first {
+		t.Errorf("read from the beginning: %v, %v; want a RangeError that begins at %d", r, err, first)
+	}
+	for rec, err := range event.ReadRange(t.Context(), l, event.TopicEvents, 2, first, first+1) {
+		if err != nil || rec.Position.Offset != first {
+			t.Errorf("read of what is kept: %s, %v", rec.Position, err)
+		}
+	}
+	got := make(chan event.Offset, 1)
+	err = l.Join(t.Context(), "lost-beginning", event.TopicEvents, func(ctx context.Context, a eventlog.Assignment) error {
+		if a.Partition() != 2 {
+			<-ctx.Done()
+			return nil
+		}
+		rec, err := a.Next(ctx)
+		got <- rec.Position.Offset
+		return err
+	})
+	if at := <-got; err != nil || at != first {
+		t.Errorf("the group begins at %d, %v; want %d", at, err, first)
 	}
 }
 

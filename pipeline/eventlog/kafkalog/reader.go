@@ -32,14 +32,15 @@ type reader struct {
 
 // Tail implements eventlog.Log.
 func (l *Log) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error) {
-	r, err := l.openReader(ctx, partitionID{topic, partition}, from)
+	r, err := l.openReader(ctx, partitionID{topic, partition}, from, false)
 	if err != nil {
 		return nil, fmt.Errorf("tail %s/%d from %d: %w", topic, partition, from, err)
 	}
 	return r, nil
 }
 
-func (l *Log) openReader(ctx context.Context, id partitionID, from event.Offset) (*reader, error) {
+// openReader opens a reader of a partition, for a member of a group or another caller.
+func (l *Log) openReader(ctx context.Context, id partitionID, from event.Offset, member bool) (*reader, error) {
 	ranges, err := l.offsetRanges(ctx, id.topic)
 	if err != nil {
 		return nil, err
@@ -48,11 +49,11 @@ func (l *Log) openReader(ctx context.Context, id partitionID, from event.Offset)
 		return nil, err
 	}
 	r := ranges[id.partition]
-	if from == 0 {
+	if from == 0 && member {
 		from = r.first
 	}
-	if from < r.first || from > r.end {
-		return nil, fmt.Errorf("%w: want %d to %d", eventlog.ErrOffsetOutOfRange, r.first, r.end)
+	if from, err = event.CheckStart(id.topic, from, r.first, r.end); err != nil {
+		return nil, err
 	}
 	return &reader{log: l, id: id, next: from}, nil
 }

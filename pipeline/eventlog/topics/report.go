@@ -169,7 +169,7 @@ func keepChosenRetention(spec kafkalog.TopicSpec, state kafkalog.TopicState) kaf
 // accounts, the source of truth. One that deletes dead letters only causes a warning,
 // since the original events remain, and so does one that deletes the audit log.
 func preventsStart(topic event.Topic, d kafkalog.Deviation) bool {
-	return d.Loss && (topic == event.TopicEvents || topic == event.TopicAccounts)
+	return d.Loss && topic.KeptWhole()
 }
 
 // checkTopic warns of each deviation of a topic, and returns an error for those that

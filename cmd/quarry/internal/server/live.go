@@ -32,8 +32,8 @@ type liveLog struct{ eventlog.Log }
 // Tail implements live.Log.
 func (l liveLog) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (event.Reader, error) {
 	reader, err := l.Log.Tail(ctx, topic, partition, from)
-	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
-		return l.Log.Tail(ctx, topic, partition, 0)
+	if out := new(event.RangeError); errors.As(err, &out) {
+		return l.Log.Tail(ctx, topic, partition, out.First)
 	}
 	return reader, err
 }
