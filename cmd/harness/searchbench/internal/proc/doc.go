@@ -6,8 +6,8 @@
 // and is this file really cold?
 //
 // A Process leads its own process group. While it runs, a sampler adds up the resident
-// memory of the processes of its tree five times per second: those of the group and their
-// descendants in other groups. The reported peak is the larger of the highest sum and the
+// memory of the processes of its tree five times per second: those of the group, and their
+// descendants in other groups without the files that they map. The reported peak is the larger of the highest sum and the
 // highest VmHWM of a single process, so that a short peak of one process between two
 // samples is not missed. Linux only: it reads /proc.
 //

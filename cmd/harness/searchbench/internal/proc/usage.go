@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,7 +52,8 @@ func (p *Process) Memory() Memory { return treeMemory(p.cmd.Process.Pid).Memory 
 // the children that they waited for.
 func (p *Process) CPU() time.Duration {
 	var ticks int64
-	for _, pid := range treeMembers(p.cmd.Process.Pid) {
+	group, others := treeMembers(p.cmd.Process.Pid)
+	for _, pid := range slices.Concat(group, others) {
 		fields := statFields(pid)
 		for _, i := range []int{statUserTime, statSystemTime, statChildUserTime, statChildSystemTime} {
 			if i < len(fields) {
@@ -154,10 +156,17 @@ type treeSample struct {
 }
 
 // treeMemory returns the sum over the processes of a tree. Processes that end in the
-// meantime are ignored.
+// meantime are ignored. Of those in other groups, only the memory without mapped files
+// counts: git maps whole packs.
 func treeMemory(root int) treeSample {
 	var sum treeSample
-	for _, pid := range treeMembers(root) {
+	group, others := treeMembers(root)
+	for _, pid := range others {
+		anonymous := statusFields("/proc/" + pid + "/status")["RssAnon"]
+		sum.ResidentBytes += anonymous
+		sum.AnonymousBytes += anonymous
+	}
+	for _, pid := range group {
 		fields := statusFields("/proc/" + pid + "/status")
 		sum.ResidentBytes += fields["VmRSS"]
 		sum.AnonymousBytes += fields["RssAnon"]
@@ -166,17 +175,17 @@ func treeMemory(root int) treeSample {
 	return sum
 }
 
-// treeMembers returns the process IDs of the group that root leads and of their
-// descendants, which may have groups of their own, as Quarry's git processes have.
-func treeMembers(root int) (pids []string) {
+// treeMembers returns the process IDs of the group that root leads, and those of their
+// descendants in other groups, as Quarry's git processes are.
+func treeMembers(root int) (group, others []string) {
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer proc.Close()
 	names, err := proc.Readdirnames(-1)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	children := make(map[string][]string)
 	for _, name := range names {
@@ -188,15 +197,18 @@ func treeMembers(root int) (pids []string) {
 			continue
 		}
 		if fields[statGroup] == strconv.Itoa(root) {
-			pids = append(pids, name)
+			group = append(group, name)
 		} else {
 			children[fields[statParent]] = append(children[fields[statParent]], name)
 		}
 	}
-	for i := 0; i < len(pids); i++ {
-		pids = append(pids, children[pids[i]]...)
+	for _, pid := range group {
+		others = append(others, children[pid]...)
 	}
-	return pids
+	for i := 0; i < len(others); i++ {
+		others = append(others, children[others[i]]...)
+	}
+	return group, others
 }
 
 // These are indexes of statFields, and the unit of its times, which is the same on every
