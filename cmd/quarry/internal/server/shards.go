@@ -17,7 +17,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/outcomes"
-	"github.com/quarrysearch/quarry/projections/snapshotter"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/corpus"
@@ -73,23 +72,28 @@ func (s *Server) openFront(o *api.Options) error {
 		return fmt.Errorf("shard.peers: %w", err)
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
-	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{s.snapshotter, s.front}
+	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{o.Snapshots, s.front}
 	return nil
 }
 
 // frontSnapshots lists and deletes the snapshots in the segment store, and has shards create them.
 type frontSnapshots struct {
-	*snapshotter.Snapshotter
-	front *shards.Front
+	api.Snapshots
+	shards interface {
+		CreateSnapshots(ctx context.Context) error
+		ReadSnapshotState(ctx context.Context) (creating bool, failed string)
+	}
 }
 
 // Create implements api.Snapshots.
-func (f frontSnapshots) Create(ctx context.Context) error { return f.front.CreateSnapshots(ctx) }
+func (f frontSnapshots) Create(ctx context.Context) error { return f.shards.CreateSnapshots(ctx) }
 
-// List implements api.Snapshots.
+// List implements api.Snapshots. It asks the shards first: callers take a list that says that
+// nothing is being created for one with the snapshots that were.
 func (f frontSnapshots) List(ctx context.Context) (wire.Snapshots, error) {
-	list, err := f.Snapshotter.List(ctx)
-	list.Creating, list.Error = f.front.ReadSnapshotState(ctx)
+	creating, failed := f.shards.ReadSnapshotState(ctx)
+	list, err := f.Snapshots.List(ctx)
+	list.Creating, list.Error = creating, failed
 	return list, err
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,9 +15,47 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segmentstore/s3test"
 	"github.com/quarrysearch/quarry/projections/snapshots"
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
+
+// finishedBetween are the snapshots of a front and its shards: one is complete as soon as either has
+// been looked at.
+type finishedBetween struct {
+	api.Snapshots
+	looked bool
+}
+
+func (f *finishedBetween) look() (complete bool) {
+	complete, f.looked = f.looked, true
+	return complete
+}
+
+func (f *finishedBetween) List(context.Context) (list wire.Snapshots, _ error) {
+	if f.look() {
+		list.Snapshots = []wire.Snapshot{{Name: "v2-new"}}
+	}
+	return list, nil
+}
+
+func (*finishedBetween) CreateSnapshots(context.Context) error { return nil }
+
+func (f *finishedBetween) ReadSnapshotState(context.Context) (creating bool, failed string) {
+	return !f.look(), "the one before failed"
+}
+
+// TestFrontListsFinishedSnapshots checks that a front never says that nothing is being created with a
+// list from before that: quarry snapshots create would take the snapshot for deleted.
+func TestFrontListsFinishedSnapshots(t *testing.T) {
+	f := &finishedBetween{}
+	for range 2 {
+		list, err := frontSnapshots{f, f}.List(t.Context())
+		if err != nil || list.Error == "" || !list.Creating && len(list.Snapshots) == 0 {
+			t.Errorf("%+v, %v, want a snapshot or that one is being created", list, err)
+		}
+	}
+}
 
 // createSnapshot creates a snapshot through the API and returns it once it is complete.
 func (w *lossWorld) createSnapshot() wire.Snapshot {
