@@ -186,17 +186,14 @@ func (s *Reader) addWork(out *indexing.Status) {
 		return
 	}
 	p.describeWork(out)
-	if out.State == indexing.Indexed {
-		return
-	}
 	switch {
+	case out.State == indexing.Indexed:
 	case out.Progress != nil:
 		out.State = indexing.Importing
 	case out.LastError != nil:
 		out.State = indexing.Failed
-	default:
-		out.Empty = p.Mirrors.Mirror(out.Repository.ID).Exists()
 	}
+	out.Empty = out.Empty && out.State == indexing.Registered
 }
 
 // skippedPage is the number of skipped files in one read.

@@ -2,12 +2,17 @@ package indexstatus
 
 import (
 	"errors"
+	"log/slog"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
+	"github.com/quarrysearch/quarry/pipeline/indexer"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/versions/versionstest"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -89,5 +94,49 @@ func TestUnknownRepositoryHasNoStatus(t *testing.T) {
 	}
 	if got, err := NewSelector(s.pipeline, nil).Select(t.Context(), code.Repository{ID: 7}); err != nil || got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {
 		t.Errorf("selected refs without mirrors: %+v", got)
+	}
+}
+
+// TestEmptyIsWhatAFetchFound calls a repository empty only if its last fetch found no commit. One whose
+// import has yet to begin again after a start, failed before it, or is not applied yet has a mirror as
+// well.
+func TestEmptyIsWhatAFetchFound(t *testing.T) {
+	repo := gittest.New(t)
+	repo.CommitFiles("main.go", "package main\n")
+	mirrors, err := mirror.Open(t.Context(), mirror.Options{
+		Dir: filepath.Join(t.TempDir(), "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := mirrors.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s, known := newReader(t), repo.Code("r")
+	s.pipeline = func() *Pipeline { return &Pipeline{Mirrors: mirrors, Indexer: new(indexer.Indexer)} }
+	m := mirrors.Mirror(known.ID)
+	fetched, err := m.Fetch(t.Context(), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, state indexing.State, want bool) {
+		t.Helper()
+		out := indexing.Status{Repository: known, State: state}
+		if s.addWork(&out); out.Empty != want || out.State != state {
+			t.Errorf("%s: empty %v and %s, want %v", when, out.Empty, out.State, want)
+		}
+	}
+	check("fetched in part", indexing.Registered, false)
+	for _, c := range []struct {
+		found mirror.Selection
+		empty bool
+	}{{fetched.Selection, false}, {mirror.Selection{}, true}} {
+		if err := m.SaveSelection(c.found); err != nil {
+			t.Fatal(err)
+		}
+		check("fetched", indexing.Registered, c.empty)
+		check("indexed before", indexing.Indexed, false)
 	}
 }

@@ -24,7 +24,8 @@ type Pipeline struct {
 // describeWork fills in the current or last work of the pipeline on a repository.
 func (p *Pipeline) describeWork(out *indexing.Status) {
 	id := out.Repository.ID
-	out.Reconciliation, out.Selection = p.lastReconciliation(id), p.refSelection(id)
+	out.Reconciliation = p.lastReconciliation(id)
+	out.Selection, out.Empty = p.refSelection(id)
 	status, ok := p.Indexer.Status(id)
 	if !ok {
 		return

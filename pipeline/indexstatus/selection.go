@@ -55,13 +55,13 @@ func (x *Selector) Select(ctx context.Context, r code.Repository) (wire.RefSelec
 }
 
 // refSelection returns which refs of a repository were selected at the last fetch of all
-// refs, or the zero value if that is unknown.
-func (p *Pipeline) refSelection(id code.RepositoryID) wire.RefSelection {
+// refs, or the zero value if that is unknown. empty means that the fetch found no commit.
+func (p *Pipeline) refSelection(id code.RepositoryID) (selected wire.RefSelection, empty bool) {
 	s, ok := p.Mirrors.Mirror(id).Selection()
 	if !ok || s.Branches == (mirror.Count{}) {
-		return wire.RefSelection{}
+		return wire.RefSelection{}, ok && s.Tags == (mirror.Count{})
 	}
-	return wireSelection(&s)
+	return wireSelection(&s), false
 }
 
 func wireSelection(s *mirror.Selection) wire.RefSelection {

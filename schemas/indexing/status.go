@@ -29,7 +29,8 @@ type Status struct {
 	Commit              code.CommitID
 	IndexedAt, PushedAt time.Time
 	State               State
-	// Empty means that the repository was fetched and has no commit.
+	// Empty means that this process has fetched the repository, which has no commit, and nothing is
+	// being imported.
 	Empty bool
 	// Refs are the indexed refs, ordered by name.
 	Refs []Ref
