@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -52,5 +53,55 @@ func TestRepositoriesShowFailures(t *testing.T) {
 	const failed = `<span data-live="failed-2"> <a class="tag bad" href="/repos/2">failed</a></span>`
 	if !strings.Contains(page, failed) || strings.Count(page, "tag bad") != 1 {
 		t.Errorf("the list does not show that the update of team/broken alone failed:\n%s", page)
+	}
+}
+
+// pageAPI is the API of one repository in a state, and counts the statuses that its page reads besides.
+type pageAPI struct {
+	state string
+	empty bool
+	reads int
+}
+
+// ServeHTTP implements http.Handler.
+func (p *pageAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/status"):
+		_, _ = fmt.Fprintf(w, `{"repoId":1,"repoName":"team/good","state":%q,"refs":[]}`, p.state)
+	case r.URL.Path == "/api/repos":
+		listedAPI{}.ServeHTTP(w, r)
+	default:
+		w.WriteHeader(http.StatusServiceUnavailable) // the process has none
+		_, _ = io.WriteString(w, `{"statusCode":503,"errorCode":"UNAVAILABLE","message":"none"}`)
+	}
+}
+
+// Repositories implements web.Repositories.
+func (*pageAPI) Repositories(ctx context.Context) ([]*corpus.Repository, error) {
+	return listedAPI{}.Repositories(ctx)
+}
+
+// Status implements web.Status.
+func (p *pageAPI) Status(context.Context, code.RepositoryID) (indexing.Status, error) {
+	p.reads++
+	return indexing.Status{Empty: p.empty}, nil
+}
+
+// TestRepositoryPageReadsOneStatus checks that the page of an indexed repository reads its status once,
+// through the API, and that of one without an index shows whether it is empty.
+func TestRepositoryPageReadsOneStatus(t *testing.T) {
+	for _, c := range []struct {
+		api   pageAPI
+		badge string
+		reads int
+	}{
+		{pageAPI{state: "indexed"}, ">up to date<", 0}, {pageAPI{state: "failed"}, ">failed<", 0}, {pageAPI{state: "registered", empty: true}, ">empty<", 1},
+	} {
+		w := newAPIWorld(t, &c.api, nil, nil)
+		w.setUp()
+		if page := w.browser.get("/repos/1").page; !strings.Contains(page, c.badge) || c.api.reads != c.reads {
+			t.Errorf("%s: read %d statuses besides, want %d, and %s:\n%s", c.api.state, c.api.reads, c.reads, c.badge, page)
+		}
 	}
 }

@@ -83,12 +83,14 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 	if err != nil {
 		return operationError(v, err)
 	}
-	shown := []listedRepository{{Repository: row}}
-	if err := s.addStates(ctx, shown); err != nil {
-		return operationError(v, err)
-	}
-	if shown[0].Empty {
-		p.Badge, p.BadgeText = "", s.texts.mustFormat("state_empty")
+	if st.State == wire.RepositoryStatusStateRegistered { // others are not empty
+		shown := []listedRepository{{Repository: row}}
+		if err := s.addStates(ctx, shown); err != nil {
+			return operationError(v, err)
+		}
+		if shown[0].Empty {
+			p.Badge, p.BadgeText = "", s.texts.mustFormat("state_empty")
+		}
 	}
 	p.External, p.Branch, p.Description = row.ExternalWebURL, row.DefaultBranch, row.Description
 	if row.ImageURL != "" {
