@@ -48,6 +48,9 @@ func TestConnectionIsChecked(t *testing.T) {
 	w.browser.get("/admin/connections").leadsTo("/sign-in?return=%2Fadmin%2Fconnections")
 	owner := w.setUp()
 	owner.get("/admin/connections").expectPage(http.StatusOK, "Check a code host", "Nothing is registered")
+	if !strings.Contains(owner.page, `<label for="names">Names</label>`) {
+		t.Errorf("the field of names is called something else:\n%s", owner.page)
+	}
 	check := func(names string) *browser {
 		owner.get("/admin/connections")
 		return owner.submitForm("/admin/connections#check", `value="check"`, "do=check", "kind=gitea", "url=https://git.example", "token="+token, "key=users", "names="+names)

@@ -83,8 +83,8 @@ func readPreview(in Wanted) (config.Connection, error) {
 		return c, errors.New("a host without an API cannot be checked here; use quarry connections check")
 	case in.Key == "all":
 		c.Discover.All = true
-	case list == nil:
-		return c, errors.New("say what to look for")
+	case list == nil || len(in.Names) == 0: // settings without names are those of webhooks alone
+		return c, errors.New("say what to look for: names, or all")
 	default:
 		*list = in.Names
 	}

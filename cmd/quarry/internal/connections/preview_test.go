@@ -74,6 +74,9 @@ func TestPreview(t *testing.T) {
 			t.Errorf("%+v finds %+v: %v", in, found, err)
 		}
 	}
+	if _, err := previewer("127.0.0.0/8").Preview(t.Context(), Wanted{Kind: code.Gitea, URL: host.URL, Key: "users"}); err == nil || err.Error() != "say what to look for: names, or all" {
+		t.Errorf("without names: %v", err)
+	}
 	if asked.Load() != before {
 		t.Error("a refused preview contacts the host")
 	}
