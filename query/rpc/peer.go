@@ -314,8 +314,12 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 // operationSnapshot is the operation of CreateSnapshot.
 const operationSnapshot = "create a snapshot"
 
-// ErrOperation means that a shard was reached and refuses an operation.
-var ErrOperation = errors.New("the shard refuses the operation")
+// Reasons why a shard that was reached does not begin an operation. ErrOlderRelease is an
+// ErrOperation.
+var (
+	ErrOperation    = errors.New("the shard refuses the operation")
+	ErrOlderRelease = fmt.Errorf("%w: its release is older than that of the front", ErrOperation)
+)
 
 // CreateSnapshot has the shard begin to create a snapshot. The error wraps ErrOperation if the shard
 // answers that it does not.
@@ -336,7 +340,7 @@ func (p *Peer) CreateSnapshot(ctx context.Context) error {
 	case http.StatusAccepted:
 		return nil
 	case http.StatusNotFound:
-		return fmt.Errorf("%w: its release is older than that of the front", ErrOperation)
+		return ErrOlderRelease
 	}
 	return fmt.Errorf("%w: %w", ErrOperation, readRefusal(response.Body))
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -56,10 +57,10 @@ type replica struct {
 	slow    atomic.Bool
 	commit  code.CommitID
 	// created counts the snapshots that it began to create, unless refused is set, and failed is
-	// why its last one failed.
-	created atomic.Int64
-	refused atomic.Bool
-	failed  atomic.Value
+	// why its last one failed. older means that its release knows no operations.
+	created        atomic.Int64
+	refused, older atomic.Bool
+	failed         atomic.Value
 }
 
 func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica {
@@ -109,7 +110,13 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewUnstartedServer(server)
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodPost && r.older.Load() {
+			http.NotFound(w, request)
+			return
+		}
+		server.ServeHTTP(w, request)
+	}))
 	web.Listener = &cuttingListener{web.Listener, r}
 	web.Start()
 	t.Cleanup(func() {

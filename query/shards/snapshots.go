@@ -33,17 +33,24 @@ func (f *Front) CreateSnapshots(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// createSnapshot has the first replica that is reached create a snapshot.
+// createSnapshot has the first replica that is reached create a snapshot, of those whose release
+// can.
 func (s *share) createSnapshot(ctx context.Context) error {
+	var older error
 	for _, p := range s.listReached() {
 		switch err := p.CreateSnapshot(ctx); {
 		case err == nil:
 			return nil
+		case errors.Is(err, rpc.ErrOlderRelease): // replicas are updated one after another
+			older = err
 		case errors.Is(err, rpc.ErrOperation):
 			return fmt.Errorf("%w: share %s: %w", failure.ErrConflict, s.name, err)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
+	}
+	if older != nil {
+		return fmt.Errorf("%w: share %s: %w", failure.ErrConflict, s.name, older)
 	}
 	return fmt.Errorf("%w: %w", failure.ErrUnavailable, s.lostError())
 }

@@ -58,6 +58,12 @@ func TestSnapshotsOfShards(t *testing.T) {
 		t.Errorf("while a second replica creates one: creating %v, %q", creating, failed)
 	}
 	b.created.Store(0)
+	a.older.Store(true)
+	check("one is not updated yet", nil, "", 0, 1, 1)
+	b.older.Store(true)
+	check("a share is not updated yet", failure.ErrConflict, "share 0: the shard refuses the operation: its release is older", 0, 0, 1)
+	a.older.Store(false)
+	b.older.Store(false)
 	a.refused.Store(true)
 	check("one refuses", failure.ErrConflict, "share 0: the shard refuses the operation", 0, 0, 1)
 	a.failed.Store("the disk is full")
