@@ -832,7 +832,8 @@ func (c *Client) ListReplays(ctx context.Context) (*wire.Replays, error) {
 //
 // Addition. Rebuilds the index from the event log. The new version is built next to the live one while
 // searches and pushes continue. Once it has caught up, it replaces the live version, which is kept for
-// a rollback. With `to`, the new version shows a moment of the past until the next replay or rollback.
+// a rollback, except in a shard. With `to`, the new version shows a moment of the past until the next
+// replay or rollback.
 func (c *Client) StartReplay(ctx context.Context, body wire.ReplayRequest) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays", body: body})
 }
@@ -1086,7 +1087,7 @@ func (c *Client) ListSnapshots(ctx context.Context) (*wire.Snapshots, error) {
 //
 // Addition. Starts to write the rows of the index, as they are now, to the segment store. GET
 // /api/snapshots shows when it is complete, or why it failed. A new query node starts from the newest
-// snapshot instead of replaying the log.
+// snapshot instead of replaying the log. A front has a replica of each share create one.
 func (c *Client) CreateSnapshot(ctx context.Context) (*wire.Snapshots, error) {
 	return receive[*wire.Snapshots](ctx, c, request{method: "POST", path: "/api/snapshots"})
 }

@@ -2605,10 +2605,10 @@ type Snapshot struct {
 type Snapshots struct {
 	Snapshots []Snapshot `json:"snapshots"`
 
-	// Creating Whether this process is creating a snapshot.
+	// Creating Whether this process is creating a snapshot; of a front, whether one of its shards is.
 	Creating bool `json:"creating"`
 
-	// Error Why the last snapshot of this process failed.
+	// Error Why the last snapshot of this process failed; of a front, why those of its shards did.
 	Error string `json:"error,omitempty,omitzero"`
 }
 
