@@ -57,6 +57,9 @@ func TestConnectionIsChecked(t *testing.T) {
 	}
 	check("ann \"bob").expectPage(http.StatusOK, "60 repositories would be registered", "git.example/ann/<49>", "<tea>",
 		"token: env:HUB_TOKEN", `discover: {users: ["ann","\"bob"]}`)
+	if !strings.Contains(owner.page, `<ul class="plain"><li><bdi>git.example/ann/`) { // long names wrap
+		t.Errorf("the list of names is wider than a narrow window:\n%s", owner.page)
+	}
 	if strings.Contains(owner.page, token) || strings.Contains(owner.page, "<50>") || strings.Contains(owner.page, "&lt;50&gt;") {
 		t.Errorf("the page shows the token, or too much:\n%s", owner.page)
 	}
