@@ -100,14 +100,14 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	if !readsAsWritten {
 		certain = relaxLineFeeds(certain)
 	}
-	in := deriveInfo(certain, p.Fold)
-	if in.exact != nil && !in.asserts && readsAsWritten {
+	in, isUniform := deriveInfo(certain, p.Fold), !p.Fold || !mixesCase(tree)
+	if in.exact != nil && !in.asserts && readsAsWritten && isUniform {
 		p.Exact, p.Sets = isUsable(in.exact), [][]string{in.exact}
 	}
 	if !p.Exact {
 		if p.Sets = in.requiredSets(); p.Multiline {
 			p.Prefixes = prefixesOf(certain, p.Fold)
-		} else {
+		} else if isUniform {
 			p.LineStart, p.LineEnd = p.findBounds(certain, syntax.OpBeginLine, syntax.OpEndLine)
 			p.WordStart, p.WordEnd = p.findBounds(certain, syntax.OpWordBoundary, syntax.OpWordBoundary)
 		}
@@ -212,6 +212,47 @@ func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
 // hasFoldCase reports whether a part of a pattern ignores case.
 func hasFoldCase(re *syntax.Regexp) bool {
 	return anyNode(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 })
+}
+
+// mixesCase reports whether letter case matters for some letters of a pattern that ignores it for
+// others, as [Nn]ew does. Its folded literals match more than the pattern.
+func mixesCase(re *syntax.Regexp) bool {
+	return anyNode(re, func(re *syntax.Regexp) bool {
+		switch re.Op {
+		case syntax.OpLiteral:
+			return re.Flags&syntax.FoldCase == 0 && slices.ContainsFunc(re.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })
+		case syntax.OpCharClass:
+			return !isFolded(re.Rune)
+		default:
+			return false
+		}
+	})
+}
+
+// isFolded reports whether ranges of runes contain each letter in all cases. It returns false for
+// a class of so many runes that no literals are derived from it.
+func isFolded(ranges []rune) bool {
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i+1]-ranges[i] >= maxClassRunes {
+			return false
+		}
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			if !hasRune(ranges, unicode.SimpleFold(r)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasRune reports whether ranges of runes contain r.
+func hasRune(ranges []rune, r rune) bool {
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i] <= r && r <= ranges[i+1] {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutLineFeed removes the line feed from every class, in place.
