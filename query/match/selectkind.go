@@ -32,7 +32,8 @@ func (c *Query) EntriesOnly() bool {
 	return c.SelectKind == syntax.SelectFile || c.SelectKind == syntax.SelectRepo
 }
 
-// HasOneTerm reports whether all matches that the query shows are of one pattern.
+// HasOneTerm reports whether all matches that the query shows are of one pattern in text. A match
+// of sym: is the whole name of a symbol, whichever part of the name the pattern matches.
 func (c *Query) HasOneTerm() bool {
 	shown := 0
 	for _, a := range c.Atoms {
@@ -40,7 +41,7 @@ func (c *Query) HasOneTerm() bool {
 			shown++
 		}
 	}
-	return shown == 1
+	return shown == 1 && !slices.ContainsFunc(c.Atoms, func(a *Atom) bool { return a.Symbols && !a.existenceOnly })
 }
 
 // choosesSymbols reports whether the answer shows only matches on symbols, and some

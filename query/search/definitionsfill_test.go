@@ -50,3 +50,35 @@ func TestDefinitionsFillAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestDefinitionsOfAnotherWorth searches for names with a small limit, which the first file fills. Each
+// has a better file that does not define the name: the first match of sym: is the whole name of
+// another symbol, or the first file has the name as that of a type in another letter case only.
+func TestDefinitionsOfAnotherWorth(t *testing.T) {
+	far := strings.Repeat(`\nother words on a line of the file`, 6000)
+	for query, sources := range map[string]string{
+		"sym:widget": "host/a widget.c - C struct MyWidget {};\\nstruct WidgetPart {};\n" +
+			"host/a lib/a/b/c/d/e/f/g.c - C struct widget {};\\nstruct widget {};\\nstruct widget {};" + far,
+		"widget": "host/a widget.c - C struct my_widget {};" + strings.Repeat(`\nwidget`, 8) + "\n" +
+			"host/old docs/a/b/c/d/e/f/g.c - C struct Widget {};\\nvar widget\\nwidget" + far,
+	} {
+		m := &searchtest.Model{}
+		m.AddSources(t, sources)
+		for _, r := range m.Repos {
+			r.Archived, r.Fork = r.Name == "host/old", r.Name == "host/old"
+		}
+		for i := range 30 {
+			m.AddSources(t, fmt.Sprintf("host/a other%02d.c - C a widget", i))
+		}
+		searcher := newSearcher(Options{})
+		for _, matches := range []int{2, MinLooked} {
+			r, err := searcher.Search(t.Context(), m, Request{Query: searchtest.Parse(t, query), Matches: matches})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Files[0].Path != "widget.c" {
+				t.Errorf("%s with %d matches: the first of %d files is %s of %v points, considered %d", query, matches, len(r.Files), r.Files[0].Path, r.Files[0].Score, r.Stats.FilesConsidered)
+			}
+		}
+	}
+}
