@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // storeCheckInterval is the interval at which the segment store is compared with the live
@@ -136,7 +137,12 @@ func (k *StoreChecker) restoreMissing(ctx context.Context, thorough bool) (*Unst
 		return nil, err
 	}
 	// The cause of the missing segments may have removed manifests as well.
-	if out.Changes, err = k.lostChanges(ctx, v); err != nil || out.isEmpty() {
+	out.Changes, err = k.lostChanges(ctx, v)
+	if errors.Is(err, event.ErrOffsetOutOfRange) {
+		k.logger.Warn("the beginning of the log was deleted, so nothing can be rebuilt from it; not looking for changes that are missing from the segment store", "error", err)
+		out.Changes, err = nil, nil
+	}
+	if err != nil || out.isEmpty() {
 		return nil, err
 	}
 	return out, nil
