@@ -176,14 +176,22 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 }
 
 // readAnnounced reads the announcements of a repository, or of all if repo is 0, from an
-// offset to the end of the log. at is the position of the record to handle.
+// offset to the end of the log. at is the position of the record to handle. If the beginning of
+// the log was deleted, it reads the rest for a single repository: without it, none whose mirror is
+// lost could be indexed again.
 func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
 	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[code.RepositoryID][]code.CommitID{}, map[code.RepositoryID][]code.Submodule{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err == nil {
 		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
-		err = x.scanEvents(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
+		var lost error
+		lost, err = x.scanKept(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
 			event.TypeRevisionIndexed, event.TypeRepositoryRemoved, event.TypePinsChanged, event.TypeSubmodulesListed)
+		if lost != nil && repo == 0 {
+			err = lost
+		} else if lost != nil {
+			x.o.Logger.Warn("the beginning of the log was deleted; refs of a repository that were deleted since may stay searchable until quarry verify --repair", "repository_id", repo, "error", lost)
+		}
 	}
 	if err != nil {
 		return what, fmt.Errorf("catch up with the log: %w", err)
@@ -291,4 +299,14 @@ func (x *Indexer) scanEvents(ctx context.Context, from event.Offset, end event.P
 		}
 	}
 	return nil
+}
+
+// scanKept calls scanEvents. If the log begins after the offset, because its beginning was deleted,
+// it reads what is kept, and lost is the error.
+func (x *Indexer) scanKept(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) (lost, err error) {
+	err = x.scanEvents(ctx, from, end, repo, visit, types...)
+	if out := new(event.RangeError); errors.As(err, &out) && from < out.First {
+		return err, x.scanEvents(ctx, out.First, end, repo, visit, types...)
+	}
+	return nil, err
 }

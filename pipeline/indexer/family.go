@@ -397,7 +397,7 @@ func (h *indexRun) checkRemovals(ctx context.Context, b *batch) error {
 	}
 	removed := map[code.RepositoryID]bool{}
 	end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
-	err = h.x.scanEvents(ctx, from, end, 0, func(ev event.Event) { removed[ev.Key()] = true }, event.TypeRepositoryRemoved)
+	_, err = h.x.scanKept(ctx, from, end, 0, func(ev event.Event) { removed[ev.Key()] = true }, event.TypeRepositoryRemoved) // deleted records are handled
 	if err != nil {
 		return err
 	}

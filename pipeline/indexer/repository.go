@@ -253,17 +253,20 @@ func ignoreUnregistered(err error) error {
 // findRegistration reads the partition up to a position for the last registration or
 // change of a repository.
 func (x *Indexer) findRegistration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
-	found := false
-	err = x.scanEvents(ctx, 0, before, id, func(ev event.Event) {
+	found, removed := false, false
+	lost, err := x.scanKept(ctx, 0, before, id, func(ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.RepositoryRegistered:
 			r, found = ev.Repository, true
 		case *event.RepositoryChanged:
 			r, found = ev.Repository, true
 		case *event.RepositoryRemoved:
-			found = false
+			found, removed = false, true
 		}
 	}, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved)
+	if err == nil && !found && !removed && lost != nil {
+		err = fmt.Errorf("the registration of repository %d: %w", id, lost) // it may have been deleted
+	}
 	if err == nil && !found {
 		err = fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
 	}
