@@ -263,9 +263,9 @@ func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) erro
 	defer cancel(nil)
 	before := m.packBytes()
 	var settings []string
-	if before == 0 {
-		// A first fetch becomes one pack. As loose objects, a small repository would take two
-		// inodes for nearly each of its objects.
+	if _, packs := m.countObjects(); packs == 0 {
+		// A first fetch becomes one pack, also after one that a crash has interrupted. As loose
+		// objects, a small repository would take two inodes for nearly each of its objects.
 		settings = []string{"fetch.unpackLimit", "1"}
 	}
 	watched := m.watchSize(fetching, cancel)
