@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -411,6 +413,26 @@ func (in *installation) runChecks() (all []Finding) {
 		in.t.Error(err)
 	}
 	return all
+}
+
+// TestShardsAreNamedInOneOrder checks that two examinations of the same shards say the same, whichever
+// shard answers first.
+func TestShardsAreNamedInOneOrder(t *testing.T) {
+	in := newInstallation(t)
+	in.Probes.Version = "v2"
+	in.useShards(in.serveShard("a", "x", 0), in.serveShard("a", "y", 1))
+	for i := range 3 {
+		in.Config.Shard.Peers = append(in.Config.Shard.Peers, in.serveShard("a", []string{"x", "y"}[i%2], 0))
+	}
+	for i, address := range in.Config.Shard.Peers {
+		in.Config.Shard.Peers[i] = fmt.Sprintf("%d@%s", i%2*(5-i)/4, address)
+	}
+	first := in.runChecks()
+	for range 10 {
+		if again := in.runChecks(); !slices.Equal(again, first) {
+			t.Fatalf("%+v, and then %+v", first, again)
+		}
+	}
 }
 
 // TestProbes checks that the probes of this machine work.

@@ -80,9 +80,12 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 		})
 		reportReplicas(r, name, all, reached, failure)
 	}
+	for _, addresses := range slices.Concat(slices.Collect(maps.Values(settings)), slices.Collect(maps.Values(versions))) {
+		slices.Sort(addresses) // they are in the order of the answers
+	}
 	if len(settings) > 1 {
 		r.addProblem("give all shards and fronts the same access.defaultVisibility, connections and query.contexts",
-			"shards decide differently what callers see, and a front uses only those with its own settings: %v", slices.Collect(maps.Values(settings)))
+			"shards decide differently what callers see, and a front uses only those with its own settings: %v", slices.SortedFunc(maps.Values(settings), slices.Compare))
 	}
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
 		if version != x.Probes.Version {
