@@ -27,10 +27,13 @@ const (
 	unfinishedAge = 24 * time.Hour
 	// holdsFresh is the age up to which a list of the snapshots is good enough to decide
 	// whether one names a segment.
-	holdsFresh = 10 * time.Second
+	holdsFresh = 2 * time.Second
+	// SettleTime is the time after which no process deletes by a list from before: that age, and the
+	// time of a deletion.
+	SettleTime = holdsFresh + time.Second
 )
 
-// Options are the options of New. All are required.
+// Options are the options of New. All but Settle are required.
 type Options struct {
 	// Store is the segment store.
 	Store segmentstore.Driver
@@ -40,8 +43,10 @@ type Options struct {
 	TempDir string
 	// Creator names this process in manifests.
 	Creator string
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Settle waits for SettleTime; nil if no other process deletes segments.
+	Settle func(ctx context.Context) error
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Archive holds the snapshots of an installation.

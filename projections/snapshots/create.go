@@ -118,6 +118,11 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 	}
 	// Another process may have deleted a segment before it saw the list, or the list because
 	// of text that must go.
+	if a.o.Settle != nil {
+		if err := a.o.Settle(ctx); err != nil {
+			return err
+		}
+	}
 	missing, err := a.missingSegments(ctx, ids)
 	if err == nil && missing != "" {
 		err = fmt.Errorf("%w: %s is missing", errReleased, missing)

@@ -15,7 +15,8 @@
 //
 //  1. The manifest is written last and deleted first: a snapshot without one is never used.
 //  2. The list of segments is written before the tables. While it exists, Guard deletes none
-//     of these segments.
+//     of these segments. Other processes may do so until SettleTime has passed, so Create then
+//     looks whether they are there.
 //  3. Load uses a part of a snapshot completely or not at all: any size, checksum, position,
 //     schema version or record of the log that differs is an error, and the store that it has
 //     filled must be removed.

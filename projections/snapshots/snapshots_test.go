@@ -286,6 +286,33 @@ func TestSegmentsOfASnapshotStay(t *testing.T) {
 	}
 }
 
+// TestSegmentsAreDeletedByAnOldList creates a snapshot while another process deletes a segment of it by a
+// list of the snapshots that is older: no snapshot is complete without its segments.
+func TestSegmentsAreDeletedByAnOldList(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, 4, 1)
+	n := in.openNode(filepath.Join(t.TempDir(), "live"), places.Options{})
+	defer n.close()
+	n.change(60)
+	named, err := contents.Segments(n.rows)
+	must(t, err)
+	other := in.openArchive(in.objects).Guard()
+	unnamed := in.world.Segment(0, []code.DocumentKey{in.world.Document(1), in.world.Document(2), in.world.Document(3)})
+	must(t, other.Delete(t.Context(), "segment-"+unnamed.ID)) // it lists the snapshots for that
+	in.archive.o.Settle = func(ctx context.Context) error {
+		for id := range named {
+			return other.Delete(ctx, segmentstore.SegmentName(id))
+		}
+		return errors.New("the snapshot has no segments")
+	}
+	if _, err := in.archive.Create(t.Context(), n.rows, contents); !errors.Is(err, errReleased) {
+		t.Errorf("a snapshot that lost a segment: %v, want %v", err, errReleased)
+	}
+	if list, err := in.archive.List(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("%d snapshots are left: %v", len(list), err)
+	}
+}
+
 // TestNoSnapshotBeforeAnErasure has a node that does not follow the log any more create a snapshot,
 // after another process has deleted those that have not applied an erasure. Nothing would delete
 // it, and it would keep the names of an erased repository.

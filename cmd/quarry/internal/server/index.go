@@ -32,6 +32,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/shards"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -105,10 +106,14 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	if !s.share.IsAll() {
 		creator += ", share " + s.share.String()
 	}
-	archive := snapshots.New(snapshots.Options{
-		Store: s.segments, Log: s.log, TempDir: s.o.Config.TempDir(), Creator: creator, Logger: s.o.Logger, Now: boot.Now,
-	})
 	c := s.o.Config
+	var settle func(ctx context.Context) error
+	if c.SharesSegments() {
+		settle = func(ctx context.Context) error { return clock.Sleep(ctx, snapshots.SettleTime) }
+	}
+	archive := snapshots.New(snapshots.Options{
+		Store: s.segments, Log: s.log, TempDir: c.TempDir(), Creator: creator, Settle: settle, Logger: s.o.Logger, Now: boot.Now,
+	})
 	o := versions.Options{
 		Share: s.share, Home: home, Log: s.log, DataDir: c.Data, TempDir: c.TempDir(), AccountsDir: c.AccountsDir(),
 		BlocksBytes: int64(c.Cache.BlocksBytes), PurgeAfter: c.Pipeline.PurgeAfter.Std(), MemoryLimitBytes: int64(c.Runtime.MemoryLimitBytes),
