@@ -21,8 +21,12 @@ type Snapshots interface {
 
 // CreateSnapshots has a replica of each share begin to create a snapshot of its partitions. The
 // error names the shares that create none; the others do. It wraps failure.ErrConflict, or
-// failure.ErrUnavailable for shares without a replica.
+// failure.ErrUnavailable for shares without a replica. While a shard creates one, none begins: shares
+// that begin while others refuse would refuse the next attempt in turn.
 func (f *Front) CreateSnapshots(ctx context.Context) error {
+	if creating, _ := f.ReadSnapshotState(ctx); creating {
+		return fmt.Errorf("%w: a shard is creating a snapshot; try again when it is complete", failure.ErrConflict)
+	}
 	l := pickLayout(f.layouts, nil)
 	failures := make([]error, len(l))
 	var g sync.WaitGroup

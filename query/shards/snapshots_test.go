@@ -57,7 +57,7 @@ func TestSnapshotsOfShards(t *testing.T) {
 	if creating, failed := f.ReadSnapshotState(t.Context()); !creating || failed != "" {
 		t.Errorf("while a second replica creates one: creating %v, %q", creating, failed)
 	}
-	b.created.Store(0)
+	check("a second replica creates one", failure.ErrConflict, "a shard is creating a snapshot", 0, 1, 0)
 	a.older.Store(true)
 	check("one is not updated yet", nil, "", 0, 1, 1)
 	b.older.Store(true)
