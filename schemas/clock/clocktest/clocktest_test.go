@@ -54,6 +54,7 @@ func work(n int) (sum int) {
 }
 
 func TestCheckLinear(t *testing.T) {
+	disturbed := false
 	for _, c := range []struct {
 		name string
 		run  func(size int)
@@ -62,6 +63,13 @@ func TestCheckLinear(t *testing.T) {
 		{"linear", func(size int) { work(size * 20_000) }, false},
 		{"quadratic", func(size int) { work(size * size * 4) }, true},
 		{"quadratic, but cheap", func(size int) { work(size * size / 100_000) }, false},
+		{"quadratic, but cheap, and disturbed at first", func(size int) {
+			if !disturbed {
+				disturbed = true
+				work(8000 * 20_000)
+			}
+			work(size * size / 100)
+		}, false},
 	} {
 		var sizes []int
 		got := record(t, time.Time{}, func(tb testing.TB) {

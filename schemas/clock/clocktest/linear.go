@@ -35,11 +35,12 @@ func CheckLinear(t testing.TB, what string, size int, run func(size int)) {
 	// One measurement of the smaller size that is too large could hide a quadratic cost.
 	measureSmall := func() time.Duration { return measureCPU(func() { run(size / sizeRatio) }) }
 	small := min(measureSmall(), measureSmall())
-	for n := 1; n < repetitions && large > maxGrowth*small; n++ {
+	isTooLarge := func() bool { return large > cheap && large > maxGrowth*small }
+	for n := 1; n < repetitions && isTooLarge(); n++ {
 		large = min(large, measureCPU(func() { run(size) }))
 		small = min(small, measureSmall())
 	}
-	if large > maxGrowth*small {
+	if isTooLarge() {
 		t.Errorf("%s: size %d takes %v of processor time and size %d takes %v, which is %.1f times as long; at most %d times is linear",
 			what, size/sizeRatio, small, size, large, float64(large)/float64(small), maxGrowth)
 	}
