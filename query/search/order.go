@@ -203,12 +203,6 @@ func (a *schedule) firstOf(i int) *firstFiles {
 // lastOfBand returns the last task in the same tier and band.
 func (a *schedule) lastOfBand(i int) int { return (i/a.segments+1)*a.segments - 1 }
 
-func (o *segmentState) hasCandidates() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.candidates != nil
-}
-
 // surveySegment counts the candidates of a segment. Once there are enough for the order
 // to matter, the remaining segments are searched only when they are visited.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {

@@ -8,6 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/memory"
 	"github.com/quarrysearch/quarry/query/match"
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
 )
 
 // A hit is a place and its matches, with what decides whether it is shown.
@@ -30,6 +31,8 @@ type segmentSearcher struct {
 	bestOnly  bool // keep the matches of the best files rather than the first ones
 	orders    bool // rank the matches of each file by their lines, even if all may be shown
 	requested int  // matches of which one more ends a task that has looked at maxDocuments; 0 for the limit alone
+
+	turn *admission.Worker // of the worker that owns the searcher; nil if there is no other
 
 	// The worker that owns the searcher writes these.
 	task            int   // the current step of the run
@@ -56,10 +59,30 @@ func (v *segmentSearcher) startTask(number int, seg corpus.Segment) *taskVisit {
 	return &taskVisit{v: v, segment: number, floor: -math.MaxFloat32}
 }
 
+// lockState locks the state of a segment. A worker that has to wait gives up its processor
+// meanwhile: the holder of the lock may need it, because a lookup yields its own.
+func (v *segmentSearcher) lockState(o *segmentState) {
+	if o.mu.TryLock() {
+		return
+	}
+	if v.turn != nil {
+		v.turn.Pause()
+		defer v.turn.Resume()
+	}
+	o.mu.Lock()
+}
+
+// hasCandidates reports whether the index was searched for the current segment.
+func (v *segmentSearcher) hasCandidates(o *segmentState) bool {
+	v.lockState(o)
+	defer o.mu.Unlock()
+	return o.candidates != nil
+}
+
 // findNamedOnce finds the named documents of the current segment on the first call, and
 // reuses the result later.
 func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error) {
-	o.mu.Lock()
+	v.lockState(o)
 	defer o.mu.Unlock()
 	if !o.searched {
 		o.named, err = v.finder.FindNamed(a.names, a.allSegments)
@@ -76,7 +99,7 @@ func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error
 // keeps them for later tasks, unless the lookup was stopped: another segmentSearcher may
 // need complete results.
 func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
-	o.mu.Lock()
+	v.lockState(o)
 	defer o.mu.Unlock()
 	if o.candidates != nil {
 		v.finder.Candidates = o.candidates
@@ -92,7 +115,7 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 // hasNoHit reports whether the index was searched for the current segment and rules out a
 // hit.
 func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
-	o.mu.Lock()
+	v.lockState(o)
 	defer o.mu.Unlock()
 	if o.candidates == nil || o.candidates.Possible {
 		return false
@@ -108,7 +131,7 @@ func (v *segmentSearcher) placeTermsOnce(o *segmentState, a *schedule) (err erro
 	if len(a.requiredAtoms) == 0 {
 		return nil
 	}
-	o.mu.Lock()
+	v.lockState(o)
 	defer o.mu.Unlock()
 	if !o.placed {
 		if o.together, o.phrase, err = v.finder.PlaceTerms(a.requiredAtoms, a.phrase); err != nil {

@@ -95,7 +95,7 @@ func (t *taskVisit) visitNamed(o *segmentState, docs []segment.DocID, a *schedul
 		return nil
 	}
 	f := t.v.finder
-	if f.Candidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
+	if f.Candidates = a.fullScan; len(docs) > maxUnaskedDocuments || t.v.hasCandidates(o) {
 		if err := t.v.lookUpCandidates(o); err != nil || !f.Candidates.Possible {
 			return err
 		}

@@ -146,7 +146,7 @@ func (s *workerPool) newWorker(token chan struct{}) *worker {
 		}
 		return !goes || n.halted.Load() || w.searcher.task > int(n.cutoff.Load())
 	}, n.memory)
-	w.searcher.bestOnly = n.showsBestOnly()
+	w.searcher.turn, w.searcher.bestOnly = w.turn, n.showsBestOnly()
 	if n.choosesBest() {
 		w.searcher.requested = n.plan.request.Matches
 	}
