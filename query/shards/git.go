@@ -47,9 +47,12 @@ type GitOptions struct {
 // the repository first. If none does, as after a failure until its partitions have moved, any one
 // whose mirror has the commits answers, except about refs, which may be old there.
 type GitPeers struct {
-	o     GitOptions
-	calls gitCounter
-	mu    struct {
+	o           GitOptions
+	calls       gitCounter
+	ctx         context.Context // of resolutions in the background; ends with Close
+	cancel      context.CancelFunc
+	resolutions sync.WaitGroup
+	mu          struct {
 		sync.Mutex
 		peers     []gitPeer
 		resolved  time.Time
@@ -64,14 +67,23 @@ type GitPeers struct {
 // gitPeer is the address of a process, and the setting that has it or its name.
 type gitPeer struct{ address, setting string }
 
-// NewGitPeers returns GitPeers.
+// NewGitPeers returns GitPeers, which the caller closes.
 func NewGitPeers(o GitOptions) *GitPeers {
 	g := &GitPeers{o: o, calls: NewGitMetrics(o.Registerer)}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
 	if g.o.Lookup == nil {
 		g.o.Lookup = net.DefaultResolver.LookupHost
 	}
 	g.mu.holders, g.mu.lost = map[int32]string{}, map[string]time.Time{}
 	return g
+}
+
+// Close ends the resolution of names in the background. Later calls use the last addresses.
+func (g *GitPeers) Close() {
+	g.mu.Lock()
+	g.cancel()
+	g.mu.Unlock()
+	g.resolutions.Wait()
 }
 
 // Git returns the reads of the peers.
@@ -164,9 +176,9 @@ func (g *GitPeers) orderPeers(ctx context.Context, partition int32) []gitPeer {
 		g.mu.Unlock()
 		g.resolvePeers(ctx)
 		g.mu.Lock()
-	case due && !g.mu.resolving:
+	case due && !g.mu.resolving && g.ctx.Err() == nil:
 		g.mu.resolving = true
-		go g.resolvePeers(context.WithoutCancel(ctx)) // within resolveTimeout
+		g.resolutions.Go(func() { g.resolvePeers(g.ctx) })
 	}
 	rank := func(p gitPeer) int {
 		switch {

@@ -225,6 +225,35 @@ func TestNamesAreResolvedLater(t *testing.T) {
 	})
 }
 
+// TestGitPeersClose closes peers while their name is resolved in the background. The resolution has
+// ended when Close returns, and no further one begins.
+func TestGitPeersClose(t *testing.T) {
+	began, resolutions := make(chan struct{}, 1), 0
+	var end error
+	g := newGitPeers(func(o *GitOptions) {
+		o.Lookup = func(ctx context.Context, _ string) ([]string, error) {
+			if resolutions++; resolutions > 1 {
+				began <- struct{}{}
+				<-ctx.Done()
+				end = ctx.Err()
+			}
+			return []string{"127.0.0.1"}, nil
+		}
+	}, "workers:1")
+	g.orderPeers(t.Context(), 3)
+	g.mu.resolved = time.Time{}
+	g.orderPeers(t.Context(), 3)
+	<-began
+	g.Close()
+	if !errors.Is(end, context.Canceled) {
+		t.Errorf("the resolution ended with %v before Close returned, want %v", end, context.Canceled)
+	}
+	g.mu.resolved = time.Time{}
+	if peers := g.orderPeers(t.Context(), 3); len(peers) != 1 || resolutions != 2 {
+		t.Errorf("peers %v after %d resolutions; want the last ones, and no third resolution", peers, resolutions)
+	}
+}
+
 // TestGitPeersOfSeveralNames moves the processes of one name while another name cannot be resolved.
 func TestGitPeersOfSeveralNames(t *testing.T) {
 	holder := startWorker(t, "holder", true, true)

@@ -298,10 +298,12 @@ func (s *Server) newBrowser(ctx context.Context) (*source.Browser, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Git = shards.NewGitPeers(shards.GitOptions{
+		peers := shards.NewGitPeers(shards.GitOptions{
 			Peers: c.Git.Peers, Secret: s.masterSecret.DerivePeerSecret(), TLS: s.peerTLS.ClientConfig, Logger: s.o.Logger, Registerer: s.o.Registerer,
 			PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), partitions) },
-		}).Git()
+		})
+		s.addCloser(closerFunc(peers.Close))
+		o.Git = peers.Git()
 	}
 	return source.New(o)
 }
