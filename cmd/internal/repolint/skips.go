@@ -3,7 +3,9 @@ package repolint
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
+	"strings"
 )
 
 // checkSkips reports functions by which a test may be skipped in CI. A function that skips a test
@@ -11,7 +13,9 @@ import (
 // because a flag is not set.
 func (t *Tree) checkSkips(p *Package) []Finding {
 	var findings []Finding
-	for _, f := range slices.Concat(p.Files, p.TestFiles) {
+	files := slices.Concat(p.Files, p.TestFiles)
+	flags := flagsOf(files)
+	for _, f := range files {
 		if !importsPath(f, "testing") {
 			continue
 		}
@@ -20,7 +24,7 @@ func (t *Tree) checkSkips(p *Package) []Finding {
 			if !ok || d.Body == nil || mentionsRequirement(d.Body) {
 				continue
 			}
-			for _, skip := range skipsOf(d.Body) {
+			for _, skip := range skipsOf(d.Body, flags) {
 				findings = append(findings, Finding{
 					Rule: "skips", Where: f.Name, Line: t.lineNumber(skip.Pos()),
 					What: fmt.Sprintf("%s skips a test in CI: fail if QUARRY_REQUIRE_ALL is 1", d.Name.Name),
@@ -47,16 +51,43 @@ func mentionsRequirement(body ast.Node) bool {
 	return found
 }
 
+// flagsOf returns the package variables whose value is a call of a function of package flag.
+func flagsOf(files []*File) map[string]bool {
+	flags := map[string]bool{}
+	for _, f := range files {
+		for _, decl := range f.Syntax.Decls {
+			d, ok := decl.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range d.Specs {
+				v, ok := spec.(*ast.ValueSpec)
+				if !ok || len(v.Values) != len(v.Names) {
+					continue
+				}
+				for i, name := range v.Names {
+					if call, ok := v.Values[i].(*ast.CallExpr); ok && strings.HasPrefix(types.ExprString(call.Fun), "flag.") {
+						flags[name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	return flags
+}
+
 // skipsOf returns the calls of methods such as t.Skip, but for those below a condition with the
 // value of a flag.
-func skipsOf(body ast.Node) (found []*ast.CallExpr) {
+func skipsOf(body ast.Node, flags map[string]bool) (found []*ast.CallExpr) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.IfStmt:
 			byFlag := false
 			ast.Inspect(x.Cond, func(n ast.Node) bool {
-				_, star := n.(*ast.StarExpr)
-				byFlag = byFlag || star
+				if star, ok := n.(*ast.StarExpr); ok {
+					name, ok := star.X.(*ast.Ident)
+					byFlag = byFlag || ok && flags[name.Name]
+				}
 				return !byFlag
 			})
 			return !byFlag
