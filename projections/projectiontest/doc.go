@@ -1,11 +1,11 @@
 // Package projectiontest contains the conformance suite that every projection must pass,
 // and a random world to test it with.
 //
-// It answers the question "is this projection a pure function of its records, and does it
-// survive a crash at any time?". The main types are World (a naive model of repositories
-// that changes at random and writes the events that a worker would write), Log (an
-// in-memory log), Applier (applies records one by one, like a Runner). Conform runs the
-// suite.
+// It answers the question "is this projection a pure function of its records, does it survive
+// a crash at any time, and does it report damaged rows?". The main types are World (a naive
+// model of repositories that changes at random and writes the events that a worker would
+// write), Log (an in-memory log), Applier (applies records one by one, like a Runner). Conform
+// runs the suite.
 //
 // # Invariants
 //
