@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -70,7 +71,10 @@ func (w *world) Append(_ context.Context, topic event.Topic, _ int32, records ..
 	return out, nil
 }
 
-func (w *world) HighWater(context.Context, event.Topic) ([]event.Offset, error) {
+func (w *world) HighWater(_ context.Context, topic event.Topic) ([]event.Offset, error) {
+	if topic != event.TopicEvents {
+		return nil, fmt.Errorf("the log has no topic %q", topic)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return []event.Offset{event.Offset(len(w.mu.records))}, nil

@@ -1,6 +1,7 @@
 package storeidentity
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // openKeeper opens a process that shares the log and the directory.
@@ -23,6 +25,48 @@ func openKeeper(t *testing.T, log eventlog.Log, dir string, writes bool, replace
 		t.Fatal(err)
 	}
 	return Open(t.Context(), Options{Log: log, Store: store, Place: dir, Interval: time.Second, Writes: writes, Replaces: replaces, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// unreadableStore has an identity that cannot be read after it was written.
+type unreadableStore struct {
+	segmentstore.Driver
+	written bool
+}
+
+var errUnreadable = errors.New("the identity cannot be read")
+
+func (s *unreadableStore) WriteIdentity(ctx context.Context, id string) error {
+	s.written = true
+	return s.Driver.WriteIdentity(ctx, id)
+}
+
+func (s *unreadableStore) Identity(ctx context.Context) (string, error) {
+	if s.written {
+		return "", errUnreadable
+	}
+	return s.Driver.Identity(ctx)
+}
+
+// TestUnreadableIdentity expects a writer that cannot read the identity of the store to fail, and
+// to record none.
+func TestUnreadableIdentity(t *testing.T) {
+	log, err := embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	dir := filepath.Join(t.TempDir(), "segments")
+	store, err := segmentstore.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Log: log, Store: &unreadableStore{Driver: store}, Place: dir, Interval: time.Second, Writes: true, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := Open(t.Context(), o); !errors.Is(err, errUnreadable) {
+		t.Errorf("a writer without a readable identity: %v, want %v", err, errUnreadable)
+	}
+	if high, err := log.HighWater(t.Context(), event.TopicAccounts); err != nil || high[0] != 0 {
+		t.Errorf("records of accounts end at %v, want none: %v", high, err)
+	}
 }
 
 // TestOtherStoreIsRefused opens readers and writers of a log with the right store, an

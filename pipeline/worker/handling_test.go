@@ -259,7 +259,7 @@ func TestDrainNamesWhatIsNotFinished(t *testing.T) {
 			}
 			return len(values), nil
 		})
-		l.add("a push", "b hang", "c hang", "d push")
+		l.add("a push", "c hang", "b hang", "d push")
 		_ = clock.Sleep(t.Context(), time.Minute)
 		began := time.Now()
 		stop()
