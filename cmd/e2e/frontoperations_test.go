@@ -83,7 +83,8 @@ func (c *shardCluster) checkSnapshots(t *testing.T) {
 	}
 }
 
-// checkReplay replays the log at a running shard: the front answers meanwhile, and from the new index.
+// checkReplay replays the log at the front and at all shards: the front answers meanwhile, and from
+// the new indexes.
 func (c *shardCluster) checkReplay(t *testing.T) {
 	search := request{http.MethodPost, "/api/search", map[string]any{"query": "here or plays", "matches": 100, "facets": true}}
 	done := make(chan struct{})
@@ -98,15 +99,17 @@ func (c *shardCluster) checkReplay(t *testing.T) {
 			}
 		}
 	})
-	out := (&crashing{server: c.shards[0]}).runQuarry(t, "replay")
+	out := (&crashing{server: c.front}).runQuarry(t, "replay")
 	close(done)
 	searches.Wait()
-	if !strings.Contains(out, "rebuilt from the log") {
+	if !strings.Contains(out, "rebuilt from the log") || strings.Count(out, ": done") != len(c.shards) || strings.Contains(out, "not replayed") {
 		t.Errorf("quarry replay: %s", out)
 	}
 	c.compareAnswer(t, "", search)
-	_, listed := send(t, c.shards[0], http.MethodGet, "/api/replays", nil)
-	if text := mustJSON(t, listed); !strings.Contains(text, `"state":"done"`) || strings.Contains(text, `"previous"`) {
-		t.Errorf("replays of the shard: %s", text)
+	for _, s := range append([]*server{c.front}, c.shards...) {
+		_, listed := send(t, s, http.MethodGet, "/api/replays", nil)
+		if text := mustJSON(t, listed); !strings.Contains(text, `"state":"done"`) || strings.Contains(text, `"previous"`) {
+			t.Errorf("replays of %s: %s", s.url, text)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("refused operations", c.checkRefusals)
 	t.Run("precise index", c.checkPreciseIndex)
 	t.Run("snapshots", c.checkSnapshots)
-	t.Run("replay of a shard", c.checkReplay)
+	t.Run("replay of all shards", c.checkReplay)
 	t.Run("read your writes", c.checkPosition)
 	t.Run("traces", c.checkTraces)
 	t.Run("private repositories", c.checkPrivate)
@@ -268,7 +268,7 @@ func (c *shardCluster) checkRefusals(t *testing.T) {
 		method, path string
 		want         string
 	}{
-		{c.front, http.MethodGet, "/api/replays", "GET /api/replays: not possible in this process: it is a front, and each process does this with its own index"},
+		{c.front, http.MethodPost, "/api/replays/rollback", "POST /api/replays/rollback: not possible in this process: it is a front, and shards keep no previous version"},
 		{c.shards[0], http.MethodPost, "/api/search", "send the request to a front"},
 		{c.shards[0], http.MethodGet, "/api/source?repo=demo&path=first.txt", "send the request to a front"},
 	} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,7 +43,7 @@ type replayCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*replayCommand) Help() string {
-	return `Builds a new version of the projections, which queries read, next to the live one and then switches to it. Works on the data directory, or through the server that runs on it. The event log is never changed.
+	return `Builds a new version of the projections, which queries read, next to the live one and then switches to it. Works on the data directory, or through the server that runs on it. The event log is never changed. At a front, all replicas of the shards replay as well.
 
 Examples:
 
@@ -166,6 +168,9 @@ func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *c
 		display.Print(begun.Warning)
 	}
 	ended, live, err := followReplay(ctx, to, begun.ID, display)
+	if err == nil {
+		err = followNodes(ctx, to, begun.Nodes, display)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), cancelReplay(ctx, to, begun.ID))
@@ -204,6 +209,76 @@ func followReplay(ctx context.Context, to *client.Client, id int, display *termi
 			return r, live, ctx.Err()
 		}
 	}
+}
+
+// maxNodePolls bounds the polls for a replica that does not answer.
+const maxNodePolls = 20
+
+// followNodes shows the progress of what the replicas of shards have begun, until each of them has
+// ended. The error counts those that have not completed it, which are printed with the reason.
+func followNodes(ctx context.Context, to *client.Client, begun []wire.ReplayNode, display *terminal.Progress) error {
+	failed, unanswered := 0, map[string]int{}
+	end := func(n *wire.ReplayNode, problem string) {
+		if problem == "" {
+			display.Print(fmt.Sprintf("share %s at %s: done", n.Share, n.Address))
+			return
+		}
+		failed++
+		display.Print(fmt.Sprintf("share %s at %s: not replayed: %s", n.Share, n.Address, problem))
+	}
+	left := map[string]int{} // IDs, by address
+	for i, n := range begun {
+		if n.Problem != "" {
+			end(&begun[i], n.Problem)
+		} else {
+			left[n.Address] = n.ID
+		}
+	}
+	tick := time.NewTicker(replayPollInterval)
+	defer tick.Stop()
+	for len(left) > 0 {
+		all, err := to.ListReplays(ctx)
+		if err != nil {
+			return err
+		}
+		var done, total int64
+		for i := range begun {
+			n := &wire.ReplayNode{Share: begun[i].Share, Address: begun[i].Address, Problem: "the front does not know the replica any more"}
+			id, isLeft := left[n.Address]
+			if at := slices.IndexFunc(all.Nodes, func(now wire.ReplayNode) bool { return now.Address == n.Address }); at >= 0 {
+				n = &all.Nodes[at]
+			}
+			switch {
+			case !isLeft:
+				continue
+			case n.Problem != "":
+				if unanswered[n.Address]++; unanswered[n.Address] <= maxNodePolls {
+					continue
+				}
+				end(n, n.Problem)
+			case n.ID != id:
+				end(n, "the replica was restarted")
+			case n.State == wire.ReplayNodeStateDone:
+				end(n, "")
+			case n.State == wire.ReplayNodeStateFailed, n.State == wire.ReplayNodeStateCanceled:
+				end(n, strings.TrimSpace(string(n.State)+" "+n.Error))
+			default:
+				done, total, unanswered[n.Address] = done+n.Records, total+n.RecordsTotal, 0
+				continue
+			}
+			delete(left, n.Address)
+		}
+		display.Update(fmt.Sprintf("%d replicas of shards: %d of %d records", len(left), done, total))
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d replicas of shards were not replayed; their live versions are unchanged", failed, len(begun))
+	}
+	return nil
 }
 
 // replayOf returns the current state of a replay, and the live version.

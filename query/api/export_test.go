@@ -67,7 +67,7 @@ func CheckRoute(who int) error {
 
 // ShardWays returns the name of the way of each operation in an installation with shards.
 func ShardWays() map[string]string {
-	names := map[shardWay]string{wayNone: "none", wayLocal: "local", wayNode: "node", wayOwner: "owner", wayAll: "all", wayGit: "git"}
+	names := map[shardWay]string{wayNone: "none", wayLocal: "local", wayNode: "node", wayNodes: "nodes", wayOwner: "owner", wayAll: "all", wayGit: "git"}
 	out := map[string]string{}
 	for operation, way := range shardWays {
 		out[operation] = names[way]

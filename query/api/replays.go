@@ -30,10 +30,23 @@ type Replays interface {
 
 func wireReplay(r replay.Replay) wire.Replay {
 	return wire.Replay{
-		ID: r.ID, Rollback: r.Rollback, Projection: r.Projection, To: r.To, State: wire.ReplayState(r.State),
+		Nodes: wireReplayNodes(r.Nodes),
+		ID:    r.ID, Rollback: r.Rollback, Projection: r.Projection, To: r.To, State: wire.ReplayState(r.State),
 		Records: r.Records, RecordsTotal: r.RecordsTotal, RecordsPerSecond: r.RecordsPerSecond, MissingDocuments: r.MissingDocuments,
 		Warning: r.Warning, Error: r.Error, BegunAt: wire.At(r.BegunAt), EndedAt: wire.At(r.EndedAt),
 	}
+}
+
+func wireReplayNodes(nodes []replay.Node) (out []wire.ReplayNode) {
+	for _, n := range nodes {
+		node := wire.ReplayNode{Share: n.Share, Address: n.Address, Problem: n.Problem}
+		if r := n.Replay; r != nil {
+			node.ID, node.State, node.Error = r.ID, wire.ReplayNodeState(r.State), r.Error
+			node.Records, node.RecordsTotal = r.Records, r.RecordsTotal
+		}
+		out = append(out, node)
+	}
+	return out
 }
 
 func wireVersion(v replay.Version) wire.ProjectionVersion {
@@ -86,7 +99,7 @@ func (s *Server) listReplays(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := wire.Replays{Current: wireVersion(list.Current), Replays: make([]wire.Replay, len(list.Replays)), Projections: list.Projections}
+	out := wire.Replays{Current: wireVersion(list.Current), Replays: make([]wire.Replay, len(list.Replays)), Projections: list.Projections, Nodes: wireReplayNodes(list.Nodes)}
 	if list.Previous != nil {
 		out.Previous = wireVersion(*list.Previous)
 	}

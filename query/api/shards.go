@@ -27,9 +27,10 @@ const (
 	wayNone shardWay = iota
 	// wayLocal is what each process has whole: the catalog, accounts, the audit log, events.
 	wayLocal
-	// wayNode is what each process does with its own rows. A shard answers it, and a front does
-	// not: its callers mean all shards.
+	// wayNodes is what each process does with its own rows. A front does it, too, and has all
+	// replicas do it. wayNode is the same without a front.
 	wayNode
+	wayNodes
 	// wayOwner goes to the shard that owns the partition of a repository, and wayAll to all
 	// shards. A shard alone refuses them.
 	wayOwner
@@ -51,7 +52,7 @@ var shardWays = map[string]shardWay{
 	"POST /api/repos/{repoId}/scip": wayGit,
 
 	"POST /api/verifications": wayNone, "POST /api/repos/{repoId}/erase": wayNone, "GET /api/erasures": wayNone,
-	"GET /api/replays": wayNode, "POST /api/replays": wayNode, "POST /api/replays/rollback": wayNode, "DELETE /api/replays/{replayId}": wayNode,
+	"GET /api/replays": wayNodes, "POST /api/replays": wayNodes, "DELETE /api/replays/{replayId}": wayNodes, "POST /api/replays/rollback": wayNode,
 	"GET /api/snapshots": wayAll, "POST /api/snapshots": wayAll, "DELETE /api/snapshots/{snapshotName}": wayLocal,
 	"POST /api/backups": wayNone, "DELETE /api/backups/{backupId}": wayNone, "POST /api/backups/{backupId}/renew": wayNone,
 
@@ -83,12 +84,12 @@ var shardWays = map[string]shardWay{
 // checkPart returns ErrNotSharded if the process does not answer an operation.
 func (p Part) checkPart(operation string) error {
 	switch way := shardWays[operation]; {
-	case p == PartAll || way == wayLocal || p == PartShard && way == wayNode:
+	case p == PartAll || way == wayLocal || p == PartShard && (way == wayNode || way == wayNodes):
 		return nil
 	case p == PartShard:
 		return fmt.Errorf("%s: %w: it is a shard, which holds a share of the text; send the request to a front", operation, ErrNotSharded)
 	case way == wayNode:
-		return fmt.Errorf("%s: %w: it is a front, and each process does this with its own index: send it to the shards, one after another", operation, ErrNotSharded)
+		return fmt.Errorf("%s: %w: it is a front, and shards keep no previous version: replay the log", operation, ErrNotSharded)
 	case way == wayNone:
 		return fmt.Errorf("%s: %w: it is a front, and this operation is one of a process that holds everything: send it to one with the role query and without shard.share and shard.peers", operation, ErrNotSharded)
 	}

@@ -23,7 +23,7 @@ func TestEveryRouteHasAWay(t *testing.T) {
 			if !known {
 				t.Errorf("%s has no way: decide in shards.go and docs/sharding.md", name)
 			}
-			wanted := part == api.PartAll || way == "local" || part == api.PartFront && way != "none" && way != "node" || part == api.PartShard && way == "node"
+			wanted := part == api.PartAll || way == "local" || part == api.PartFront && way != "none" && way != "node" || part == api.PartShard && (way == "node" || way == "nodes")
 			err := part.CheckPart(name)
 			if (err == nil) != wanted || err != nil && !strings.HasPrefix(err.Error(), name+": not possible in this process: it is a ") {
 				t.Errorf("part %d, way %q: %v", part, way, err)

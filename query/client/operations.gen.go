@@ -823,7 +823,8 @@ func (c *Client) ListLanguageModels(ctx context.Context) ([]wire.LanguageModel, 
 
 // ListReplays: List projection versions and replays. It sends GET /api/replays.
 //
-// Addition. Returns the latest replays, newest first, with their progress.
+// Addition. Returns the latest replays, newest first, with their progress. A front adds the latest
+// replay of each replica of its shards.
 func (c *Client) ListReplays(ctx context.Context) (*wire.Replays, error) {
 	return receive[*wire.Replays](ctx, c, request{method: "GET", path: "/api/replays"})
 }
@@ -833,7 +834,8 @@ func (c *Client) ListReplays(ctx context.Context) (*wire.Replays, error) {
 // Addition. Rebuilds the index from the event log. The new version is built next to the live one while
 // searches and pushes continue. Once it has caught up, it replaces the live version, which is kept for
 // a rollback, except in a shard. With `to`, the new version shows a moment of the past until the next
-// replay or rollback.
+// replay or rollback. A front replays its rows and has all replicas of its shards replay theirs.
+// `nodes` names those that do not.
 func (c *Client) StartReplay(ctx context.Context, body wire.ReplayRequest) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays", body: body})
 }
@@ -849,7 +851,7 @@ func (c *Client) RollBackReplay(ctx context.Context) (*wire.Replay, error) {
 // CancelReplay: Cancel a replay. It sends DELETE /api/replays/{replayId}.
 //
 // Addition. Removes what the replay has built. A replay that is switching or has ended is not
-// affected.
+// affected. A front also cancels what the replicas of its shards have begun with its latest replay.
 func (c *Client) CancelReplay(ctx context.Context, replayID int) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/replays/%s", escape(replayID))})
 }

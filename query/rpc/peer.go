@@ -311,40 +311,6 @@ func (p *Peer) ReadState(ctx context.Context) (*State, error) {
 	return state, nil
 }
 
-// operationSnapshot is the operation of CreateSnapshot.
-const operationSnapshot = "create a snapshot"
-
-// Reasons why a shard that was reached does not begin an operation. ErrOlderRelease is an
-// ErrOperation.
-var (
-	ErrOperation    = errors.New("the shard refuses the operation")
-	ErrOlderRelease = fmt.Errorf("%w: its release is older than that of the front", ErrOperation)
-)
-
-// CreateSnapshot has the shard begin to create a snapshot. The error wraps ErrOperation if the shard
-// answers that it does not.
-func (p *Peer) CreateSnapshot(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	r, err := p.newRequest(operationPath, []byte(operationSnapshot))
-	if err != nil {
-		return err
-	}
-	r.Method = http.MethodPost
-	response, err := p.send(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // it is read
-	switch response.StatusCode {
-	case http.StatusAccepted:
-		return nil
-	case http.StatusNotFound:
-		return ErrOlderRelease
-	}
-	return fmt.Errorf("%w: %w", ErrOperation, readRefusal(response.Body))
-}
-
 // send sends a request that opens no session.
 func (p *Peer) send(ctx context.Context, r *http.Request) (*http.Response, error) {
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: p.tlsConfig()}

@@ -33,7 +33,8 @@ const (
 )
 
 // ServerOptions configure a Server. Secret is required, and so are Partitions and OpenSession, or
-// Git; without OpenRepository, State and CreateSnapshot, the server has none of them.
+// Git; without OpenRepository, State, CreateSnapshot and
+// Replays, the server has none of them.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -51,6 +52,8 @@ type ServerOptions struct {
 	State func() (*State, error)
 	// CreateSnapshot begins to create a snapshot, as Peer.CreateSnapshot describes it.
 	CreateSnapshot func(ctx context.Context) error
+	// Replays are those of the shard.
+	Replays Replays
 	// MaxSessions bounds the open sessions, and the connections that wait for one. Default:
 	// DefaultMaxSessions.
 	MaxSessions int
@@ -121,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
 	method, known := http.MethodGet, !isSession && path == statePath && s.o.State != nil
 	if !isSession && path == operationPath {
-		method, known = http.MethodPost, s.o.CreateSnapshot != nil
+		method, known = http.MethodPost, s.o.CreateSnapshot != nil || s.o.Replays != nil
 	} else if isSession {
 		known = path == sessionPath && s.o.OpenSession != nil || path == repositoryPath && s.o.OpenRepository != nil || path == gitPath && s.o.Git != nil
 	}
@@ -136,7 +139,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case path == operationPath:
-		s.serveOperation(r.Context(), w, string(caller))
+		s.serveOperation(r.Context(), w, caller)
 		return
 	case !isSession:
 		s.serveState(w)
@@ -222,19 +225,6 @@ func (s *Server) serveState(w http.ResponseWriter) {
 	}
 	w.Header().Set(headerPartitions, formatPartitions(s.o.Partitions))
 	_ = json.NewEncoder(w).Encode(state) // the front may be gone
-}
-
-// serveOperation begins an operation, whose name the handshake has in place of a caller.
-func (s *Server) serveOperation(ctx context.Context, w http.ResponseWriter, operation string) {
-	if operation != operationSnapshot {
-		http.Error(w, fmt.Sprintf("the operation %.40q is unknown: the front has a newer release", operation), http.StatusNotFound)
-		return
-	}
-	if err := s.o.CreateSnapshot(ctx); err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
 }
 
 // openSession is a session of a search, about a repository, or of git reads; the others are nil.

@@ -60,6 +60,7 @@ type replica struct {
 	// why its last one failed. older means that its release knows no operations.
 	created        atomic.Int64
 	refused, older atomic.Bool
+	replays        fakeReplays
 	failed         atomic.Value
 }
 
@@ -106,6 +107,7 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 			r.created.Add(1)
 			return nil
 		},
+		Replays: &r.replays,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -260,6 +260,13 @@ func (s *share) listReplicas() []*peer {
 	return s.replicas
 }
 
+// findFailure returns the reason why a replica is not reached, or nil.
+func (s *share) findFailure(p *peer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.failure
+}
+
 // isReached reports whether a replica is reached.
 func (s *share) isReached() bool {
 	s.mu.Lock()

@@ -60,15 +60,15 @@ func (s *share) createSnapshot(ctx context.Context) error {
 }
 
 // ReadSnapshotState asks all replicas whether they are creating a snapshot. failed says why the last
-// one of the first replica of each share failed, and names the shares without a replica.
+// one of each replica failed, and names the shares without a replica.
 func (f *Front) ReadSnapshotState(ctx context.Context) (creating bool, failed string) {
 	l := pickLayout(f.layouts, nil)
-	states := make([][]*rpc.State, len(l))
+	states, reached := make([][]*rpc.State, len(l)), make([][]*peer, len(l))
 	var g sync.WaitGroup
 	for i, s := range l {
-		reached := s.listReached()
-		states[i] = make([]*rpc.State, len(reached))
-		for j, p := range reached {
+		reached[i] = s.listReached()
+		states[i] = make([]*rpc.State, len(reached[i]))
+		for j, p := range reached[i] {
 			g.Go(func() { states[i][j], _ = p.ReadState(ctx) }) // nil is lost
 		}
 	}
@@ -76,12 +76,12 @@ func (f *Front) ReadSnapshotState(ctx context.Context) (creating bool, failed st
 	var failures []string
 	for i, s := range l {
 		answered := false
-		for _, state := range states[i] {
+		for j, state := range states[i] {
 			if state == nil {
 				continue
 			}
-			if !answered && state.SnapshotError != "" {
-				failures = append(failures, fmt.Sprintf("share %s: %s", s.name, state.SnapshotError))
+			if state.SnapshotError != "" {
+				failures = append(failures, fmt.Sprintf("share %s at %s: %s", s.name, reached[i][j].Address, state.SnapshotError))
 			}
 			answered = true
 			creating = creating || state.Creating

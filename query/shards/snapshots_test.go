@@ -2,6 +2,7 @@ package shards
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -67,8 +68,10 @@ func TestSnapshotsOfShards(t *testing.T) {
 	a.refused.Store(true)
 	check("one refuses", failure.ErrConflict, "share 0: the shard refuses the operation", 0, 0, 1)
 	a.failed.Store("the disk is full")
-	if creating, failed := f.ReadSnapshotState(t.Context()); creating || failed != "share 0: the disk is full" {
-		t.Errorf("after a failure: creating %v, %q", creating, failed)
+	b.failed.Store("the bucket is gone")
+	want := fmt.Sprintf("share 0 at %s: the disk is full; share 0 at %s: the bucket is gone", a.address, b.address)
+	if creating, failed := f.ReadSnapshotState(t.Context()); creating || failed != want {
+		t.Errorf("after failures: creating %v, %q, want %q", creating, failed, want)
 	}
 	lose(a)
 	check("a replica is lost", nil, "", 0, 1, 1)

@@ -51,6 +51,17 @@ type Replay struct {
 	Error            string
 	BegunAt          time.Time
 	EndedAt          time.Time
+	// Nodes are the replicas of the shards of a front, which replay the log, too.
+	Nodes []Node
+}
+
+// Node is a replica of a shard.
+type Node struct {
+	Share, Address string
+	// Replay is the one that the replica has begun, or the latest one in a List; nil without any.
+	Replay *Replay
+	// Problem says why the replica has begun none, or why it is not known.
+	Problem string
 }
 
 // Version describes a version of the projections.
@@ -76,6 +87,8 @@ type List struct {
 	Replays  []Replay
 	// Projections are the names that a Request may contain.
 	Projections []string
+	// Nodes are the replicas of the shards of a front.
+	Nodes []Node
 }
 
 // Missing counts lost text that is not re-indexed yet.

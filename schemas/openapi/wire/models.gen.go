@@ -368,6 +368,15 @@ const (
 	ReplayStateSwitching ReplayState = "switching"
 )
 
+// Defines values for ReplayNodeState.
+const (
+	ReplayNodeStateBuilding  ReplayNodeState = "building"
+	ReplayNodeStateCanceled  ReplayNodeState = "canceled"
+	ReplayNodeStateDone      ReplayNodeState = "done"
+	ReplayNodeStateFailed    ReplayNodeState = "failed"
+	ReplayNodeStateSwitching ReplayNodeState = "switching"
+)
+
 // Defines values for RepositoryVisibility.
 const (
 	RepositoryVisibilityInternal RepositoryVisibility = "internal"
@@ -2090,10 +2099,33 @@ type Replay struct {
 	Error            string `json:"error,omitempty,omitzero"`
 	BegunAt          Time   `json:"begunAt"`
 	EndedAt          Time   `json:"endedAt,omitempty,omitzero"`
+
+	// Nodes Replicas of the shards of a front.
+	Nodes []ReplayNode `json:"nodes,omitempty,omitzero"`
 }
 
 // ReplayState defines model for Replay.State.
 type ReplayState string
+
+// ReplayNode defines model for ReplayNode.
+type ReplayNode struct {
+	// Share Share of the partitions as in the settings of the front.
+	Share   string `json:"share"`
+	Address string `json:"address"`
+
+	// ID ID of the replay at the replica; absent if it has begun none.
+	ID           int             `json:"id,omitempty,omitzero"`
+	State        ReplayNodeState `json:"state,omitempty,omitzero"`
+	Records      int64           `json:"records,omitempty,omitzero"`
+	RecordsTotal int64           `json:"recordsTotal,omitempty,omitzero"`
+	Error        string          `json:"error,omitempty,omitzero"`
+
+	// Problem Why the replica has not begun the replay or its state is not known.
+	Problem string `json:"problem,omitempty,omitzero"`
+}
+
+// ReplayNodeState defines model for ReplayNode.State.
+type ReplayNodeState string
 
 // ReplayRequest defines model for ReplayRequest.
 type ReplayRequest struct {
@@ -2115,6 +2147,9 @@ type Replays struct {
 
 	// Projections Names that a replay request accepts.
 	Projections []string `json:"projections"`
+
+	// Nodes Replicas of the shards of a front with their latest replays.
+	Nodes []ReplayNode `json:"nodes,omitempty,omitzero"`
 }
 
 // Repository defines model for Repository.

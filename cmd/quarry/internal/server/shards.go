@@ -73,6 +73,7 @@ func (s *Server) openFront(o *api.Options) error {
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
 	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{o.Snapshots, s.front}
+	o.Replays = s.front.NewReplays(o.Replays)
 	return nil
 }
 
@@ -140,8 +141,8 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	})
 	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
 		Secret: s.masterSecret.DerivePeerSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
-		CreateSnapshot: s.snapshotter.Create,
-		Logger:         s.o.Logger, Registerer: s.o.Registerer,
+		CreateSnapshot: s.snapshotter.Create, Replays: s.versions.Replays(),
+		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 

@@ -1,0 +1,141 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/replay"
+)
+
+// The operations of a shard. The handshake has the name in place of a caller, and after a line feed
+// the argument.
+const (
+	operationSnapshot     = "create a snapshot"
+	operationStartReplay  = "start a replay"
+	operationCancelReplay = "cancel a replay"
+	operationListReplays  = "list replays"
+)
+
+const (
+	// operationTimeout bounds an operation: some read the sizes of files.
+	operationTimeout = 10 * time.Second
+	// maxResultBytes bounds the result of an operation.
+	maxResultBytes = 1 << 20
+)
+
+// Reasons why a shard that was reached does not begin an operation. ErrOlderRelease is an
+// ErrOperation.
+var (
+	ErrOperation    = errors.New("the shard refuses the operation")
+	ErrOlderRelease = fmt.Errorf("%w: its release is older than that of the front", ErrOperation)
+)
+
+// Replays are those of a shard.
+type Replays interface {
+	Start(ctx context.Context, r replay.Request) (replay.Replay, error)
+	Cancel(ctx context.Context, id int) (replay.Replay, error)
+	List(ctx context.Context) (replay.List, error)
+}
+
+// CreateSnapshot has the shard begin to create a snapshot. The error wraps ErrOperation if the shard
+// answers that it does not.
+func (p *Peer) CreateSnapshot(ctx context.Context) error {
+	return p.operate(ctx, operationSnapshot, nil, nil)
+}
+
+// Replays returns the replays of the shard. Errors are those of CreateSnapshot.
+func (p *Peer) Replays() Replays { return remoteReplays{p} }
+
+type remoteReplays struct{ p *Peer }
+
+// Start implements Replays.
+func (r remoteReplays) Start(ctx context.Context, in replay.Request) (out replay.Replay, err error) {
+	return out, r.p.operate(ctx, operationStartReplay, in, &out)
+}
+
+// Cancel implements Replays.
+func (r remoteReplays) Cancel(ctx context.Context, id int) (out replay.Replay, err error) {
+	return out, r.p.operate(ctx, operationCancelReplay, id, &out)
+}
+
+// List implements Replays.
+func (r remoteReplays) List(ctx context.Context) (out replay.List, err error) {
+	return out, r.p.operate(ctx, operationListReplays, nil, &out)
+}
+
+// operate has the shard carry out an operation, and decodes the result unless out is nil.
+func (p *Peer) operate(ctx context.Context, name string, argument, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	order := []byte(name)
+	if argument != nil {
+		encoded, err := json.Marshal(argument)
+		if err != nil {
+			return err
+		}
+		order = append(append(order, '\n'), encoded...)
+	}
+	r, err := p.newRequest(operationPath, order)
+	if err != nil {
+		return err
+	}
+	r.Method = http.MethodPost
+	response, err := p.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it is read
+	body := io.LimitReader(response.Body, maxResultBytes)
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return ErrOlderRelease
+	case response.StatusCode != http.StatusAccepted:
+		return fmt.Errorf("%w: %w", ErrOperation, readRefusal(body))
+	case out == nil:
+		return nil
+	}
+	if err := json.NewDecoder(body).Decode(out); err != nil {
+		return fmt.Errorf("decode the result of the operation %q: %w", name, err)
+	}
+	return nil
+}
+
+// serveOperation carries out an operation, or begins it.
+func (s *Server) serveOperation(ctx context.Context, w http.ResponseWriter, order []byte) {
+	name, argument, _ := bytes.Cut(order, []byte("\n"))
+	var out any
+	var err error
+	switch operation := string(name); {
+	case operation == operationSnapshot && s.o.CreateSnapshot != nil:
+		err = s.o.CreateSnapshot(ctx)
+	case operation == operationStartReplay && s.o.Replays != nil:
+		var in replay.Request
+		if err = json.Unmarshal(argument, &in); err == nil {
+			out, err = s.o.Replays.Start(ctx, in)
+		}
+	case operation == operationCancelReplay && s.o.Replays != nil:
+		var id int
+		if err = json.Unmarshal(argument, &id); err == nil {
+			out, err = s.o.Replays.Cancel(ctx, id)
+		}
+	case operation == operationListReplays && s.o.Replays != nil:
+		out, err = s.o.Replays.List(ctx)
+	default:
+		http.Error(w, fmt.Sprintf("the operation %.40q is unknown: the front has a newer release", name), http.StatusNotFound)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	if out != nil {
+		_ = json.NewEncoder(w).Encode(out) // the front may be gone
+	}
+}

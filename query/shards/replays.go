@@ -1,0 +1,127 @@
+package shards
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/rpc"
+	"github.com/quarrysearch/quarry/schemas/replay"
+)
+
+// Replays replays the log in a front and in all replicas of its shards, because each process keeps
+// its rows itself. It implements api.Replays.
+type Replays struct {
+	api.Replays // of the front
+	front       *Front
+
+	mu struct {
+		sync.Mutex
+		id    int            // of the latest replay of the front
+		begun map[string]int // those that replicas have begun with it, by address
+	}
+}
+
+// NewReplays returns the replays of a front, whose own ones are those of its rows.
+func (f *Front) NewReplays(own api.Replays) *Replays { return &Replays{Replays: own, front: f} }
+
+// Start implements api.Replays. It begins nowhere if the front refuses it. Replicas that do not begin
+// are named, and the others go on.
+func (r *Replays) Start(ctx context.Context, in replay.Request) (replay.Replay, error) {
+	begun, err := r.Replays.Start(ctx, in)
+	if err != nil {
+		return begun, err
+	}
+	begun.Nodes = r.front.callNodes(func(p *peer) (*replay.Replay, error) {
+		out, err := p.Replays().Start(ctx, in)
+		return &out, err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.id, r.mu.begun = begun.ID, map[string]int{}
+	for _, n := range begun.Nodes {
+		if n.Replay != nil {
+			r.mu.begun[n.Address] = n.Replay.ID
+		}
+	}
+	return begun, nil
+}
+
+// Cancel implements api.Replays. It also cancels what replicas have begun with the replay, unless the
+// front has begun another one since.
+func (r *Replays) Cancel(ctx context.Context, id int) (replay.Replay, error) {
+	canceled, err := r.Replays.Cancel(ctx, id)
+	if err != nil {
+		return canceled, err
+	}
+	var begun map[string]int
+	r.mu.Lock()
+	if r.mu.id == id {
+		begun = r.mu.begun
+	}
+	r.mu.Unlock()
+	canceled.Nodes = r.front.callNodes(func(p *peer) (*replay.Replay, error) {
+		id, known := begun[p.Address]
+		if !known {
+			return nil, nil
+		}
+		out, err := p.Replays().Cancel(ctx, id)
+		return &out, err
+	})
+	return canceled, nil
+}
+
+// List implements api.Replays.
+func (r *Replays) List(ctx context.Context) (replay.List, error) {
+	list, err := r.Replays.List(ctx)
+	if err != nil {
+		return list, err
+	}
+	list.Nodes = r.front.callNodes(func(p *peer) (*replay.Replay, error) {
+		out, err := p.Replays().List(ctx)
+		if err != nil || len(out.Replays) == 0 {
+			return nil, err
+		}
+		return &out.Replays[0], nil
+	})
+	return list, nil
+}
+
+// callNodes calls all replicas at the same time, and returns one node for each, in the order of the
+// settings. Those that are lost have the reason as their problem.
+func (f *Front) callNodes(call func(p *peer) (*replay.Replay, error)) (nodes []replay.Node) {
+	var calls []func()
+	for _, s := range f.shares {
+		replicas := s.listReplicas()
+		if len(replicas) == 0 {
+			nodes = append(nodes, replay.Node{Share: s.name, Address: strings.Join(s.addresses, " "), Problem: errNotProbed.Error()})
+		}
+		for _, p := range replicas {
+			i := len(nodes)
+			nodes = append(nodes, replay.Node{Share: s.name, Address: p.Address})
+			if failure := s.findFailure(p); failure != nil {
+				nodes[i].Problem = failure.Error()
+				continue
+			}
+			calls = append(calls, func() {
+				out, err := call(p)
+				switch {
+				case err == nil:
+					nodes[i].Replay = out
+				case errors.Is(err, rpc.ErrOperation):
+					nodes[i].Problem = err.Error()
+				default:
+					nodes[i].Problem = "the replica does not answer: " + err.Error()
+				}
+			})
+		}
+	}
+	var g sync.WaitGroup
+	for _, f := range calls {
+		g.Go(f)
+	}
+	g.Wait()
+	return nodes
+}
