@@ -51,6 +51,7 @@ func (c *findCommand) Run(ctx context.Context, s streams) error {
 		}
 	}
 	if err == nil && len(found.Files) == 0 {
+		noteEmpty(s, "no path has these letters in this order")
 		return exitError(exitFailed)
 	}
 	return err

@@ -145,6 +145,9 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 		}
 		commits = append(commits, commit)
 	}
+	if len(commits) == 0 {
+		noteEmpty(s, "no commit found; quarry files lists the paths, and quarry refs the branches")
+	}
 	if c.JSON {
 		return printJSONLines(s.out, commits)
 	}

@@ -60,6 +60,7 @@ func (c *defsCommand) Run(ctx context.Context, s streams) error {
 		err = printSymbols(s, found)
 	}
 	if err == nil && len(found.Files) == 0 {
+		noteEmpty(s, "no symbol has this name")
 		return exitError(exitFailed)
 	}
 	return err
@@ -133,6 +134,9 @@ func (c *filesCommand) Run(ctx context.Context, s streams) error {
 		if containsWords(f.Path, c.Words) {
 			kept = append(kept, f)
 		}
+	}
+	if len(kept) == 0 {
+		noteEmpty(s, "no path contains these words")
 	}
 	if c.JSON {
 		return printJSONLines(s.out, kept)

@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
+
+// noteEmpty says on standard error why standard output is empty, also where the exit status is 0.
+func noteEmpty(s streams, text string) {
+	_, _ = fmt.Fprintln(s.err, "quarry: "+text) // like each notice: the result does not depend on it
+}
 
 // describeNoMatch says that a search found nothing, and what to do next if that is known:
 // nothing is indexed, or another indexed branch or tag has a match. A failure of the requests that

@@ -67,6 +67,11 @@ func (c *listReposCommand) Run(ctx context.Context, s streams) error {
 		}
 	}
 	if !found {
+		if c.Text == "" {
+			noteEmpty(s, "no repository that you may read; quarry index PATH-OR-URL adds one")
+		} else {
+			noteEmpty(s, "no name of a repository contains this text")
+		}
 		return exitError(exitFailed)
 	}
 	return w.Flush()

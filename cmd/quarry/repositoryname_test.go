@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +22,11 @@ func newRepositoryServer(t *testing.T, names ...string) (url string, requests *[
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path != "/api/repos" {
 			*requests = append(*requests, r.Method+" "+r.URL.RequestURI())
-			_, _ = w.Write([]byte(`{"repoName":"acme/kettle"}`))
+			answer := `{"repoName":"acme/kettle"}`
+			if slices.Contains([]string{"commits", "files", "skipped"}, path.Base(r.URL.Path)) {
+				answer = "[]"
+			}
+			_, _ = w.Write([]byte(answer))
 			return
 		}
 		if n, err := strconv.Atoi(r.URL.Query().Get("perPage")); err == nil && n > 100 {
@@ -58,11 +64,14 @@ func TestUniqueEndOfRepositoryName(t *testing.T) {
 		{[]string{"repos", "show", "kettle"}, "GET /api/repos/1/status", "", exitOK},
 		{[]string{"blame", "kettle", "a.go"}, "repo=acme%2Fkettle", "", exitOK},
 		{[]string{"blame", "ketle", "a.go"}, "", "did you mean acme/kettle", exitFailed},
-		{[]string{"log", "kettle"}, "repo=acme%2Fkettle", "", exitOK},
-		{[]string{"symbols", "kettle"}, "repo=acme%2Fkettle", "", exitFailed},
-		{[]string{"find", "x", "--repo", "kettle"}, "repo=acme%2Fkettle", "", exitFailed},
+		{[]string{"log", "kettle", "nofile"}, "repo=acme%2Fkettle", "no commit found", exitOK},
+		{[]string{"files", "kettle", "nofile"}, "POST /api/files", "no path contains", exitOK},
+		{[]string{"symbols", "kettle"}, "repo=acme%2Fkettle", "no symbol found\n", exitFailed},
+		{[]string{"symbols", "kettle", "cmd/main.go"}, "repo=acme%2Fkettle", "no symbol found; --path lists", exitFailed},
+		{[]string{"find", "x", "--repo", "kettle"}, "repo=acme%2Fkettle", "no path has these letters", exitFailed},
+		{[]string{"defs", "x", "--repo", "kettle"}, "POST /api/find_definitions", "no symbol has this name", exitFailed},
 		{[]string{"refs", "kettle"}, "GET /api/repos/1/status", "", exitOK},
-		{[]string{"skipped", "kettle"}, "/api/repos/1/", "", exitOK},
+		{[]string{"skipped", "kettle"}, "/api/repos/1/", "no file is skipped", exitOK},
 		{[]string{"erase", "kettle", "--yes"}, "", "did you mean acme/kettle?", exitFailed},
 	} {
 		url, requests := newRepositoryServer(t, "acme/kettle", "a/app", "b/app")
@@ -97,6 +106,9 @@ func TestReposList(t *testing.T) {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("quarry %s: %q is not in %q, error %q", strings.Join(c.args, " "), want, out.String(), err.String())
 			}
+		}
+		if c.code == exitFailed && !strings.Contains(err.String(), "no name of a repository contains this text") {
+			t.Errorf("quarry %s: error %q", strings.Join(c.args, " "), err.String())
 		}
 		if code != c.code {
 			t.Errorf("quarry %s: status %d, want %d: %s", strings.Join(c.args, " "), code, c.code, err.String())

@@ -35,10 +35,12 @@ func (c *skippedCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	found := false
 	for f, err := range server.ListSkippedFilesAll(ctx, id, client.ListSkippedFilesParams{Ref: c.Ref, Reason: c.Reason, PerPage: 100}) {
 		if err != nil {
 			return err
 		}
+		found = true
 		if c.JSON {
 			err = printJSONLines(s.out, []any{f})
 		} else {
@@ -47,6 +49,9 @@ func (c *skippedCommand) Run(ctx context.Context, s streams) error {
 		if err != nil {
 			return err
 		}
+	}
+	if !found {
+		noteEmpty(s, "no file is skipped")
 	}
 	return nil
 }

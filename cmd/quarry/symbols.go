@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -63,6 +64,11 @@ func (c *symbolsCommand) Run(ctx context.Context, s streams) error {
 			_, _ = fmt.Fprintf(s.err, "quarry: there are more symbols; narrow them with a prefix, --path, --kind or --parent\n")
 		}
 		if listed == 0 {
+			hint := "no symbol found"
+			if strings.Contains(c.Prefix, "/") {
+				hint += "; --path lists the symbols of a file"
+			}
+			noteEmpty(s, hint)
 			return exitError(exitFailed)
 		}
 		return nil

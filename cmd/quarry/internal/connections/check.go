@@ -47,6 +47,9 @@ func Check(ctx context.Context, c *config.Config, name string) ([]Found, error) 
 		}
 		out = append(out, check)
 	}
+	if len(out) == 0 && name == "" {
+		return nil, fmt.Errorf("%w; add discover to one, and name the settings with --config", ErrNoConnection)
+	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNoConnection, name)
 	}

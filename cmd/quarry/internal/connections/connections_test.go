@@ -44,6 +44,9 @@ func TestCheckListsWhatTheServerWouldRegister(t *testing.T) {
 	if found, err = Check(t.Context(), &c, ""); err != nil || len(found) != 2 {
 		t.Errorf("all connections find %+v: %v", found, err)
 	}
+	if _, err := Check(t.Context(), &config.Config{}, ""); !errors.Is(err, ErrNoConnection) || !strings.HasSuffix(err.Error(), "--config") {
+		t.Errorf("without connections, the error is %v", err)
+	}
 	if _, err := Check(t.Context(), &c, "other"); !errors.Is(err, ErrNoConnection) {
 		t.Errorf("a connection that is not configured: %v", err)
 	}
