@@ -12,5 +12,6 @@
 //     repository; external images become links.
 //  3. IDs of headings begin with IDPrefix, so that a document cannot impersonate an
 //     element of the page.
-//  4. Text above MaxBytes is not rendered.
+//  4. Text above MaxBytes is not rendered, nor is text that takes the parser more than maxWork, or
+//     whose markup is longer than maxRenderedBytes.
 package document

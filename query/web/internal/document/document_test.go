@@ -105,10 +105,41 @@ func checkHarmless(t *testing.T, from string, out string) {
 func TestAttacks(t *testing.T) {
 	for _, attack := range attacks {
 		out, err := RenderMarkdown([]byte(attack), testOptions)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%.100q: %v", attack, err)
 		}
 		checkHarmless(t, attack, string(out))
+	}
+}
+
+// TestBudget checks that documents are not rendered if the parser takes quadratic time for them, or
+// their markup is much longer than their text. All of them could be 30 times as large.
+func TestBudget(t *testing.T) {
+	address := "[a]: <" + strings.Repeat("x", 20_000) + ">\n\n"
+	var footnotes strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&footnotes, "[^%d]: x\n\n", i)
+	}
+	for name, text := range map[string]string{
+		"quotes": strings.Repeat(">", 5000), "lists": strings.Repeat("1) ", 2000), "both": strings.Repeat("> - ", 2000),
+		"links": strings.Repeat("[a](<b", 5000), "images": strings.Repeat("![](a", 5000), "labels": strings.Repeat("[", 20_000),
+		"emphasis": strings.Repeat("**a *a_", 5000), "comments": "a" + strings.Repeat(" <!-", 10_000), "code": strings.Repeat("`` ` ", 10_000),
+		"definitions": strings.Repeat("[a]: b\n", 10_000), "long address": address + strings.Repeat("[a]\n\n", 1000),
+		"footnotes": footnotes.String() + strings.Repeat("[^x]\n\n", 20_000),
+	} {
+		if _, err := RenderMarkdown([]byte(text), testOptions); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %d bytes are rendered: %v", name, len(text), err)
+		}
+	}
+	source := strings.Repeat("**a *a_", 1000) + `\n\n`
+	cells := strings.Repeat(`{"cell_type":"markdown","source":"`+source+`"},`, 10)
+	notebook, _, err := RenderNotebook([]byte(`{"nbformat":4,"cells":[`+strings.TrimSuffix(cells, ",")+`]}`), testOptions)
+	if err != nil || len(notebook) != 10 || strings.Contains(string(notebook[0].Input), "<pre>") || !strings.Contains(string(notebook[9].Input), "<pre>") {
+		t.Errorf("the cells of a notebook do not share a budget: %v, %.200q", err, notebook[9].Input)
+	}
+	prose := strings.Repeat(strings.Repeat("Some *text* with [links](a) and `code`. ", 20)+"\n\n", 1200)
+	if _, err := RenderMarkdown([]byte(prose), testOptions); err != nil {
+		t.Errorf("%d bytes of prose are not rendered: %v", len(prose), err)
 	}
 }
 
@@ -118,7 +149,7 @@ func FuzzRenderMarkdown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := RenderMarkdown(text, testOptions)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrTooLarge) {
 			t.Fatal(err)
 		}
 		checkHarmless(t, string(text), string(out))

@@ -54,19 +54,24 @@ var shortcodes = emoji.New(emoji.WithRenderingMethod(emoji.Unicode))
 
 // RenderMarkdown renders Markdown with the extensions of GitHub.
 func RenderMarkdown(source []byte, o Options) (template.HTML, error) {
+	return o.renderMarkdown(source, &budget{})
+}
+
+// renderMarkdown renders a document, or a part of one that has spent some of its budget.
+func (o Options) renderMarkdown(source []byte, b *budget) (template.HTML, error) {
 	if len(source) > MaxBytes {
 		return "", ErrTooLarge
 	}
 	md := goldmark.New(
-		goldmark.WithExtensions(extension.GFM, extension.Footnote, shortcodes, mathExtension{}),
+		goldmark.WithExtensions(extension.GFM, extension.Footnote, shortcodes, mathExtension{}, b),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(alerts{}, 500))),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
 	)
-	var out bytes.Buffer
-	if err := md.Convert(source, &out); err != nil {
+	out, err := b.convert(md, source)
+	if err != nil {
 		return "", fmt.Errorf("document: markdown: %w", err)
 	}
-	return o.cleanHTML(out.Bytes()), nil
+	return o.cleanHTML(out), nil
 }
 
 // alerts gives quotes that begin with [!NOTE] or another kind of alert a title and a class.

@@ -85,7 +85,7 @@ func RenderNotebook(text []byte, o Options) (cells []Cell, whole bool, err error
 	if n.Format < 4 || n.Cells == nil {
 		return nil, false, ErrNotebook
 	}
-	language, images := languageOf(n.Metadata.Language.Name), 0
+	language, images, b := languageOf(n.Metadata.Language.Name), 0, &budget{}
 	for i, c := range n.Cells {
 		if i == maxCells {
 			return cells, false, nil
@@ -96,7 +96,7 @@ func RenderNotebook(text []byte, o Options) (cells []Cell, whole bool, err error
 		}
 		switch c.Kind {
 		case "markdown":
-			if out.Input, err = RenderMarkdown([]byte(c.Source), o); err != nil {
+			if out.Input, err = o.renderMarkdown([]byte(c.Source), b); err != nil {
 				out.Input = template.HTML(o.renderCode("", []byte(c.Source)))
 			}
 		case "code":

@@ -1,0 +1,134 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Bounds of the work for one document. The parser of Markdown takes quadratic time for many
+// documents that only an attacker writes: a megabyte of ">" takes minutes.
+const (
+	// maxWork bounds the bytes that the parser may have to look at, over all characters that can
+	// begin an element. Of 6,151 documents of well-known projects, the most expensive one, a list of
+	// changes, needs 2.5 million.
+	maxWork = 50_000_000
+	// maxBlockDepth bounds the blocks within one another, such as quotes in lists.
+	maxBlockDepth = 64
+	// maxRenderedBytes bounds the markup: a line can refer to an address of a megabyte.
+	maxRenderedBytes = 8 << 20
+)
+
+// budget counts the work of the parser, and ends it by a panic when there is too much: it has no
+// other way to stop. It is an extension that takes part in the parsing and never finds an element.
+type budget struct {
+	work      int
+	footnotes int // that are defined so far
+}
+
+// errBudget is the value of the panic.
+var errBudget = errors.New("the document takes too much work to render")
+
+func (b *budget) spend(work int) {
+	if b.work += work; b.work > maxWork {
+		panic(errBudget)
+	}
+}
+
+// convert renders source, or returns an error that wraps ErrTooLarge.
+func (b *budget) convert(md goldmark.Markdown, source []byte) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p == errBudget {
+			out, err = nil, ErrTooLarge
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	w := &boundedWriter{}
+	err = md.Convert(source, w)
+	return w.out.Bytes(), err
+}
+
+// boundedWriter keeps at most maxRenderedBytes.
+type boundedWriter struct{ out bytes.Buffer }
+
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.out.Len()+len(p) > maxRenderedBytes {
+		return 0, ErrTooLarge
+	}
+	return w.out.Write(p)
+}
+
+// Extend implements goldmark.Extender. The priorities are those before all other parsers.
+func (b *budget) Extend(m goldmark.Markdown) {
+	first := util.Prioritized(blockBudget{b}, -1)
+	m.Parser().AddOptions(parser.WithBlockParsers(first), parser.WithInlineParsers(util.Prioritized(inlineBudget{b}, -1)),
+		parser.WithParagraphTransformers(util.Prioritized(paragraphBudget{b}, -1)))
+}
+
+// blockBudget counts the beginnings of blocks.
+type blockBudget struct{ *budget }
+
+func (blockBudget) Trigger() []byte {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return all
+}
+
+func (b blockBudget) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := len(pc.OpenedBlocks())
+	if depth > maxBlockDepth {
+		panic(errBudget)
+	}
+	line, _ := reader.PeekLine()
+	b.spend(len(line) + depth)
+	if bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("[^")) {
+		b.footnotes++
+	}
+	return nil, parser.NoChildren
+}
+
+func (blockBudget) Continue(ast.Node, text.Reader, parser.Context) parser.State { return parser.Close }
+func (blockBudget) Close(ast.Node, text.Reader, parser.Context)                 {}
+func (blockBudget) CanInterruptParagraph() bool                                 { return true }
+func (blockBudget) CanAcceptIndentedLine() bool                                 { return true }
+
+// paragraphBudget counts the lines of paragraphs that may define addresses, which are removed from
+// the paragraph one by one.
+type paragraphBudget struct{ *budget }
+
+func (b paragraphBudget) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	lines := node.Lines()
+	if lines.Len() == 0 {
+		return
+	}
+	if first := lines.At(0); bytes.HasPrefix(bytes.TrimLeft(first.Value(reader.Source()), " "), []byte("[")) {
+		b.spend(lines.Len() * lines.Len())
+	}
+}
+
+// inlineBudget counts the characters that can begin an element within a block: for each, a parser
+// may look for the end of the element up to the end of the block.
+type inlineBudget struct{ *budget }
+
+func (inlineBudget) Trigger() []byte { return []byte("[]!<`*_~$:(") }
+
+func (b inlineBudget) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, at := block.PeekLine()
+	work := len(line)
+	if parent.Type() == ast.TypeBlock && parent.Lines().Len() > 0 {
+		work = max(work, parent.Lines().At(parent.Lines().Len()-1).Stop-at.Start)
+	}
+	if bytes.HasPrefix(line, []byte("[^")) {
+		work += b.footnotes
+	}
+	b.spend(work)
+	return nil
+}
