@@ -3,9 +3,24 @@ package analyze
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
+
+// TestOutlineDeadline checks when the search for symbols ends: a negative timeout is no limit.
+func TestOutlineDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for timeout, want := range map[time.Duration]time.Time{
+			-1: {}, 0: time.Now().Add(DefaultOutlineTimeout), time.Hour: time.Now().Add(time.Hour),
+		} {
+			if got := (Outline{Timeout: timeout}).deadline(); !got.Equal(want) {
+				t.Errorf("timeout %v: the search ends at %v, want %v", timeout, got, want)
+			}
+		}
+	})
+}
 
 func TestOutlineTokens(t *testing.T) {
 	text := []byte("func boil(x int) { boil(1) }\nvar lid = boil\n")

@@ -35,6 +35,7 @@ func TestPreferences(t *testing.T) {
 	if b.get("/"); !strings.Contains(b.page, `<html lang="en">`) {
 		t.Errorf("an unknown theme was taken: %.120s", b.page)
 	}
+	b.postForm("/preferences", map[string][]string{"theme": {strings.Repeat("dark", 1<<20)}}).expectPage(http.StatusRequestEntityTooLarge)
 	r, err := http.NewRequest(http.MethodGet, w.server.URL+"/", nil)
 	if err != nil {
 		t.Fatal(err)

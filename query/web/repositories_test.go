@@ -37,7 +37,7 @@ func (listedAPI) Repositories(context.Context) (all []*corpus.Repository, err er
 func (listedAPI) Status(_ context.Context, id code.RepositoryID) (indexing.Status, error) {
 	switch id {
 	case 1001:
-		return indexing.Status{}, nil
+		return indexing.Status{Progress: &indexing.Progress{Files: 3, FilesTotal: 4}}, nil
 	case 1002:
 		return indexing.Status{LastError: &indexing.Failure{}}, nil
 	}
@@ -53,6 +53,9 @@ func TestRepositoriesShowFailures(t *testing.T) {
 	const failed = `<span data-live="failed-2"> <a class="tag bad" href="/repos/2">failed</a></span>`
 	if !strings.Contains(page, failed) || strings.Count(page, "tag bad") != 1 {
 		t.Errorf("the list does not show that the update of team/broken alone failed:\n%s", page)
+	}
+	if strings.Count(page, "75 %") != 1 {
+		t.Errorf("the list does not show how much of team/good is imported:\n%s", page)
 	}
 }
 
