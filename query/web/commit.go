@@ -225,7 +225,7 @@ func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []sour
 	if shown.Path = string(head); p.Kind == source.PageCompare {
 		shown.Path = string(base) + ".." + string(head)
 	}
-	room := maxDiffLines
+	room, words := maxDiffLines, diffhtml.Words{}
 	for i := range files {
 		f := p.newDiffFile(&files[i], base, head)
 		f.ID, f.StateText = fmt.Sprintf("file-%d", i+1), s.texts.mustFormat("codeState_"+f.State)
@@ -239,7 +239,7 @@ func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []sour
 		default:
 			room -= lines
 			f.Folded = f.Added+f.Removed > maxFoldedLines && body.OnlyPath == ""
-			f.Text = s.renderHunks(&files[i], f)
+			f.Text = s.renderHunks(&files[i], f, &words)
 		}
 		body.Files = append(body.Files, f)
 	}
@@ -275,7 +275,7 @@ func (p *codePage) newDiffFile(f *source.FileDiff, base, head code.CommitID) dif
 }
 
 // renderHunks renders the lines of a file. The head of a hunk links to its lines.
-func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
+func (s *Server) renderHunks(f *source.FileDiff, shown diffFile, words *diffhtml.Words) markup {
 	var language code.Language
 	if s.o.Outline != nil {
 		language = s.o.Outline.LanguageOf(shown.Name(), nil)
@@ -289,7 +289,7 @@ func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
 			span, address = h.Old, shown.OldURL
 		}
 		out = diffhtml.AppendHead(out, h, s.public.Resolve(linesURL(address, span)))
-		out = diffhtml.AppendHunk(out, h, tokenize)
+		out = words.AppendHunk(out, h, tokenize)
 	}
 	return markup(out)
 }

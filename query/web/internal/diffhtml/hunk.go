@@ -37,13 +37,13 @@ type run struct {
 // Tokenize returns the tokens of a part of a file, for colors.
 type Tokenize func(text []byte) []code.Token
 
-// AppendHunk appends a hunk. Without tokenize, its code has no colors.
-func AppendHunk(out []byte, h *source.Hunk, tokenize Tokenize) []byte {
+// AppendHunk appends a hunk of a page. Without tokenize, its code has no colors.
+func (w *Words) AppendHunk(out []byte, h *source.Hunk, tokenize Tokenize) []byte {
 	runs := cutRuns(h)
 	old, new := newSide(runs, tokenize, func(r *run) []string { return r.old }), newSide(runs, tokenize, func(r *run) []string { return r.new })
 	for _, r := range runs {
 		if r.hasChanged {
-			out = r.appendChange(out, old, new)
+			out = r.appendChange(out, old, new, w)
 		} else {
 			out = r.appendContext(out, old, new)
 		}
@@ -132,8 +132,8 @@ func (r *run) appendContext(out []byte, old, new *side) []byte {
 }
 
 // appendChange appends changed lines.
-func (r *run) appendChange(out []byte, old, new *side) []byte {
-	removed, added := markWords(r.old, r.new)
+func (r *run) appendChange(out []byte, old, new *side, w *Words) []byte {
+	removed, added := w.markWords(r.old, r.new)
 	out = append(out, `<div class="run changed">`...)
 	if len(r.old) > 0 {
 		out = appendNumbers(out, "go", r.oldAt, len(r.old), "−")

@@ -28,7 +28,7 @@ func TestAppendHunk(t *testing.T) {
 &lt;<ins>i</ins>&gt;
 </pre></div>
 `
-	if got := string(AppendHunk(nil, h, nil)); !strings.HasPrefix(got, want) || !strings.Contains(got[len(want):], "10\n") {
+	if got := string(new(Words).AppendHunk(nil, h, nil)); !strings.HasPrefix(got, want) || !strings.Contains(got[len(want):], "10\n") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if added, removed := Count(&source.FileDiff{Hunks: []source.Hunk{*h}}); added != 2 || removed != 2 {
@@ -46,7 +46,7 @@ func TestTokensOfHunk(t *testing.T) {
 		}
 		return tokens
 	}
-	got := string(AppendHunk(nil, h, tokenize))
+	got := string(new(Words).AppendHunk(nil, h, tokenize))
 	for _, want := range []string{
 		"><span class=k>if</span> a\n</pre>", "\t<span class=k>return</span> one\n\t<span class=k>if</span> b\n", "\t<span class=k>return</span> two\n</pre>", "><span class=k>if</span> c\n</pre>",
 	} {
@@ -58,7 +58,7 @@ func TestTokensOfHunk(t *testing.T) {
 
 func TestRunsOfOneSide(t *testing.T) {
 	h := &source.Hunk{Old: source.LineSpan{Start: 0}, New: source.LineSpan{Start: 1, Lines: 2}, Body: "+a\n+b\n\\ No newline at end of file"}
-	got := string(AppendHunk(nil, h, nil))
+	got := string(new(Words).AppendHunk(nil, h, nil))
 	if strings.Contains(got, "go") || !strings.Contains(got, "1 +\n2 +\n") || !strings.Contains(got, "no-feed") {
 		t.Errorf("an added file is %s", got)
 	}
@@ -70,7 +70,7 @@ func FuzzWords(f *testing.F) {
 	f.Add("return a + 1", "return b+1 // größe")
 	f.Add("\xff\xfe a", "a\u202e")
 	f.Fuzz(func(t *testing.T, old, new string) {
-		removed, added, _ := compareWords(old, new)
+		removed, added, _ := (&Words{}).compareWords(old, new)
 		if len(old) > maxPairBytes || len(new) > maxPairBytes {
 			return
 		}
@@ -89,6 +89,25 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
+// TestWordsOfOnePage checks that many long lines are not all compared word by word.
+func TestWordsOfOnePage(t *testing.T) {
+	old, new := strings.Repeat("(,[]", 500), strings.Repeat(",)][", 500)
+	w := &Words{}
+	for range 100 {
+		w.compareWords(old, new)
+	}
+	if _, _, ok := w.compareWords("a b", "a c"); ok {
+		t.Errorf("words are compared after work of %d", w.work)
+	}
+	code := strings.Repeat("value := call(argument)\t", 10)
+	w = &Words{}
+	for i := range 4000 {
+		if _, _, ok := w.compareWords(code, code+"x"); !ok {
+			t.Fatalf("the words of line %d are not compared", i)
+		}
+	}
+}
+
 // FuzzHunk checks that a hunk, without its tags, is its text.
 func FuzzHunk(f *testing.F) {
 	f.Add(" a\n-b<\n+c>\n d")
@@ -101,7 +120,7 @@ func FuzzHunk(f *testing.F) {
 				return // codehtml tests these
 			}
 		}
-		out := string(AppendHunk(nil, &source.Hunk{Old: source.LineSpan{Start: 1}, New: source.LineSpan{Start: 1}, Body: body}, nil))
+		out := string(new(Words).AppendHunk(nil, &source.Hunk{Old: source.LineSpan{Start: 1}, New: source.LineSpan{Start: 1}, Body: body}, nil))
 		got := html.UnescapeString(strings.ReplaceAll(tags.ReplaceAllString(aside.ReplaceAllString(out, ""), ""), "⏎̸", ""))
 		letters := func(s string) int { return strings.Count(s, "<") + strings.Count(s, ">") + strings.Count(s, "a") }
 		want := 0

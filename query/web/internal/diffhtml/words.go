@@ -12,10 +12,16 @@ import (
 const (
 	maxPairBytes = 2000 // of a line
 	maxPairs     = 500  // lines of a run
+	// maxWork bounds the work for the lines of one page: a pair of lines that have nothing in common
+	// takes the product of their numbers of words. Past it, lines are shown as wholly changed.
+	maxWork = 50_000_000
 	// minCommonShare is how much of two lines must be equal, in percent, for their words
 	// to be compared: lines with little in common are shown as wholly changed.
 	minCommonShare = 35
 )
+
+// Words is the work that was done for the words of one page.
+type Words struct{ work int }
 
 // piece is a part of a line.
 type piece struct {
@@ -25,13 +31,13 @@ type piece struct {
 
 // markWords pairs the lines of both sides in order, and finds the words that differ in
 // each pair.
-func markWords(old, new []string) (removed, added [][]piece) {
+func (w *Words) markWords(old, new []string) (removed, added [][]piece) {
 	removed, added = wholeLines(old), wholeLines(new)
 	if len(old) != len(new) || len(old) > maxPairs {
 		return removed, added
 	}
 	for i := range old {
-		if a, b, ok := compareWords(old[i], new[i]); ok {
+		if a, b, ok := w.compareWords(old[i], new[i]); ok {
 			removed[i], added[i] = a, b
 		}
 	}
@@ -48,15 +54,19 @@ func wholeLines(lines []string) [][]piece {
 
 // compareWords splits both lines into pieces; ok is false if they have too little in
 // common.
-func compareWords(old, new string) (removed, added []piece, ok bool) {
+func (w *Words) compareWords(old, new string) (removed, added []piece, ok bool) {
 	if len(old) > maxPairBytes || len(new) > maxPairBytes {
 		return nil, nil, false
 	}
 	table := wordTable{ids: map[string]rune{}}
+	oldWords, newWords := table.encode(old), table.encode(new)
+	if w.work += len(oldWords) * len(newWords); w.work > maxWork {
+		return nil, nil, false
+	}
 	differ := diffmatchpatch.New()
 	differ.DiffTimeout = 0 // bounded by maxPairBytes: the result must not depend on the machine
 	common, total := 0, 0
-	for _, d := range differ.DiffMainRunes(table.encode(old), table.encode(new), false) {
+	for _, d := range differ.DiffMainRunes(oldWords, newWords, false) {
 		text := table.decode(d.Text)
 		visible := len(strings.TrimSpace(text))
 		total += visible
