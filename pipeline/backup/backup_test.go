@@ -101,6 +101,19 @@ func (i *installation) backUp(t *testing.T, dir string, o Options) Result {
 	return r
 }
 
+// TestOldGenerationCannotBeRemoved removes the manifest of an old generation while a backup is
+// written: the new generation is complete, and the error says so.
+func TestOldGenerationCannotBeRemoved(t *testing.T) {
+	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
+	i.backUp(t, dir, Options{})
+	d := mustCreate(t, dir)
+	defer mustClose(t, d)
+	_, err := d.Write(t.Context(), i.newSource(t), Options{Keep: 1, Progress: func(Progress) { _ = os.Remove(d.manifestPath(1)) }})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "generation 2 is complete") {
+		t.Errorf("a backup that could not remove an older one: %v, want %v and that generation 2 is complete", err, fs.ErrNotExist)
+	}
+}
+
 func mustCreate(t *testing.T, dir string) *Directory {
 	t.Helper()
 	d, err := Create(dir)

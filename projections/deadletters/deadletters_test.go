@@ -364,6 +364,18 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// TestUnreadableLogSupersedesNothing expects an error if the later events cannot be read.
+func TestUnreadableLogSupersedesNothing(t *testing.T) {
+	r := newRig(t)
+	r.appendDeadLetter(r.appendEvent(newRegistered("anvil")), "worker")
+	r.appendEvent(&event.RepositoryRemoved{Repository: repository, At: now})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errFull)
+	if err := r.replayer.ResolveSuperseded(ctx); err == nil {
+		t.Error("no error, and the events were not read")
+	}
+}
+
 // TestReplayThatFailsHalfway makes the log fail between the replacement and the
 // resolution, as in a crash. The dead letter stays open, and replaying it again appends
 // the same events.
@@ -387,7 +399,7 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 		t.Errorf("events behind the push: %v", ids)
 	}
 	r.appender.fail = event.TopicEvents
-	other := r.appendDeadLetter(r.appendEvent(push()), "worker")
+	other := r.appendDeadLetter(r.appendEvent(newRegistered("anvil")), "worker")
 	if _, err := r.replayer.Replay(t.Context(), other); !errors.Is(err, errFull) {
 		t.Errorf("Replay = %v, want %v", err, errFull)
 	}
@@ -441,7 +453,7 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	// Another process reads the same.
 	stop := r.startFollower()
 	defer stop()
-	marker := r.appendDeadLetter(r.appendEvent(push()), "worker")
+	marker := r.appendDeadLetter(r.appendEvent(newRegistered("anvil")), "worker")
 	r.await(1)
 	if letters, _ := r.follower.List(ledger.DeadLetterQuery{}); len(letters) != 1 || letters[0].Position != marker {
 		t.Errorf("%+v", letters)
@@ -519,7 +531,7 @@ func TestBound(t *testing.T) {
 	r := newRig(t)
 	var at []event.Position
 	for range 11 {
-		at = append(at, r.appendDeadLetter(r.appendEvent(push()), "worker"))
+		at = append(at, r.appendDeadLetter(r.appendEvent(newRegistered("anvil")), "worker"))
 	}
 	letters, open := r.follower.List(ledger.DeadLetterQuery{})
 	if len(letters) != 4 || open != 11 || letters[0].Position != at[10] || letters[3].Position != at[7] {

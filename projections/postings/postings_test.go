@@ -2,6 +2,8 @@ package postings
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -268,5 +270,20 @@ func BenchmarkAddBlock(b *testing.B) {
 			a.Reset()
 		}
 		a.AddBlock(text, BlockBytes)
+	}
+}
+
+// TestDamagedDeltas decodes short lists whose blocks do not ascend, are too large or missing.
+func TestDamagedDeltas(t *testing.T) {
+	for what, b := range map[string][]byte{
+		"a block twice": {2, 1, 0}, "a block missing": {2, 1}, "a block that is too large": binary.AppendUvarint([]byte{1}, MaxBlocks),
+	} {
+		l, err := ParseList(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if blocks, err := l.AppendBlocks(nil); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v, %v, want %v", what, blocks, err, ErrCorrupt)
+		}
 	}
 }

@@ -57,6 +57,18 @@ func TestFrameCounts(t *testing.T) {
 	}
 }
 
+// TestHeaderVersions decodes headers of all versions: those that this program does not read are of
+// another format, not damaged.
+func TestHeaderVersions(t *testing.T) {
+	for version := range 256 {
+		h := &header{version: byte(version), frameLines: []uint32{0}, pageStart: []uint32{0}}
+		_, err := decodeHeader(h.encode())
+		if known := version >= versionWithoutDefinitions && version <= formatVersion; known && err != nil || !known && !errors.Is(err, ErrFormat) {
+			t.Errorf("version %d: %v", version, err)
+		}
+	}
+}
+
 // checkHeader checks the invariants of a header that was decoded from b.
 func checkHeader(t *testing.T, h *header, b []byte) {
 	t.Helper()

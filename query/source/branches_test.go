@@ -95,7 +95,9 @@ func TestParseMoment(t *testing.T) {
 	if at, _ := source.ParseMoment("2026-01-31", now, true); time.Unix(at, 0).UTC().Format(time.TimeOnly) != "23:59:59" {
 		t.Errorf("the end of a day: %s", time.Unix(at, 0).UTC())
 	}
-	if _, err := source.ParseMoment("soon", now, false); !errors.Is(err, source.ErrMoment) {
-		t.Errorf("soon: %v, want %v", err, source.ErrMoment)
+	for _, text := range []string{"soon", "9000 years ago"} {
+		if _, err := source.ParseMoment(text, now, false); !errors.Is(err, source.ErrMoment) {
+			t.Errorf("%s: %v, want %v", text, err, source.ErrMoment)
+		}
 	}
 }
