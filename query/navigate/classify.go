@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/navigate/internal/names"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -26,8 +27,12 @@ type classifier struct {
 	meant   *target   // the meaning of the name at the position, if known
 	// resolves means that the references are resolved, too, and compared with meant.
 	resolves bool
+	// scope is the function that contains the meaning, if it is visible in that function alone.
+	scope *code.Definition
 	// surplus is the number of uses that refer to meant, less those of other symbols.
 	surplus int
+	// users are the repositories with a use that refers to meant.
+	users map[*corpus.Repository]bool
 	// precise is the meaning according to a precise index; nil if none covers the
 	// position.
 	precise   *meaning
@@ -80,6 +85,7 @@ func (c *classifier) resolvePosition(ctx context.Context) {
 	}
 	if len(meant) > 0 {
 		c.meant = &meant[0]
+		c.scope = c.meant.scope()
 	}
 	r.budget = budget{time.Now().Add(maxReferenceTime), maxReferenceSearches, maxReferenceBytes}
 }

@@ -237,7 +237,7 @@ func (n *Navigator) References(ctx context.Context, v corpus.View, r Request) (*
 			return r.emptyResult(), nil
 		}
 	}
-	c := classifier{outline: n.outline, request: &r, at: at}
+	c := classifier{outline: n.outline, request: &r, at: at, users: map[*corpus.Repository]bool{}}
 	if at != nil {
 		c.precise = n.meaningAt(ctx, at)
 		c.navigator = n

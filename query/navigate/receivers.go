@@ -43,28 +43,70 @@ func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source)
 		if !ok || in.names.Word(i) != c.request.Symbol {
 			continue
 		}
-		switch c.at.compareOccurrence(ctx, c.meant, in, i) {
+		certainty := isNamesake
+		if !c.isOutOfScope(f, m.Range.Start.ByteOffset) {
+			certainty = c.at.compareOccurrence(ctx, c.meant, in, i)
+		}
+		switch certainty {
 		case isSymbol:
 			c.surplus++
+			c.users[f.Repo] = true
 		case isNamesake:
 			c.surplus--
 			m.Relation = RelationNamesake
 		case isUnclear:
 			m.unclear = true
+		case undetermined:
+			m.unclear = f.Repo != c.meant.file.repo && m.Relation != RelationImport && !c.at.isExhausted(ctx)
 		}
 	}
 }
 
-// relateForeign decides about the matches of a file in another language than that of the
-// method at the position. Java and Kotlin call each other, and so do languages that are not
-// described, such as those of templates.
+// scope returns the function that contains the definition of a function, if the name is visible
+// in that function alone; nil otherwise. A function of JavaScript may be a member of a value.
+func (t *target) scope() *code.Definition {
+	d := t.definition()
+	if d == nil || !names.IsFunction(d.Kind) || names.IsType(d.ParentKind) || t.file.names.FunctionsHaveMembers() {
+		return nil
+	}
+	around := t.file.names.Enclosing(max(t.token-1, 0), func(k code.SymbolKind) bool { return names.IsFunction(k) || names.IsType(k) })
+	if around == nil || !names.IsFunction(around.Kind) {
+		return nil
+	}
+	return around
+}
+
+// isOutOfScope reports whether the meaning is visible only in a function that does not contain
+// the offset in a file.
+func (c *classifier) isOutOfScope(f *File, offset int) bool {
+	if c.scope == nil {
+		return false
+	}
+	in := c.meant.file
+	return f.Repo != in.repo || f.Path != in.path || offset < int(c.scope.Offset) || offset >= in.names.BodyEnd(c.scope)
+}
+
+// related are groups of languages whose programs call each other across repositories.
+var related = [][]code.Language{
+	{"Java", "Kotlin", "Scala", "Groovy", "Clojure"},
+	{"C", "C++", "Objective-C", "Objective-C++", "Cuda", "Swift"},
+	{"JavaScript", "TypeScript", "JSX", "TSX", "Vue", "Svelte", "HTML"},
+}
+
+// relateForeign decides about the matches of a file in another language than that of the symbol
+// at the position. Languages that call each other may refer to it, and so may those of the same
+// repository that are not described, such as those of templates. All of the same repository may
+// refer to a symbol that is not a member.
 func (c *classifier) relateForeign(f *File) {
 	d := c.meant.definition()
-	if d == nil || !names.IsType(d.ParentKind) {
+	isMember, isHome := d != nil && names.IsType(d.ParentKind), f.Repo == c.at.home.repo
+	isRelated := slices.ContainsFunc(related, func(group []code.Language) bool {
+		return slices.Contains(group, f.Language) && slices.Contains(group, c.at.home.language)
+	})
+	mayCall := d != nil && c.scope == nil && (isRelated || isHome && !names.Described(f.Language))
+	if d != nil && !isMember && c.scope == nil && (isHome || isRelated) {
 		return
 	}
-	isJVM := func(l code.Language) bool { return l == "Java" || l == "Kotlin" }
-	mayCall := !names.Described(f.Language) || isJVM(f.Language) && isJVM(c.at.home.language)
 	for k := range f.Matches {
 		if m := &f.Matches[k]; mayCall {
 			m.unclear = true
@@ -75,12 +117,12 @@ func (c *classifier) relateForeign(f *File) {
 }
 
 // relateUnclear gives the matches whose receiver has an unknown type the relation of most
-// of the others.
+// of the others. In a repository that is not seen to use the symbol, they are uses of another.
 func (c *classifier) relateUnclear(out *Result) {
-	if c.surplus >= 0 {
-		return
-	}
 	for i := range out.Files {
+		if f := &out.Files[i]; c.surplus >= 0 && (c.meant == nil || f.Repo == c.meant.file.repo || c.users[f.Repo]) {
+			continue
+		}
 		for k := range out.Files[i].Matches {
 			if m := &out.Files[i].Matches[k]; m.unclear && !m.Precise {
 				m.Relation = RelationNamesake
@@ -95,8 +137,7 @@ func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *sou
 	if in.names.DefinitionAt(i) != nil {
 		return r.compareTargets(ctx, meant, &target{file: in, token: i})
 	}
-	if d := meant.definition(); d != nil && names.IsFunction(d.Kind) && names.IsType(d.ParentKind) && d.ParentKind != "annotation" &&
-		(in.language == "Java" || in.language == "Kotlin") && !in.names.MayBeMethod(i) {
+	if d := meant.definition(); d != nil && names.IsFunction(d.Kind) && names.IsType(d.ParentKind) && !mayBeMethod(meant, in, i) {
 		return isNamesake
 	}
 	found := r.resolve(ctx, in, i)
@@ -113,19 +154,33 @@ func (r *resolver) compareOccurrence(ctx context.Context, meant *target, in *sou
 		return isNamesake
 	case x != nil:
 		if t := r.typeOf(ctx, in, x, 1); t.isKnown() {
-			return r.compareOwner(ctx, meant, &t)
+			return r.compareOwner(ctx, meant, in, &t)
 		}
 	}
 	return r.compareByName(meant, in, x)
 }
 
+// mayBeMethod reports whether the syntax around token i of a file allows a method that meant
+// defines.
+func mayBeMethod(meant *target, in *source, i int) bool {
+	switch in.language {
+	case "Java", "Kotlin":
+		return meant.definition().ParentKind == "annotation" || in.names.MayBeMethod(i)
+	case "Rust":
+		return in.names.MayBeMethodOfRust(i, !meant.file.names.IsStatic(meant.token))
+	case "C#":
+		return !in.names.IsMemberOfValue(i)
+	}
+	return true
+}
+
 // compareOwner decides about a member that the type t of its receiver does not define, as
 // far as it is indexed. The type may be extended from outside: by an extension function, a
 // trait, or the class of the method in which it is mixed.
-func (r *resolver) compareOwner(ctx context.Context, meant *target, t *typ) certainty {
+func (r *resolver) compareOwner(ctx context.Context, meant *target, in *source, t *typ) certainty {
 	d := meant.definition()
 	switch {
-	case d == nil || t.module != nil:
+	case d == nil || t.module != nil, isCommon(in, d.Name):
 		return isNamesake
 	case meant.file.names.IsExtension(meant.token), meant.file.language == "Rust" && isTrait(d.ParentKind),
 		d.Parent != "" && r.extendsType(ctx, meant, t.Name):
@@ -149,10 +204,31 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 		return undetermined
 	case x == nil, !isMember:
 		return isNamesake
+	case x.Name != d.Parent && meant.file.names.IsStatic(meant.token):
+		return isNamesake
+	case isCommon(in, d.Name) && scoreLikeness(x.Name, d.Parent) < 2:
+		return isNamesake
 	case scoreLikeness(x.Name, d.Parent) > 0:
 		return undetermined
 	}
 	return isUnclear
+}
+
+// isCommon reports whether nearly every value of the language has a method of the name, so that
+// a receiver of an unknown type is seldom of the type at the position.
+func isCommon(in *source, name string) bool { return slices.Contains(common[in.language], name) }
+
+var common = map[code.Language][]string{
+	"Java":       {"toString", "equals", "hashCode", "getClass", "compareTo"},
+	"Kotlin":     {"toString", "equals", "hashCode", "compareTo"},
+	"C#":         {"ToString", "Equals", "GetHashCode", "GetType", "CompareTo", "GetEnumerator", "Dispose"},
+	"JavaScript": {"toString", "valueOf", "hasOwnProperty"},
+	"TypeScript": {"toString", "valueOf", "hasOwnProperty"},
+	"Rust": {
+		"clone", "to_string", "to_owned", "into", "fmt", "eq", "cmp", "hash", "as_ref", "as_mut", "borrow", "unwrap", "expect",
+		"iter", "next", "map", "filter", "find", "take", "len", "is_empty", "push", "pop", "insert", "remove", "get", "contains", "extend",
+		"as_str", "as_bytes", "trim", "split", "replace", "parse", "join",
+	},
 }
 
 // compareTargets reports whether two definitions of the name are one symbol, or methods of

@@ -125,6 +125,11 @@ func (r *resolver) resolveName(ctx context.Context, in *source, name string, i, 
 		return []target{{file: in, token: b.At, binding: b}}
 	}
 	if f.HasImplicitSelf() {
+		if t := f.ExtendedType(i); t.IsKnown() {
+			if found := r.membersOf(ctx, r.typeIn(in, t), name, depth+1); len(found) > 0 {
+				return found
+			}
+		}
 		for _, class := range f.Classes(i) {
 			if found := r.membersOf(ctx, typ{Type: names.Type{File: f, Name: class.Name, At: i}, src: in, def: class}, name, depth+1); len(found) > 0 {
 				return found

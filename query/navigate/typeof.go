@@ -69,6 +69,9 @@ func (r *resolver) typeOf(ctx context.Context, in *source, x *names.Expr, depth 
 		}
 		return r.typeOfFirst(ctx, r.resolveName(ctx, in, x.Name, x.At, depth+1), depth)
 	case names.ExprSelf:
+		if t := in.names.ExtendedType(x.At); t.IsKnown() {
+			return r.typeIn(in, t)
+		}
 		name, def := in.names.Class(x.At)
 		if name == "" {
 			return typ{}
@@ -265,7 +268,7 @@ func (r *resolver) membersOf(ctx context.Context, t typ, name string, depth int)
 			return found
 		}
 	}
-	if len(defined) == 0 && t.Name != "" {
+	if len(defined) == 0 && t.Name != "" && !t.src.names.IsOfOtherCrate(t.Type) {
 		return r.membersElsewhere(ctx, t.src, t.Name, name)
 	}
 	return nil
@@ -357,6 +360,9 @@ func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []ta
 	}
 	if len(found) == 0 {
 		found = r.resolveName(ctx, t.src, t.Name, t.At, depth+1)
+		if len(found) > 0 && found[0].file == t.src && f.IsOfOtherCrate(t.Type) {
+			return nil
+		}
 	}
 	if len(found) > 0 && found[0].binding != nil && found[0].binding.Parameter && found[0].definition() == nil { // a type parameter
 		if bound := found[0].file.names.ValueType(found[0].binding).Type; bound.IsKnown() && bound.Name != t.Name {

@@ -92,6 +92,8 @@ func (f *File) readBindings() {
 			f.readClosure(i)
 		case f.d.bars && f.is(i, "=>"):
 			f.readArm(i)
+		case f.d.languages == kotlin.languages && f.is(i, "->"):
+			f.readBraceLambda(i)
 		}
 	}
 	if f.d.typeFirst {

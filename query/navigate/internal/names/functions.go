@@ -266,6 +266,21 @@ func (f *File) readClosure(i int) {
 	}
 }
 
+// readBraceLambda reads the parameters before the first "->" of a function in braces, as in
+// Kotlin: { a, (b, c) -> … }. The braces of a when have conditions there.
+func (f *File) readBraceLambda(i int) {
+	open := int(f.tokens[i].around)
+	if open < 0 || !f.is(open, "{") || i-open > maxElements || f.is(open-1, "when") || f.is(open-1, ")") && f.is(f.pairOf(open-1)-1, "when") {
+		return
+	}
+	for k := open + 1; k < i; k++ {
+		if k > open+1 && f.startsLine(k) && !f.is(k-1, ",") || f.is(k, "->") && int(f.tokens[k].around) == open {
+			return
+		}
+	}
+	f.bindPattern(open+1, i, open, f.pairOf(open), value{})
+}
+
 // readTuple reads "var (a, b) =" in C# and "auto [a, b] =" in C++, also in the header of a
 // loop.
 func (f *File) readTuple(i int) {

@@ -2,6 +2,8 @@ package names
 
 import (
 	"path"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -58,6 +60,96 @@ func (f *File) MayBeMethod(i int) bool {
 		return f.isName(k) || f.is(k, "this") || f.isKind(k, kindNumber) || f.isKind(k, kindString)
 	}
 	return (isOperand(i-1) || f.is(i-1, ")") || f.is(i-1, "]")) && isOperand(i+1) && !f.startsLine(i) && !f.startsLine(i+1)
+}
+
+// MayBeMethodOfRust reports whether the name at token i of a file in Rust may be that of a
+// function of a type: it follows the path of the type or, in a call of a function with self, a
+// value.
+func (f *File) MayBeMethodOfRust(i int, hasSelf bool) bool {
+	return f.is(i-1, "::") || hasSelf && f.is(i-1, ".") && (f.is(i+1, "(") || f.is(i+1, "::"))
+}
+
+// IsMemberOfValue reports whether the name at token i has a receiver and a member, so that it is
+// the name of a value: the a.b in a.b.c.
+func (f *File) IsMemberOfValue(i int) bool { return f.isMemberDot(i-1) && f.isMemberDot(i+1) }
+
+// IsStatic reports whether the function whose name is token i belongs to its type rather than to
+// a value of it, so that the name of the type precedes each use: static in Java and C#, without
+// self in Rust.
+func (f *File) IsStatic(i int) bool {
+	switch {
+	case f.d.bars:
+		open := f.skipAngles(i + 1)
+		for k := open + 1; f.is(open, "(") && k < min(f.pairOf(open), open+maxSelf); k++ {
+			if f.is(k, "self") {
+				return false
+			}
+			if f.is(k, ",") || f.is(k, ":") {
+				break
+			}
+		}
+		return f.is(open, "(")
+	case !f.d.typeFirst || f.d.arrowMember || f.IsExtension(i):
+		return false
+	}
+	for k := i - 1; k >= 0 && k > i-maxElements && !f.is(k, ";") && !f.is(k, "{") && !f.is(k, "}"); k-- {
+		if f.is(k, "static") {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSelf bounds the tokens before self in the parameters of a Rust function: &'a mut self.
+const maxSelf = 6
+
+// ExtendedType returns the type that the function around token i extends, which the function
+// refers to without naming the object: fun T.f() in Kotlin.
+func (f *File) ExtendedType(i int) Type {
+	if f.d.languages != kotlin.languages {
+		return Type{}
+	}
+	d := f.Enclosing(i, IsFunction)
+	if last := f.lastFunction(i); last != nil && last.BodyEnd == 0 && f.InLine(i, int(last.Offset)) { // fun T.f() = …
+		d = last
+	}
+	if d == nil || !f.isMemberDot(f.tokenOf(d)-1) {
+		return Type{}
+	}
+	k := f.tokenOf(d) - 2
+	if f.is(k, "?") {
+		k--
+	}
+	if f.is(k, ">") {
+		k = f.anglesBefore(k) - 1
+	}
+	if !f.isWord(k) {
+		return Type{}
+	}
+	return Type{File: f, Name: f.word(k), At: k}
+}
+
+// lastFunction returns the last function defined before token i, or nil.
+func (f *File) lastFunction(i int) *code.Definition {
+	at := uint32(f.tokens[i].start)
+	k := sort.Search(len(f.Definitions), func(k int) bool { return f.Definitions[k].Offset >= at })
+	for k--; k >= 0; k-- {
+		if IsFunction(f.Definitions[k].Kind) {
+			return &f.Definitions[k]
+		}
+	}
+	return nil
+}
+
+// IsOfOtherCrate reports whether a type in Rust has a path that neither this crate nor an import
+// explains, so that a type of the name in this file is another one.
+func (f *File) IsOfOtherCrate(t Type) bool {
+	first, _, _ := strings.Cut(t.Qualifier, ".")
+	switch first {
+	case "", "crate", "self", "super", "Self":
+		return false
+	}
+	return f.d.bars && f.ImportOf(first) == nil && !slices.ContainsFunc(f.Definitions, func(d code.Definition) bool { return d.Name == first })
 }
 
 // Arguments returns the number of arguments of the call of the name at token i, or -1 if
