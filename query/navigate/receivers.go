@@ -57,6 +57,9 @@ func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source)
 		case isUnclear:
 			m.unclear = true
 		case undetermined:
+			if in.language == "Kotlin" && c.meant.file.names.IsExtension(c.meant.token) && (m.Relation == RelationRepository || m.Relation == RelationOther) {
+				m.Relation = RelationNamesake // an extension is imported, unless it is of the package
+			}
 			m.unclear = f.Repo != c.meant.file.repo && m.Relation != RelationImport && !c.at.isExhausted(ctx)
 		}
 	}
@@ -104,7 +107,7 @@ func (c *classifier) relateForeign(f *File) {
 		return slices.Contains(group, f.Language) && slices.Contains(group, c.at.home.language)
 	})
 	mayCall := d != nil && c.scope == nil && (isRelated || isHome && !names.Described(f.Language))
-	if d != nil && !isMember && c.scope == nil && (isHome || isRelated) {
+	if d != nil && !isMember && c.scope == nil && isHome {
 		return
 	}
 	for k := range f.Matches {
@@ -200,6 +203,8 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 	}
 	isMember := d.Parent != "" && names.IsType(d.ParentKind)
 	switch {
+	case x == nil && isMember && isCommon(in, d.Name): // of a value that a block of Kotlin refers to
+		return isNamesake
 	case x == nil && (!isMember || in.names.HasImplicitSelf()):
 		return undetermined
 	case x == nil, !isMember:
@@ -219,8 +224,11 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 func isCommon(in *source, name string) bool { return slices.Contains(common[in.language], name) }
 
 var common = map[code.Language][]string{
-	"Java":       {"toString", "equals", "hashCode", "getClass", "compareTo"},
-	"Kotlin":     {"toString", "equals", "hashCode", "compareTo"},
+	"Java": {"toString", "equals", "hashCode", "getClass", "compareTo"},
+	"Kotlin": {
+		"toString", "equals", "hashCode", "compareTo",
+		"add", "addAll", "get", "set", "put", "remove", "clear", "contains", "isEmpty", "iterator", "next", "invoke", "map", "filter", "forEach",
+	},
 	"C#":         {"ToString", "Equals", "GetHashCode", "GetType", "CompareTo", "GetEnumerator", "Dispose"},
 	"JavaScript": {"toString", "valueOf", "hasOwnProperty"},
 	"TypeScript": {"toString", "valueOf", "hasOwnProperty"},

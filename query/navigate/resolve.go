@@ -93,6 +93,9 @@ func (r *resolver) resolveToken(ctx context.Context, in *source, i int) []target
 			return found
 		}
 	}
+	if in.language == "Kotlin" && f.DefinitionAt(i) != nil { // fun T.f()
+		return []target{{file: in, token: i}}
+	}
 	if x := f.Receiver(i); x != nil {
 		return r.resolveMember(ctx, in, x, name, 0)
 	}

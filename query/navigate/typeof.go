@@ -268,7 +268,7 @@ func (r *resolver) membersOf(ctx context.Context, t typ, name string, depth int)
 			return found
 		}
 	}
-	if len(defined) == 0 && t.Name != "" && !t.src.names.IsOfOtherCrate(t.Type) {
+	if len(defined) == 0 && t.Name != "" && !t.src.names.IsOfOtherCrate(t.Type, t.src.repo.Name) {
 		return r.membersElsewhere(ctx, t.src, t.Name, name)
 	}
 	return nil
@@ -360,7 +360,7 @@ func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []ta
 	}
 	if len(found) == 0 {
 		found = r.resolveName(ctx, t.src, t.Name, t.At, depth+1)
-		if len(found) > 0 && found[0].file == t.src && f.IsOfOtherCrate(t.Type) {
+		if len(found) > 0 && found[0].file == t.src && f.IsOfOtherCrate(t.Type, t.src.repo.Name) {
 			return nil
 		}
 	}

@@ -363,7 +363,7 @@ func (f *File) bindPattern(at, end, from, to int, v value) {
 // isPlainWord reports whether a keyword may be a name, as the keywords that were added to
 // TypeScript later may.
 func (f *File) isPlainWord(i int) bool {
-	return slices.Contains([]string{"type", "of", "from", "get", "set", "as", "async", "is", "module", "namespace", "declare", "abstract", "any", "string", "number", "symbol", "object", "infer", "require", "asserts", "match", "case", "print", "self", "cls"}, f.word(i))
+	return slices.Contains([]string{"type", "of", "from", "get", "set", "as", "async", "is", "module", "namespace", "declare", "abstract", "any", "string", "number", "symbol", "object", "infer", "require", "asserts", "match", "case", "print", "self", "cls", "annotation", "data", "inner", "value"}, f.word(i))
 }
 
 func isUpper(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }

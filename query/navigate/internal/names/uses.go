@@ -1,10 +1,12 @@
 package names
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -63,9 +65,13 @@ func (f *File) MayBeMethod(i int) bool {
 }
 
 // MayBeMethodOfRust reports whether the name at token i of a file in Rust may be that of a
-// function of a type: it follows the path of the type or, in a call of a function with self, a
-// value.
+// function of a type: it follows the path of a type or, in a call of a function with self, a
+// value. A path that ends in lower case leads to a module or to a type of the language, as in
+// tokio::time::sleep.
 func (f *File) MayBeMethodOfRust(i int, hasSelf bool) bool {
+	if f.is(i-1, "::") && f.isWord(i-2) && f.word(i-2) != "" {
+		return unicode.IsUpper([]rune(f.word(i - 2))[0])
+	}
 	return f.is(i-1, "::") || hasSelf && f.is(i-1, ".") && (f.is(i+1, "(") || f.is(i+1, "::"))
 }
 
@@ -141,15 +147,23 @@ func (f *File) lastFunction(i int) *code.Definition {
 	return nil
 }
 
-// IsOfOtherCrate reports whether a type in Rust has a path that neither this crate nor an import
-// explains, so that a type of the name in this file is another one.
-func (f *File) IsOfOtherCrate(t Type) bool {
+// IsOfOtherCrate reports whether a type in Rust has a path, or an import, that leads out of this
+// crate, so that a type of the name here is another one. The crates of a repository are named
+// alike, and one exports the types of another.
+func (f *File) IsOfOtherCrate(t Type, repository string) bool {
+	if !f.d.bars {
+		return false
+	}
 	first, _, _ := strings.Cut(t.Qualifier, ".")
+	if one := f.ImportOf(cmp.Or(first, t.Name)); one != nil {
+		first, _, _ = strings.Cut(one.Module+"::"+one.Member, "::")
+	}
 	switch first {
 	case "", "crate", "self", "super", "Self":
 		return false
 	}
-	return f.d.bars && f.ImportOf(first) == nil && !slices.ContainsFunc(f.Definitions, func(d code.Definition) bool { return d.Name == first })
+	crate, _, _ := strings.Cut(first, "_")
+	return !strings.Contains(path.Base(repository), crate) && !slices.ContainsFunc(f.Definitions, func(d code.Definition) bool { return d.Name == first && (d.Kind == "module" || IsType(d.Kind)) })
 }
 
 // Arguments returns the number of arguments of the call of the name at token i, or -1 if
