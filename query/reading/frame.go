@@ -33,7 +33,7 @@ func (f *Frame) HasSymbol() bool { return f.Function != "" }
 
 // isTrace recognizes a stack trace by its lines.
 func (p *Paste) isTrace() bool {
-	if !strings.ContainsAny(p.Text, ":(#\"@") {
+	if !strings.ContainsAny(p.Text, ":(#\"@") && !strings.Contains(p.Text, ", line ") {
 		return false
 	}
 	sure := 0
@@ -73,7 +73,7 @@ func (p *Paste) isTrace() bool {
 var linkPaths = []*regexp.Regexp{
 	regexp.MustCompile(`^/projects/(?P<project>[^/]+)/repos/(?P<repo>[^/]+)/(?:browse|raw)/(?P<path>.+)$`),             // Bitbucket Server
 	regexp.MustCompile(`^/(?:.+/)?(?P<repo>[^/]+/_git/[^/]+)$`),                                                        // Azure DevOps
-	regexp.MustCompile(`^/plugins/gitiles/(?P<repo>.+?)/\+/(?:refs/(?:heads|tags)/)?(?P<rev>[^/]+)/(?P<path>.+)$`),     // Gerrit
+	regexp.MustCompile(`^/(?:plugins/gitiles/)?(?P<repo>.+?)/\+/(?:refs/(?:heads|tags)/)?(?P<rev>[^/]+)/(?P<path>.+)$`),     // Gerrit
 	regexp.MustCompile(`^/(?:browse/)?(?P<repo>[^@]+?)@(?P<rev>[^@]+?)/-/(?:blob|tree)/(?P<path>.+)$`),                 // Quarry and others
 	regexp.MustCompile(`^/(?P<repo>.+?)/-?/?(?:blob|blame|raw)/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`), // GitHub, GitLab
 	regexp.MustCompile(`^/(?P<repo>[^/]+/[^/]+)/src/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`),            // Gitea, Bitbucket Cloud
@@ -159,8 +159,9 @@ var frameShapes = sync.OnceValue(func() []frameShape {
 		{"PHP", regexp.MustCompile(`^(?:PHP )?[A-Z][\w ]+: .* in (?P<path>\S+\.php)(?: on line |:)(?P<line>\d+)`), true},
 		{"Dart", regexp.MustCompile(`^#\d+\s+(?P<symbol>\S+) \((?:package:|file://)(?P<path>[^():]+\.dart):(?P<line>\d+)(?::\d+)?\)`), true},
 		{"Ruby", regexp.MustCompile(`^(?:from )?(?:(?P<gem>[\w-]+) \(\d[\w.-]*\) )?(?P<path>[^\s:]+\.(?:rb|erb|rake|ru)):(?P<line>\d+):in ` + "[`']" + `(?:(?:block|rescue|ensure)(?: \(\d+ levels\))? in )*(?P<symbol>[^'` + "`" + `]+)'`), true},
+		{"Ruby", regexp.MustCompile(`^(?:from )?(?P<gem>[\w-]+) \(\d[\w.-]*\) (?P<path>[^\s:]+\.(?:rb|erb|rake|ru)):(?P<line>\d+)$`), true},
 		{"Elixir", regexp.MustCompile(`^\((?P<gem>\w+) \d[\w.-]*\) (?P<path>\S+\.exs?):(?P<line>\d+)(?:: |$)`), true},
-		{"Swift", regexp.MustCompile(`: file (?P<path>\S+\.swift), line (?P<line>\d+)`), true},
+		{"Swift", regexp.MustCompile(`(?:^|: )file (?P<path>\S+\.swift), line (?P<line>\d+)`), true},
 		{"Perl", regexp.MustCompile(`\bat (?P<path>\S+\.(?:pl|pm|t)) line (?P<line>\d+)`), true},
 		{"C++", regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(?P<symbol>[^()]+?) ?\(.*?\)(?: at (?P<path>[^\s:]+):(?P<line>\d+)| from \S+)?`), true},
 		{"JavaScript", regexp.MustCompile(`^at (?:async )?(?:new )?(?P<symbol>[^()\s]+)(?: \[as [^\]]+\])? \((?P<path>[^()]+?):(?P<line>\d+):\d+\)$`), true},

@@ -67,7 +67,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 	if terms.keyword || terms.words == 0 {
 		return nil
 	}
-	if terms.words == 1 && !terms.punctuated && !strings.Contains(q.Text, "/") {
+	if terms.words == 1 && !terms.punctuated && !strings.Contains(q.Text, "/") && !lineAnchor.MatchString(q.Text) {
 		return nil
 	}
 	p := cutFilters(q)
@@ -93,6 +93,9 @@ func Recognize(q *syntax.Parsed) *Paste {
 	}
 	return p
 }
+
+// lineAnchor matches the end of a file's name and the line after it, as links have them.
+var lineAnchor = regexp.MustCompile(`\.\w+#L\d`)
 
 // caseSetting matches a filter that appears in a tree only as the case of its leaves.
 var caseSetting = regexp.MustCompile(`(?:^|[\s(])case:(?:yes|no|auto)(?:[\s)]|$)`)
