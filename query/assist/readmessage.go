@@ -37,6 +37,9 @@ const (
 	// minFormatShare percent of the message's letters.
 	minFormatLetters, minFormatWords = 8, 2
 	minFormatShare                   = 35
+	// minPartsShare is the percentage of the letters of a message that the parts of its literal
+	// must have.
+	minPartsShare = 95
 	// minLongWords is the minimum number of words in a template for a message without
 	// values.
 	minLongWords = 3
@@ -51,6 +54,9 @@ const (
 	// scoreOrigin are the points of a match of the format string that explains most of a
 	// message.
 	scoreOrigin = 2000
+	// minCopyPoints is how much less a file with a copy of a format string scores than that of
+	// the origin: somewhat less than the points that tests lose.
+	minCopyPoints = 100
 )
 
 // messageReader collects the format strings of a message.
@@ -61,12 +67,14 @@ type messageReader struct {
 	seen    map[string]bool // lines
 	looked  map[string]int  // number of matches by pattern
 	literal bool            // the literal reading finds something
+	// scores are the best scores of the files with a format string: those of tests are low.
+	scores map[string]float64
 	// common are the pieces that occur on more lines than were read.
 	common []reading.Range
 }
 
 func (p *pasteReader) tryMessage(ctx context.Context) (*search.Result, error) {
-	m := &messageReader{p: p, words: p.paste.Words(), seen: map[string]bool{}, looked: map[string]int{}}
+	m := &messageReader{p: p, words: p.paste.Words(), seen: map[string]bool{}, looked: map[string]int{}, scores: map[string]float64{}}
 	if p.paste.Sure || p.paste.Long {
 		verbatim, err := p.hasMatch(ctx, &syntax.Text{Pattern: m.words.Text, Case: syntax.CaseNo})
 		if err != nil || verbatim {
@@ -92,7 +100,14 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*search.Result, error) {
 		}
 		chosen = m.chooseTemplates()
 	}
-	if len(chosen) == 0 {
+	if quoted := m.words.UnquotedRuns(); len(chosen) == 0 && quoted != nil { // the quotes are of the format
+		m.words.Runs, m.common = quoted, nil
+		if err := m.collectFormats(ctx); err != nil {
+			return nil, err
+		}
+		chosen = m.chooseTemplates()
+	}
+	if len(chosen) == 0 || !m.isCompleted(chosen) {
 		return nil, nil
 	}
 	arms := make([]syntax.Query, len(chosen))
@@ -101,7 +116,7 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*search.Result, error) {
 	for i, t := range chosen {
 		arms[i] = &syntax.Text{Pattern: t.Expression(), Regexp: true, Case: syntax.CaseYes}
 		shown[i] = syntax.ShowFilter(strings.Join(t.Literal, " … "))
-		if points[arms[i].String()] = scoreOrigin; !t.About(&chosen[0]) {
+		if points[arms[i].String()] = scoreOrigin; !t.About(&chosen[0]) || m.scores[t.Expression()]+minCopyPoints < m.scores[chosen[0].Expression()] {
 			points[arms[i].String()] = scoreOrigin / float32(i+1)
 		}
 	}
@@ -269,20 +284,21 @@ func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text, most int)
 	for i := range result.Files {
 		for _, c := range result.Files[i].Chunks {
 			for line := range strings.SplitSeq(string(c.Content), "\n") {
-				m.lookAtLine(strings.TrimSpace(line))
+				m.lookAtLine(strings.TrimSpace(line), result.Files[i].Score)
 			}
 		}
 	}
 	return result.Stats.Matches, nil
 }
 
-func (m *messageReader) lookAtLine(line string) {
+func (m *messageReader) lookAtLine(line string, score float64) {
 	if line == "" || m.seen[line] {
 		return
 	}
 	m.seen[line] = true
 	if t, ok := m.words.BestTemplate(line); ok && m.explainsMessage(&t) {
 		m.formats = append(m.formats, t)
+		m.scores[t.Expression()] = max(score, m.scores[t.Expression()])
 	}
 }
 
@@ -296,7 +312,7 @@ func (m *messageReader) explainsMessage(t *reading.Template) bool {
 		return false
 	}
 	if !m.p.paste.Sure && m.p.paste.Long && (t.Gaps == 0 || t.Ends < 2 || t.Words < minLongWords) {
-		return false
+		return t.Quoted && t.Ends > 0 && t.Words >= minLongWords // a part, if others have the rest
 	}
 	if m.literal {
 		return t.Quoted && (t.Gaps > 0 || t.Weight >= minConstantLetters) && t.Weight*100 >= minFormatShare*m.words.Letters()
@@ -316,7 +332,8 @@ func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 		case b.Better(&a):
 			return 1
 		}
-		return cmp.Compare(a.Expression(), b.Expression())
+		x, y := a.Expression(), b.Expression()
+		return cmp.Or(cmp.Compare(m.scores[y], m.scores[x]), cmp.Compare(x, y))
 	})
 	var values []reading.Template
 	for _, t := range m.formats {
@@ -339,6 +356,23 @@ func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 		}
 	}
 	return chosen
+}
+
+// isCompleted reports whether the templates are the format of a message that is as long as a
+// sentence: one has gaps and both ends, or the parts of a literal that continues on further
+// lines have nearly all of it.
+func (m *messageReader) isCompleted(chosen []reading.Template) bool {
+	if m.p.paste.Sure || !m.p.paste.Long {
+		return true
+	}
+	covered := 0
+	for _, t := range chosen {
+		if t.Gaps > 0 && t.Ends == 2 {
+			return true
+		}
+		covered += t.Weight
+	}
+	return covered*100 >= minPartsShare*m.words.Letters()
 }
 
 // addTemplate adds a template, unless chosen has one for the same part of the message.

@@ -28,6 +28,9 @@ var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`|[\w.-]+:\d+` +
 	`)[)"'\]>},;:.!?]*$`)
 
+// keyPattern matches the key of a value: size=12.
+var keyPattern = regexp.MustCompile(`^\pL[\pL\pN]+=[^\s=]`)
+
 // isMessage recognizes an error message: words with values between them, or enough words.
 func (p *Paste) isMessage(t *queryShape) bool {
 	if p.isPath(t) {
@@ -39,6 +42,9 @@ func (p *Paste) isMessage(t *queryShape) bool {
 	words, values := 0, 0
 	for chunk := range strings.FieldsSeq(cutMessage(p.Text)) {
 		switch {
+		case keyPattern.MatchString(chunk):
+			words++
+			values++
 		case valuePattern.MatchString(chunk) || strings.ContainsAny(chunk, "\"'`") && strings.Trim(chunk, "\"'`") != chunk:
 			values++
 		case strings.ContainsFunc(chunk, unicode.IsLetter) && len(chunk) > 1:
@@ -125,21 +131,36 @@ func (p *Paste) Words() *Words {
 		w.Runs = w.PathRuns()
 		return w
 	}
+	w.Runs = splitRuns(masked)
+	return w
+}
+
+// UnquotedRuns returns the runs with the words in quotes, which may be of the format; nil if the
+// message has no quotes.
+func (w *Words) UnquotedRuns() [][]Range {
+	if !strings.ContainsAny(w.Text, "\"`") {
+		return nil
+	}
+	return splitRuns([]byte(w.Text))
+}
+
+// splitRuns splits a message whose values are quotes.
+func splitRuns(masked []byte) (runs [][]Range) {
 	var run []Range
 	last := 0
 	for _, at := range messageWord.FindAllIndex(masked, MaxWords) {
 		end := at[0] + len(bytes.TrimRight(masked[at[0]:at[1]], ".-'"))
 		if len(run) > 0 && bytes.ContainsAny(masked[last:at[0]], "\"`\\%{}$:=<>|0123456789") {
-			w.Runs = append(w.Runs, run)
+			runs = append(runs, run)
 			run = nil
 		}
 		run = append(run, Range{at[0], end})
 		last = end
 	}
 	if len(run) > 0 {
-		w.Runs = append(w.Runs, run)
+		runs = append(runs, run)
 	}
-	return w
+	return runs
 }
 
 // PathRuns returns the parts of the paths in a message, one run for each path: a format
