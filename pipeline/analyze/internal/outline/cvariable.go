@@ -253,7 +253,12 @@ func (s scope) bodyTail(p *declParser) token {
 				continue
 			}
 			name = token{shape: shape{kind: tokWord}, start: int32(start), end: int32(i)}
-			if !strings.HasPrefix(word, "__") {
+			next := i
+			for next < len(p.src) && (p.lex.class[p.src[next]] == classSpace || p.lex.class[p.src[next]] == classNewline) {
+				next++
+			}
+			isMacro := next < len(p.src) && p.lex.class[p.src[next]] == classWord // } PACKED name;
+			if !isMacro && !strings.HasPrefix(word, "__") {
 				return name
 			}
 		case c == '(' && name.kind == tokWord:
