@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -120,19 +121,19 @@ func (f *NameFinder) mayBeNear(has uint64, n int) bool {
 
 // likelyBlocks returns the blocks of a segment, from block first on, that may contain a
 // name near a word with these trigrams, in their order. There must be more of them than
-// typing errors can remove. A block that is sought is in one of the shortest lists, as
-// many as it may miss and one more. The longer lists are only searched for the blocks of
-// those (DivideSkip: Li, Lu and Lu, Efficient Merging and Filtering Algorithms for
-// Approximate String Searches, ICDE 2008).
+// typing errors can remove. A block that is sought is in one of the lists that spreadLists
+// chooses. The other lists are only searched for the blocks of those (as in DivideSkip: Li, Lu
+// and Lu, Efficient Merging and Filtering Algorithms for Approximate String Searches, ICDE 2008).
 func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, first int) (likely []uint32, err error) {
 	type gramList struct {
 		segment.ListRef
 		bit uint64
 	}
-	var lists []gramList
+	lists, sizes := make([]gramList, 0, len(grams)), make([]int, len(grams))
 	var rest uint64 // of the lists that were not read
 	for i, t := range grams {
-		if ref := l.findList(t); ref.Bytes() > 0 {
+		ref := l.findList(t)
+		if sizes[i] = ref.Bytes(); sizes[i] > 0 {
 			lists = append(lists, gramList{ref, 1 << i})
 			rest |= 1 << i
 		}
@@ -140,8 +141,11 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 	if !f.mayBeNear(rest, len(grams)) {
 		return nil, nil
 	}
-	slices.SortFunc(lists, func(a, b gramList) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
-	shortest := len(lists) - len(grams) + lostGrams*f.errors + 1
+	spread := spreadLists(sizes, f.errors)
+	slices.SortFunc(lists, func(a, b gramList) int { // the chosen ones first
+		return cmp.Or(bits.OnesCount64(b.bit&spread)-bits.OnesCount64(a.bit&spread), a.Bytes()-b.Bytes())
+	})
+	whole := bits.OnesCount64(spread & rest)
 	n := max(l.r.Blocks()-first, 0)
 	if n > len(f.has) {
 		f.has = make([]uint64, n)
@@ -150,7 +154,7 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 	isUnlikely := func(b uint32) bool { return !f.mayBeNear(f.has[int(b)-first]|rest, len(grams)) }
 	var found []uint32
 	for i, g := range lists {
-		if i >= shortest {
+		if i >= whole {
 			if likely = slices.DeleteFunc(likely, isUnlikely); len(likely) == 0 {
 				return nil, nil
 			}
@@ -159,7 +163,7 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 		if err != nil {
 			return nil, err
 		}
-		if i < shortest {
+		if i < whole {
 			set, err := postings.Tail(&list, first, l.r.Blocks())
 			if err != nil {
 				return nil, err
@@ -175,11 +179,37 @@ func (f *NameFinder) likelyBlocks(l *indexLookup, grams []postings.Trigram, firs
 			f.has[int(b)-first] |= g.bit
 		}
 		rest &^= g.bit
-		if i == shortest-1 {
+		if i == whole-1 {
 			slices.Sort(likely)
 		}
 	}
 	return slices.DeleteFunc(likely, isUnlikely), nil
+}
+
+// spreadLists returns a bit for each list to read in full, of the given sizes: the smallest
+// ones, one more than there are errors, that are so far apart that one error cannot remove the
+// trigrams of two. A name with these errors has one of their trigrams.
+func spreadLists(sizes []int, errors int) (chosen uint64) {
+	const none = math.MaxInt / 2
+	// least[k][i] is the least size of k lists among the first i.
+	least := make([][]int, errors+2)
+	least[0] = make([]int, len(sizes)+1)
+	for k := 1; k < len(least); k++ {
+		least[k] = make([]int, len(sizes)+1)
+		least[k][0] = none
+		for i, size := range sizes {
+			least[k][i+1] = min(least[k][i], least[k-1][max(i+1-lostGrams, 0)]+size)
+		}
+	}
+	for k, i := errors+1, len(sizes); k > 0; {
+		if least[k][i] == least[k][i-1] {
+			i--
+			continue
+		}
+		chosen |= 1 << (i - 1)
+		k, i = k-1, max(i-lostGrams, 0)
+	}
+	return chosen
 }
 
 // SearchSymbols searches the symbol names of all segments.
@@ -353,28 +383,26 @@ func (f *NameFinder) searchWords(seg *corpus.Segment, text *segment.Text, lo, hi
 	if err != nil {
 		return err
 	}
-	start := -1
-	for i := 0; i <= len(piece); i++ {
-		isEnd := from+i == end
-		if i < len(piece) && !isEnd && identifier.IsWordByte(piece[i]) {
-			if start < 0 {
-				start = i
-			}
-			continue
+	for i, limit := 0, min(len(piece), end-from); from+i < hi; {
+		for i < limit && !identifier.IsWordByte(piece[i]) {
+			i++
 		}
-		if start >= 0 && from+start >= lo && from+start < hi {
+		start := i
+		for i < limit && identifier.IsWordByte(piece[i]) {
+			i++
+		}
+		if start < i && from+start >= lo && from+start < hi {
 			if distance := f.nameDistance(piece[start:i]); distance >= 0 && seg.FirstPlace(d) >= 0 {
 				f.add(piece[start:i], distance)
 			}
 		}
-		if start = -1; from+i >= hi {
-			return nil
+		if i == len(piece) {
+			break
 		}
-		if isEnd && i < len(piece) {
+		if i == limit {
 			d = r.DocumentAt(end)
-			if _, end = r.TextRange(d); identifier.IsWordByte(piece[i]) {
-				start = i
-			}
+			_, end = r.TextRange(d)
+			limit = min(len(piece), end-from)
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -106,6 +108,38 @@ func TestNearNamesOfVisibleDocuments(t *testing.T) {
 		}
 		if got := f.Found["kmalloc"] != nil; got != visible {
 			t.Errorf("documents visible: %v, found kmalloc: %v", visible, got)
+		}
+	}
+}
+
+// TestSpreadLists checks that no errors can remove the trigrams of all chosen lists, and that
+// their size is the least among such lists.
+func TestSpreadLists(t *testing.T) {
+	const seed = 20261130
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 300 {
+		errors := 1 + random.IntN(2)
+		sizes := make([]int, lostGrams*errors+1+random.IntN(6))
+		for i := range sizes {
+			sizes[i] = random.IntN(20)
+		}
+		sum, least := 0, math.MaxInt
+		f := &NameFinder{errors: errors}
+		chosen := spreadLists(sizes, errors)
+		for mask := range uint64(1) << len(sizes) {
+			if bits.OnesCount64(mask) != errors+1 || f.mayBeNear(^mask, len(sizes)) {
+				continue // too few, or all removed by the errors
+			}
+			size := 0
+			for i := range sizes {
+				size += sizes[i] * int(mask>>i&1)
+			}
+			if least = min(least, size); mask == chosen {
+				sum = size
+			}
+		}
+		if sum != least {
+			t.Fatalf("seed %d: sizes %v with %d errors: lists %b of size %d are chosen, the least is %d", seed, sizes, errors, chosen, sum, least)
 		}
 	}
 }
