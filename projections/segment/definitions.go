@@ -173,11 +173,16 @@ func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Defini
 	}
 	d := decoder{b: b}
 	for at := uint64(r.head.definitions[page]); len(d.b) > 0; {
-		if at += d.readUvarint(1<<nameHashBits - 1); at > uint64(hash.name) {
+		if d.b[0] < 0x80 { // as most differences
+			at, d.b = at+uint64(d.b[0]), d.b[1:]
+		} else {
+			at += d.readUvarint(1<<nameHashBits - 1)
+		}
+		if at > uint64(hash.name) {
 			break
 		}
-		if n := len(dst); at < uint64(hash.name) {
-			dst = r.readEntry(&d, hash.spelling, dst)[:n]
+		if at < uint64(hash.name) {
+			skipEntry(&d)
 		} else {
 			dst = r.readEntry(&d, hash.spelling, dst)
 		}
@@ -186,6 +191,27 @@ func (r *Reader) Definitions(c *Cursor, name string, dst []Definition) ([]Defini
 		return dst, r.noteCorrupt(fmt.Errorf("%w: definitions, page %d", ErrCorrupt, page))
 	}
 	return dst, nil
+}
+
+// skipEntry skips an entry without its hash.
+func skipEntry(d *decoder) {
+	at, documents := 1, uint64(1)
+	if len(d.b) < 2 || d.b[0] >= 0x80 || d.b[0]&(entrySpelling|entrySeveral) != 0 { // unlike most entries
+		head := d.readUvarint(maxNames << entryKind)
+		if head&entrySpelling != 0 {
+			d.readBytes(1)
+		}
+		if head&entrySeveral != 0 {
+			documents = d.readUvarint(maxSpace)
+		}
+		at = 0
+	}
+	for ; documents > 0 && at < len(d.b); at++ {
+		if d.b[at] < 0x80 {
+			documents--
+		}
+	}
+	d.b, d.failed = d.b[at:], d.failed || documents > 0
 }
 
 // readEntry appends to dst the definitions of an entry without its hash.

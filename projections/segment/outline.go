@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -116,13 +117,14 @@ func (o *Outline) decode(skip int) error {
 	}
 	in := decoder{b: d.readBytes(d.readUvarint(maxSpace)), failed: d.failed}
 	lo, hi := o.r.SymbolRange(o.doc)
-	var last symbolRecord
-	name := uint32(0)
+	var first symbolRecord
+	name, last := uint32(0), &first
+	o.records = slices.Grow(o.records, min(len(in.b)/minRecordBytes, code.MaxSymbolsPerDocument)+1)
 	for len(in.b) > 0 && !in.failed {
-		s := readSymbol(&in, &last)
-		s.name = name
+		o.records = append(o.records, symbolRecord{name: name})
+		s := &o.records[len(o.records)-1]
+		readSymbol(&in, last, s)
 		name += uint32(s.nameBytes) + 1
-		o.records = append(o.records, s)
 		last = s
 	}
 	if in.failed || int(name) != hi-lo || len(o.records) > code.MaxSymbolsPerDocument {
@@ -132,9 +134,24 @@ func (o *Outline) decode(skip int) error {
 	return nil
 }
 
-// readSymbol reads the record after last.
-func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
-	s := symbolRecord{offset: last.offset + uint32(d.readUvarint(maxSpace)), line: last.line + uint32(d.readUvarint(maxSpace))}
+// minRecordBytes is the size of the smallest record.
+const minRecordBytes = 6
+
+// readSymbol reads the record after last into s.
+func readSymbol(d *decoder, last, s *symbolRecord) {
+	s.offset = last.offset + uint32(d.readUvarint(maxSpace))
+	if b := d.b; len(b) >= 5 && (b[0]|b[1]|b[2]|b[3]) < 0x80 && b[4] <= parentSame { // as most records
+		d.b = b[5:]
+		s.line, s.nameBytes, s.kind = last.line+uint32(b[0]), uint16(b[2]), uint16(b[3])
+		if b[1] > 0 {
+			s.endLine = s.line + uint32(b[1]) - 1
+		}
+		if b[4] == parentSame {
+			s.parent, s.parentKind = last.parent, last.parentKind
+		}
+		return
+	}
+	s.line = last.line + uint32(d.readUvarint(maxSpace))
 	if end := d.readUvarint(maxSpace); end > 0 {
 		s.endLine = s.line + uint32(end) - 1
 	}
@@ -148,7 +165,6 @@ func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
 		s.parent = d.readBytes(parent - parentLength)
 		s.parentKind = uint16(d.readUvarint(maxNames))
 	}
-	return s
 }
 
 // Len returns the number of symbols.
