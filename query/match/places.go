@@ -141,17 +141,30 @@ func (s *Scope) languageColumn(out bitset.Set, p *Predicate, seg corpus.Segment,
 	}
 }
 
+// Once a part of the paths, 1/denseShare and at least minDense, have the literal of a pattern that
+// is anchored to an end of a path, the others are compared one by one: many paths have .c
+// somewhere for each that ends in it, and the search for the next one costs more.
+const denseShare, minDense = 8, 64
+
 // pathColumn sets the places between from and to whose path matches. It searches their
 // paths as one text with one path per line.
 func pathColumn(out bitset.Set, p *plan.Pattern, seg corpus.Segment, from, to int) {
 	if p.Exact || len(p.Sets) > 0 {
 		matches := lineMatcher(p)
+		next, found, isDense := 0, 0, false
 		eachLineWith(seg.Places.PathLines(from, to), p, func(line int, path []byte) bool {
 			if matches(path) {
 				out.Add(from + line)
 			}
-			return true
+			next, found = line+1, found+1
+			isDense = !p.Exact && p.Bounded() && found >= minDense && found*denseShare >= next
+			return !isDense
 		})
+		for i := from + next; isDense && i < to; i++ {
+			if matches(seg.Places.Path(i)) {
+				out.Add(i)
+			}
+		}
 		return
 	}
 	for i := from; i < to; i++ {
@@ -196,12 +209,23 @@ func lineMatcher(p *plan.Pattern) func(path []byte) bool {
 	}
 	literal, folded := []byte(p.Sets[0][0]), []byte(nil)
 	return func(path []byte) bool {
-		if p.Fold {
+		if p.Fold && postings.IndexForeign(path, 0) < len(path) {
 			folded = postings.AppendFold(folded[:0], path)
 			path = folded
 		}
-		return (!p.LineStart || bytes.HasPrefix(path, literal)) && (!p.LineEnd || bytes.HasSuffix(path, literal)) &&
-			(!p.LineStart || !p.LineEnd || len(path) == len(literal))
+		rest := len(path) - len(literal)
+		if rest < 0 || p.LineStart && p.LineEnd && rest > 0 {
+			return false
+		}
+		if p.LineEnd {
+			path = path[rest:]
+		}
+		for i, c := range literal {
+			if path[i] != c && (!p.Fold || postings.FoldByte(path[i]) != c) {
+				return false
+			}
+		}
+		return true
 	}
 }
 
