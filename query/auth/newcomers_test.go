@@ -32,6 +32,7 @@ func TestSetup(t *testing.T) {
 		{"email", func(n *auth.Newcomer) { n.Email = "a@b\nc" }},
 		{"password", func(n *auth.Newcomer) { n.Password = "1234567" }},
 		{"name", func(n *auth.Newcomer) { n.Name = "a\x00b" }},
+		{"name", func(n *auth.Newcomer) { n.Name = "a\x7fb" }},
 	} {
 		n := ada
 		c.change(&n)
