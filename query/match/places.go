@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/query/corpus"
@@ -207,26 +208,50 @@ func lineMatcher(p *plan.Pattern) func(path []byte) bool {
 	case !p.Bounded():
 		return p.Regexp.Match
 	}
-	literal, folded := []byte(p.Sets[0][0]), []byte(nil)
-	return func(path []byte) bool {
-		if p.Fold && postings.IndexForeign(path, 0) < len(path) {
-			folded = postings.AppendFold(folded[:0], path)
-			path = folded
-		}
-		rest := len(path) - len(literal)
-		if rest < 0 || p.LineStart && p.LineEnd && rest > 0 {
-			return false
-		}
-		if p.LineEnd {
-			path = path[rest:]
-		}
-		for i, c := range literal {
-			if path[i] != c && (!p.Fold || postings.FoldByte(path[i]) != c) {
-				return false
-			}
-		}
-		return true
+	e := pathEnds{literal: []byte(p.Sets[0][0]), start: p.LineStart, end: p.LineEnd, fold: p.Fold}
+	return e.match
+}
+
+// pathEnds matches paths that begin or end with a literal, or are equal to it.
+type pathEnds struct {
+	literal          []byte // folded if fold
+	start, end, fold bool
+	folded           []byte
+}
+
+// match reports whether a path matches. It folds a path only if a rune outside ASCII might
+// change the answer: an ASCII byte at the end is what it folds to, as are those after it.
+func (e *pathEnds) match(path []byte) bool {
+	has, isKnown := e.compare(path, !e.fold)
+	if !isKnown {
+		e.folded = postings.AppendFold(e.folded[:0], path)
+		has, _ = e.compare(e.folded, true)
 	}
+	return has
+}
+
+// compare compares an end of a path, byte by byte from the end. The answer is known unless it
+// depends on how a rune outside ASCII folds.
+func (e *pathEnds) compare(path []byte, isFolded bool) (has, isKnown bool) {
+	rest := len(path) - len(e.literal)
+	if rest < 0 || e.start && e.end && rest > 0 {
+		return false, isFolded || postings.IndexForeign(path, 0) == len(path)
+	}
+	if e.end {
+		path = path[rest:]
+	}
+	for i := range e.literal {
+		if e.end {
+			i = len(e.literal) - 1 - i
+		}
+		switch c := path[i]; {
+		case !isFolded && c >= utf8.RuneSelf:
+			return false, false
+		case c != e.literal[i] && (!e.fold || postings.FoldByte(c) != e.literal[i]):
+			return false, true
+		}
+	}
+	return true, true
 }
 
 // MayPath reports whether the path of a file may match. For a caller who may not see all
