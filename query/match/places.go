@@ -53,12 +53,7 @@ func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 	for from, to := range seg.VisibleRuns() {
 		switch {
 		case p.Repo != nil:
-			has := s.RepoHas[p.Number]
-			for i, r := range seg.Places.Repo[from:to] {
-				if has[r] {
-					out.Add(from + i)
-				}
-			}
+			s.repoColumn(out, p, seg.Places.Repo, from, to)
 		case p.Language != nil:
 			s.languageColumn(out, p, seg, from, to)
 		case p.Place != nil:
@@ -78,6 +73,21 @@ func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 		}
 	}
 	return out
+}
+
+// repoColumn sets the places between from and to whose repository satisfies a predicate. Places
+// of one repository mostly follow each other, and are set together.
+func (s *Scope) repoColumn(out bitset.Set, p *Predicate, repos []uint32, from, to int) {
+	for from < to {
+		r, end := repos[from], from+1
+		for end < to && repos[end] == r {
+			end++
+		}
+		if s.RepoHas[p.Number][r] {
+			out.AddRange(from, end)
+		}
+		from = end
+	}
 }
 
 // PlaceColumns returns the visible places of a segment that satisfy each predicate, and the

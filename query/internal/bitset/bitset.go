@@ -15,6 +15,15 @@ func New(n int) Set { return make(Set, (n+63)/64) }
 // Add adds a number.
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 
+// AddRange adds the numbers from from up to to.
+func (s Set) AddRange(from, to int) {
+	for from < to {
+		end := min((from/64+1)*64, to)
+		s[from/64] |= ^uint64(0) >> (64 - (end - from)) << (from % 64)
+		from = end
+	}
+}
+
 // Has reports whether a number is a member.
 func (s Set) Has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
 

@@ -38,6 +38,23 @@ func TestOperationsAgreeWithSlices(t *testing.T) {
 	}
 }
 
+// TestAddRange adds a random range to a set that has other numbers.
+func TestAddRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 2000 {
+		from, other := rng.IntN(200), rng.IntN(200)
+		to := from + rng.IntN(201-from)
+		s := New(200)
+		s.Add(other)
+		s.AddRange(from, to)
+		for i := range 200 {
+			if got, want := s.Has(i), i == other || i >= from && i < to; got != want {
+				t.Fatalf("%d and the range from %d to %d: %d is a member: %v, want %v", other, from, to, i, got, want)
+			}
+		}
+	}
+}
+
 // TestNilMeansAllNumbers checks the operations on a set that is nil.
 func TestNilMeansAllNumbers(t *testing.T) {
 	a := New(10)
