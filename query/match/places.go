@@ -219,7 +219,7 @@ func lineMatcher(p *plan.Pattern) func(path []byte) bool {
 		return p.Regexp.Match
 	}
 	e := pathEnds{literal: []byte(p.Sets[0][0]), start: p.LineStart, end: p.LineEnd, fold: p.Fold}
-	return e.match
+	return e.matchPath
 }
 
 // pathEnds matches paths that begin or end with a literal, or are equal to it.
@@ -229,20 +229,20 @@ type pathEnds struct {
 	folded           []byte
 }
 
-// match reports whether a path matches. It folds a path only if a rune outside ASCII might
+// matchPath reports whether a path matches. It folds a path only if a rune outside ASCII might
 // change the answer: an ASCII byte at the end is what it folds to, as are those after it.
-func (e *pathEnds) match(path []byte) bool {
-	has, isKnown := e.compare(path, !e.fold)
+func (e *pathEnds) matchPath(path []byte) bool {
+	has, isKnown := e.compareEnd(path, !e.fold)
 	if !isKnown {
 		e.folded = postings.AppendFold(e.folded[:0], path)
-		has, _ = e.compare(e.folded, true)
+		has, _ = e.compareEnd(e.folded, true)
 	}
 	return has
 }
 
-// compare compares an end of a path, byte by byte from the end. The answer is known unless it
+// compareEnd compares an end of a path, byte by byte from the end. The answer is known unless it
 // depends on how a rune outside ASCII folds.
-func (e *pathEnds) compare(path []byte, isFolded bool) (has, isKnown bool) {
+func (e *pathEnds) compareEnd(path []byte, isFolded bool) (has, isKnown bool) {
 	rest := len(path) - len(e.literal)
 	if rest < 0 || e.start && e.end && rest > 0 {
 		return false, isFolded || postings.IndexForeign(path, 0) == len(path)
