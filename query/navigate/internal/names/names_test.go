@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 		for _, piece := range []string{
 			"(", "{", "[", "<", "a.", "f(", "a := ", "a = ", "a, ", "def f(a):\n ", "for x in ", "func f(a int) {\n", "class A {\n", "let a = ", "if a {", "(a) => ", "x: ", "|a| ",
 			"new A<", "import a\n", "from a import b\n", "use a::{", "return ", "\n", "  \n a = b\n", "case ", "a[", "lambda a: ", "List<A> a = ", "a as ", "*a", "{a: ",
-			"match a { b => ", "match a { (b, C(d)) => ", "auto [a] = ", "x def f(a): ", "var a, b = ", "a, b = c ", "(a b, ", "<A> a(",
+			"match a { b => ", "match a { (b, C(d)) => ", "auto [a] = ", "x def f(a): ", "var a, b = ", "a, b = c ", "(a b, ", "<A> a(", "{a := b\n", "{a = b;", "{let a = b; ", "{A a = b;",
 		} {
 			clocktest.CheckLinear(t, fmt.Sprintf("%s: bytes of %.20q", language, piece), 60_000, func(size int) {
 				text := strings.Repeat(piece, size/len(piece))

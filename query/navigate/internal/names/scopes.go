@@ -12,7 +12,7 @@ func (f *File) scopeEnd(i int) int {
 	if h := f.headerOf(i); h >= 0 {
 		return f.headerEnd(h)
 	}
-	for a := int(f.tokens[i].around); a >= 0; a = int(f.tokens[a].around) {
+	for a := int(f.tokens[i].around); a >= 0 && f.step(); a = int(f.tokens[a].around) {
 		if f.is(a, "{") && f.tokens[a].pair >= 0 {
 			return int(f.tokens[a].pair)
 		}
