@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ const (
 	lineExactCase  = 0.15 // of its rarity, if the letter case matches
 	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
 	lineDefinition = 3    // a match is the whole name of a symbol, by its kind
+	lineNamePart   = 2    // a term after the first that is part of the name of one symbol, by its kind
 	lineMeant      = 20   // the same, if the query means definitions before text
 	lineMember     = 20   // the same, if it is in a parent that the query names
 	lineStart      = 0.1  // a match is the first text of the line
@@ -161,8 +163,56 @@ func (s *lineScorer) setScore(l *matchLine) error {
 		defines, kind, parent := s.definitionAt(m)
 		best = max(best, s.v.Finder.s.DefinitionShare(defines, kind, string(parent)))
 	}
-	l.score += best
+	l.score += max(best, s.partShare())
 	return nil
+}
+
+// partShare returns the score of the definition on the line whose name has the most terms.
+func (s *lineScorer) partShare() (best float64) {
+	if !s.outline || len(s.found) < 2 {
+		return 0
+	}
+	type named struct {
+		symbol int
+		terms  TermSet
+	}
+	var names [4]named // a line seldom defines more
+	n := 0
+	for _, m := range s.found {
+		i := s.v.outline.At(m.Start, m.End)
+		if i < 0 || i >= s.v.outline.Len() {
+			continue
+		}
+		k := slices.IndexFunc(names[:n], func(x named) bool { return x.symbol == i })
+		if k < 0 {
+			if n == len(names) {
+				continue
+			}
+			k, n = n, n+1
+			names[k].symbol = i
+		}
+		names[k].terms |= 1 << m.Atom
+	}
+	for _, x := range names[:n] {
+		best = max(best, s.v.Finder.s.PartShare(x.terms, s.v.outline.Kind(x.symbol)))
+	}
+	return best
+}
+
+// PartShare returns the score that the definition of a symbol adds to its line if its name has
+// several terms of the query, in any order: check_password_hash for password hash check. Each
+// counts as a whole word then. A comment above has the same words.
+func (s *Scope) PartShare(terms TermSet, kind code.SymbolKind) (share float64) {
+	n := bits.OnesCount64(uint64(terms))
+	if n < 2 {
+		return 0
+	}
+	for i := range s.Query.Atoms {
+		if terms>>i&1 != 0 {
+			share += (lineWholeWord + lineExactCase) * s.rarityOf(i)
+		}
+	}
+	return share + lineNamePart*float64(n-1)*ranking.KindWeight(kind)
 }
 
 // DefinitionKind is the kind of definition on a line.

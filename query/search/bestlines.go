@@ -6,6 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/internal/ranking"
 	"github.com/quarrysearch/quarry/query/match"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // bestLines returns the numbers of the lines of chunks with matches, best first, at most
@@ -23,6 +24,8 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 		for j := 0; j < len(c.Ranges) && looked < ranking.MaxScoredRanges; {
 			number, defined, first := c.Ranges[j].Start.LineNumber, 0.0, j
 			found = found[:0]
+			var named *code.Symbol // of the line, with the terms in its name
+			var terms match.TermSet
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
@@ -32,7 +35,15 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 				if j-first < match.MaxLineMatches {
 					m := match.Match{Start: uint32(at.Start.ByteOffset), End: uint32(at.End.ByteOffset)}
 					text := c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset]
-					found = append(found, match.TermMatch{Match: m, Atom: r.run.plan.scope.Query.AtomOf(text)})
+					atom := r.run.plan.scope.Query.AtomOf(text)
+					found = append(found, match.TermMatch{Match: m, Atom: atom})
+					if len(c.Symbols) > 0 && c.Symbols[j] != nil && atom >= 0 {
+						if s := c.Symbols[j]; named == nil || *named != *s {
+							named, terms = s, 0
+						}
+						terms |= 1 << atom
+						defined = max(defined, r.run.plan.scope.PartShare(terms, named.Kind))
+					}
 				}
 				looked++
 			}
