@@ -53,6 +53,7 @@ type Options struct {
 type Archive struct {
 	o       Options
 	objects segmentstore.Store
+	newName func(begun time.Time) string
 	// creating is held while a snapshot is created.
 	creating sync.Mutex
 	mu       struct {
@@ -70,7 +71,7 @@ type Archive struct {
 
 // New returns an Archive. It reads nothing.
 func New(o Options) *Archive {
-	a := &Archive{o: o, objects: o.Store.Folder(Folder)}
+	a := &Archive{o: o, objects: o.Store.Folder(Folder), newName: newName}
 	a.mu.manifests, a.mu.held = map[string]*Manifest{}, map[string]map[segment.ID]bool{}
 	return a
 }
@@ -223,8 +224,9 @@ func (a *Archive) deleteObjects(ctx context.Context, name string, kinds []string
 }
 
 // Prune deletes all but the newest keep snapshots that can be used, of each partition and of
-// all partitions together, and those without a manifest that are older than a day. It keeps
-// snapshots of later formats. It returns the names of what it has deleted.
+// all partitions together, and those without a manifest that are older than a day or have no list
+// of segments: an erasure has deleted it while a process wrote tables. It keeps snapshots of later
+// formats. It returns the names of what it has deleted.
 func (a *Archive) Prune(ctx context.Context, keep int) (deleted []string, err error) {
 	list, err := a.List(ctx)
 	if err != nil {
@@ -233,7 +235,11 @@ func (a *Archive) Prune(ctx context.Context, keep int) (deleted []string, err er
 	whole, newer := 0, map[int32]int{} // the snapshots that are newer: whole ones, and those of each partition
 	for _, s := range list {
 		format, _, _ := ParseName(s.Name)
-		needed := format > Format || s.Manifest == nil && a.o.Now().Sub(s.BegunAt) < unfinishedAge
+		needed := format > Format
+		if !needed && s.Manifest == nil && a.o.Now().Sub(s.BegunAt) < unfinishedAge {
+			_, err := a.readSegments(ctx, s.Name)
+			needed = !errors.Is(err, code.ErrNotFound)
+		}
 		if m := s.Manifest; m != nil {
 			if m.IsWhole() {
 				whole++

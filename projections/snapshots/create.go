@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -36,6 +37,8 @@ var (
 	errBehind = errors.New("the index has not applied all erasures of the log; create the snapshot again once it has caught up")
 	// errReleased reports that an erasure or another process deleted objects meanwhile.
 	errReleased = errors.New("segments or objects of the snapshot were deleted while it was created; create it again")
+	// errTaken reports that another process creates, or has created, a snapshot with the name.
+	errTaken = errors.New("another process has a snapshot with this name; create it again")
 )
 
 // Contents knows the rows of the projections.
@@ -57,7 +60,7 @@ type Contents struct {
 }
 
 // Create creates a snapshot of the rows as they are now. After an error, it deletes what it
-// has written.
+// has written, unless another process has a snapshot with the same name.
 func (a *Archive) Create(ctx context.Context, from *store.Store, contents Contents) (m *Manifest, err error) {
 	if !a.creating.TryLock() {
 		return nil, ErrBusy
@@ -69,15 +72,18 @@ func (a *Archive) Create(ctx context.Context, from *store.Store, contents Conten
 	a.mu.cancel = cancel
 	a.mu.Unlock()
 	m = &Manifest{
-		Name: newName(a.o.Now()), CreatedAt: a.o.Now().UTC(), Creator: a.o.Creator,
+		Name: a.newName(a.o.Now()), CreatedAt: a.o.Now().UTC(), Creator: a.o.Creator,
 		StoreFormat: store.FormatVersion, Schemas: contents.Schemas, Share: contents.Share,
 	}
 	err = a.writeObjects(ctx, m, from, contents)
 	a.mu.Lock()
 	a.mu.cancel = nil
 	a.mu.Unlock()
-	if err == nil {
+	switch {
+	case err == nil:
 		return m, nil
+	case errors.Is(err, errTaken): // the objects may be those of the other process
+		return nil, fmt.Errorf("create snapshot %s: %w", m.Name, err)
 	}
 	if cleanup := a.Delete(context.WithoutCancel(ctx), m.Name); cleanup != nil && !errors.Is(cleanup, code.ErrNotFound) {
 		a.o.Logger.Warn("an incomplete snapshot could not be deleted; a later one removes it after a day", "snapshot", m.Name, "error", cleanup)
@@ -106,6 +112,14 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 		return err
 	}
 	m.Segments, m.SegmentsSum = len(ids), string(list[:sealBytes-1])
+	// The store keeps the first object of a name, and does not say whose it is.
+	found, err := a.objectNames(ctx)
+	if err == nil && found[m.Name] != nil {
+		err = errTaken
+	}
+	if err != nil {
+		return err
+	}
 	if err := a.objects.PutBytes(ctx, m.Name+segmentsSuffix, list); err != nil {
 		return err
 	}
@@ -130,10 +144,7 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 	if err != nil {
 		return err
 	}
-	if _, err := a.readSegments(ctx, m.Name); err != nil {
-		return errors.Join(errReleased, err)
-	}
-	if err := a.checkErasures(ctx, m); err != nil {
+	if err := a.checkCurrent(ctx, m); err != nil {
 		return err
 	}
 	m.Seconds = a.o.Now().Sub(m.CreatedAt).Seconds()
@@ -141,7 +152,24 @@ func (a *Archive) writeObjects(ctx context.Context, m *Manifest, from *store.Sto
 	if err != nil {
 		return err
 	}
-	return errors.Join(ctx.Err(), a.objects.PutBytes(ctx, m.Name+manifestSuffix, encoded))
+	if err := errors.Join(ctx.Err(), a.objects.PutBytes(ctx, m.Name+manifestSuffix, encoded)); err != nil {
+		return err
+	}
+	// Two processes with this name may have found it free. The tables are then those of both.
+	if stored, err := a.readObject(ctx, m.Name+manifestSuffix, MaxManifestBytes); err != nil || !bytes.Equal(stored, encoded) {
+		return errors.Join(errReleased, err)
+	}
+	// An erasure before the manifest has deleted the list. A later one finds the manifest.
+	return a.checkCurrent(ctx, m)
+}
+
+// checkCurrent returns an error if the list of segments was deleted, or if the log has an erasure
+// after the positions of a snapshot.
+func (a *Archive) checkCurrent(ctx context.Context, m *Manifest) error {
+	if _, err := a.readSegments(ctx, m.Name); err != nil {
+		return errors.Join(errReleased, err)
+	}
+	return a.checkErasures(ctx, m)
 }
 
 // notePositions sets the positions of the rows, with the checksums of the records before

@@ -13,7 +13,8 @@
 //
 // # Invariants
 //
-//  1. The manifest is written last and deleted first: a snapshot without one is never used.
+//  1. The manifest is written last and deleted first: a snapshot without one is never used. After
+//     it, Create looks once more whether an erasure or another process with the name came between.
 //  2. The list of segments is written before the tables. While it exists, Guard deletes none
 //     of these segments. Other processes may do so until SettleTime has passed, so Create then
 //     looks whether they are there.
