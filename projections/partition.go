@@ -79,11 +79,12 @@ func (p *partition) run(ctx context.Context) error {
 	}
 	reader, err := p.r.o.Log.Tail(ctx, p.r.o.Topic, p.number, p.next)
 	if err != nil {
-		return fmt.Errorf("projections: partition %d: %w", p.number, p.explainMissing(err))
+		return fmt.Errorf("projections: partition %d: %w", p.number, p.explainMissing(err, p.next))
 	}
+	next := p.next // applyLoop changes it
 	records := make(chan event.Record, queueRecords)
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.read(gctx, reader, records) })
+	g.Go(func() error { return p.read(gctx, reader, next, records) })
 	g.Go(func() error { return p.applyLoop(gctx, records) })
 	err = g.Wait()
 	if errors.Is(err, errEnded) {
@@ -97,24 +98,32 @@ func (p *partition) run(ctx context.Context) error {
 // the log.
 var ErrBeginningLost = errors.New("the log no longer has the next record to apply")
 
-// explainMissing adds what to do to the error of a read from the position of the partition if the
-// log begins after it.
-func (p *partition) explainMissing(err error) error {
+// explainMissing adds what to do to the error of a read from a position if the log begins after it.
+func (p *partition) explainMissing(err error, next event.Offset) error {
 	var out *event.RangeError
-	if !errors.As(err, &out) || p.next >= out.First {
+	if !errors.As(err, &out) || next >= out.First {
 		return err
 	}
 	return fmt.Errorf("%w: record %d of %s, and the log begins at record %d: start from a snapshot in the segment store, which a process that has applied the records creates (quarry snapshots create), or restore a backup; without either, what the deleted records say is lost (docs/scaling.md#a-log-without-its-beginning): %w",
-		ErrBeginningLost, p.next, p.r.o.Topic, out.First, err)
+		ErrBeginningLost, next, p.r.o.Topic, out.First, err)
 }
 
 // read keeps the queue filled, so that apply does not wait for the log.
-func (p *partition) read(ctx context.Context, reader event.Reader, records chan<- event.Record) error {
+func (p *partition) read(ctx context.Context, reader event.Reader, next event.Offset, records chan<- event.Record) error {
 	for {
 		rec, err := reader.Next(ctx)
+		if errors.Is(err, event.ErrOffsetOutOfRange) {
+			// Records were deleted that have not been read. Tail knows where the log begins now.
+			other, rangeErr := p.r.o.Log.Tail(ctx, p.r.o.Topic, p.number, next)
+			if rangeErr == nil {
+				rangeErr = errors.Join(err, other.Close())
+			}
+			err = p.explainMissing(rangeErr, next)
+		}
 		if err != nil {
 			return fmt.Errorf("projections: read partition %d: %w", p.number, err)
 		}
+		next = rec.Position.Offset + 1
 		select {
 		case records <- rec:
 		case <-ctx.Done():

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/tail"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -32,7 +34,9 @@ func (*tailCommand) Help() string {
 Examples:
 
 	quarry events tail --follow
-	quarry events tail --from 3/120 | jq .type`
+	quarry events tail --from 3/120 | jq .type
+
+If the record at the position was deleted from the log, it begins at the first one that is kept, and says so on standard error.`
 }
 
 // Run implements the command.
@@ -53,6 +57,11 @@ func (c *tailCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
+	for _, notice := range answer.Header.Values(tail.HeaderNotice) {
+		if _, err := fmt.Fprintln(s.err, notice); err != nil {
+			return err
+		}
+	}
 	if _, err := io.Copy(s.out, answer.Body); err != nil && ctx.Err() == nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -14,6 +15,10 @@ import (
 // maxStreams bounds the number of concurrent streams, because each holds a reader per
 // partition.
 const maxStreams = 8
+
+// HeaderNotice is the header that says where a stream begins later than it was asked to, once for
+// each such partition.
+const HeaderNotice = "Quarry-Notice"
 
 // Handler serves the log as JSON lines: GET ?from=POSITION&follow=true. Streams that follow
 // the log end when stopping is closed.
@@ -51,6 +56,9 @@ func Handler(log eventlog.Log, stopping <-chan struct{}, logger *slog.Logger) ht
 func serveStream(ctx context.Context, w http.ResponseWriter, log eventlog.Log, o Options, logger *slog.Logger) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	encoder, controller := json.NewEncoder(w), http.NewResponseController(w)
+	o.Begins = func(partition int32, first event.Offset) {
+		w.Header().Add(HeaderNotice, fmt.Sprintf("the records of partition %d before %d were deleted from the log", partition, first))
+	}
 	begun := false
 	err := Stream(ctx, log, o, func(rec event.Record) error {
 		begun = true

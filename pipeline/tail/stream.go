@@ -24,6 +24,9 @@ type Options struct {
 	From event.Offset
 	// Follow continues after the end of the log.
 	Follow bool
+	// Begins is called before the first record, for each partition whose records before first
+	// were deleted from the log. Optional.
+	Begins func(partition int32, first event.Offset)
 }
 
 // ParsePosition parses "topic/partition/offset" or "partition/offset" into options. An
@@ -87,9 +90,10 @@ func openSources(ctx context.Context, log eventlog.Log, o Options, ends []event.
 			from = o.From
 		}
 		reader, err := log.Tail(ctx, event.TopicEvents, int32(partition), from)
-		if out := new(event.RangeError); o.Partition == eventlog.AnyPartition && errors.As(err, &out) {
-			// The beginning was deleted. The positions of the lines show it.
-			from = out.First
+		if out := new(event.RangeError); errors.As(err, &out) && from < out.First {
+			if from = out.First; o.Begins != nil {
+				o.Begins(int32(partition), from)
+			}
 			reader, err = log.Tail(ctx, event.TopicEvents, int32(partition), from)
 		}
 		if err != nil {

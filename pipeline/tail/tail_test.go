@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -105,6 +106,44 @@ func TestHandler(t *testing.T) {
 		if status, _ := getLines(t, handler, query); status != http.StatusBadRequest {
 			t.Errorf("%s: %d, want 400", query, status)
 		}
+	}
+}
+
+// trimmedLog is a log whose partitions begin at an offset.
+type trimmedLog struct {
+	eventlog.Log
+	first event.Offset
+}
+
+// Tail implements eventlog.Log.
+func (l trimmedLog) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (event.Reader, error) {
+	if from < l.first {
+		return nil, &event.RangeError{First: l.first, End: 9}
+	}
+	return l.Log.Tail(ctx, topic, partition, from)
+}
+
+// TestDeletedBeginning reads a log whose beginning was deleted, of one partition and of all: the
+// stream begins at the first record that is kept, and says so.
+func TestDeletedBeginning(t *testing.T) {
+	log := openLog(t)
+	var last event.Position
+	for range 12 {
+		last = appendPush(t, log, 7, code.BranchRef("b"))
+	}
+	handler := Handler(trimmedLog{log, 5}, nil, slog.New(slog.DiscardHandler))
+	from := func(offset int) string { return fmt.Sprintf("from=%d/%d", last.Partition, offset) }
+	for query, want := range map[string]int{from(0): 7, from(4): 7, from(5): 7, from(11): 1} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query, nil))
+		notices := w.Header().Values(HeaderNotice)
+		said := len(notices) == 1 && notices[0] == fmt.Sprintf("the records of partition %d before 5 were deleted from the log", last.Partition)
+		if lines := strings.Count(w.Body.String(), "\n"); w.Code != http.StatusOK || lines != want || said != (query == from(0) || query == from(4)) {
+			t.Errorf("%s: %d, %d lines, %q; want %d lines", query, w.Code, lines, notices, want)
+		}
+	}
+	if status, _ := getLines(t, handler, from(13)); status != http.StatusBadRequest {
+		t.Errorf("after the end: %d, want 400", status)
 	}
 }
 
