@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/doctor"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 )
 
 type doctorCommand struct {
@@ -54,7 +55,7 @@ func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 		return fmt.Errorf("doctor: %w", err)
 	}
 	log := logdriver.Options{Config: &settings, Logger: slog.New(slog.DiscardHandler)}
-	x := doctor.Examination{Config: &settings, Warnings: warnings, Now: time.Now, Probes: doctor.NewProbes(log, boot.ReadBuild().Version, to)}
+	x := doctor.Examination{Config: &settings, Warnings: warnings, Now: time.Now, Probes: doctor.NewProbes(log, boot.ReadBuild().Version, to, server.DigestVisibility)}
 	problems := 0
 	err = x.Run(ctx, func(f doctor.Finding) error {
 		if f.Status == doctor.Problem {

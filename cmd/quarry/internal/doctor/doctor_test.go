@@ -88,6 +88,7 @@ func newInstallation(t *testing.T) *installation {
 		Topics:     func(context.Context) ([]topics.Report, error) { return testTopics, nil },
 		LastRecord: func(context.Context) (time.Time, error) { return now, nil },
 		Version:    "v1",
+		Visibility: func(*config.Config, string) string { return "x" },
 	}}
 	in.useServer(s.URL)
 	return in
@@ -335,6 +336,10 @@ func TestChecks(t *testing.T) {
 		{"shards", Problem, "this front wants", func(in *installation) { in.useShards(in.serveShard("a", "x", 0)) }},
 		{"shards", Problem, "partition 0 has 2 owners", func(in *installation) { in.useShards("0/2@127.0.0.1:1", "0-1@127.0.0.1:2") }},
 		{"shards", Problem, "partition 1 has no owner", func(in *installation) { in.useShards("0@127.0.0.1:1") }},
+		{"shards", Problem, "no shard that answers has the settings of this front", func(in *installation) { in.useShards(in.serveShard("a", "y", 0, 1)) }},
+		{"shards", OK, "2 replicas of the share 0/2 answer", func(in *installation) { // 0/2 and 0 are one share
+			in.useShards("0/2@"+in.serveShard("a", "x", 0), "0@"+in.serveShard("a", "x", 0), "1@"+in.serveShard("a", "x", 1))
+		}},
 		{"shards", Problem, "decide differently", func(in *installation) { in.useShards(in.serveShard("a", "x", 0), in.serveShard("a", "y", 1)) }},
 		{"shards", Problem, "access.secret", func(in *installation) {
 			in.useShards("127.0.0.1:1")
@@ -438,7 +443,7 @@ func TestShardsAreNamedInOneOrder(t *testing.T) {
 // TestProbes checks that the probes of this machine work.
 func TestProbes(t *testing.T) {
 	c := config.Default()
-	p := NewProbes(logdriver.Options{Config: &c}, "", nil)
+	p := NewProbes(logdriver.Options{Config: &c}, "", nil, nil)
 	if s, err := p.Space(t.TempDir()); err != nil || s.TotalBytes <= 0 || s.FreeBytes > s.TotalBytes {
 		t.Errorf("%+v, %v", s, err)
 	}

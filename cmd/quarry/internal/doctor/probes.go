@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
@@ -35,11 +36,16 @@ type Probes struct {
 	Client *client.Client
 	// Version is the version of this program.
 	Version string
+	// Visibility returns the digest of the settings that decide what callers see, of a process
+	// with a secret.
+	Visibility func(c *config.Config, secret string) string
 }
 
 // NewProbes returns the probes of this machine. version is the version of this program;
 // to sends requests to the server.
-func NewProbes(log logdriver.Options, version string, to *client.Client) Probes {
+func NewProbes(
+	log logdriver.Options, version string, to *client.Client, visibility func(c *config.Config, secret string) string,
+) Probes {
 	return Probes{
 		Space: disk.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
 		Holder: disk.HolderOf, Owner: permissions.OwnerOf,
@@ -48,7 +54,7 @@ func NewProbes(log logdriver.Options, version string, to *client.Client) Probes 
 		LastRecord: func(ctx context.Context) (time.Time, error) {
 			return logdriver.LastRecordTime(ctx, log)
 		},
-		Client: to, Version: version,
+		Client: to, Version: version, Visibility: visibility,
 	}
 }
 

@@ -54,10 +54,13 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 	addresses, owned := map[string][]string{}, map[string][]int32{}
 	for _, p := range peers {
 		name := p.Share.String()
-		if !slices.Contains(names, name) {
+		partitions, _ := p.Share.Partitions(n) // CheckPeers has returned the error
+		if i := slices.IndexFunc(names, func(known string) bool { return slices.Equal(owned[known], partitions) }); i >= 0 {
+			name = names[i] // the same share, which may be written in another way
+		} else {
 			names = append(names, name)
+			owned[name] = partitions
 		}
-		owned[name], _ = p.Share.Partitions(n) // CheckPeers has returned the error
 		addresses[name] = append(addresses[name], p.Address)
 	}
 	var mu sync.Mutex
@@ -82,6 +85,11 @@ func checkShards(ctx context.Context, x *Examination, r *report) {
 	}
 	for _, addresses := range slices.Concat(slices.Collect(maps.Values(settings)), slices.Collect(maps.Values(versions))) {
 		slices.Sort(addresses) // they are in the order of the answers
+	}
+	own, err := x.Config.Access.Secret.Value()
+	if err == nil && len(settings) > 0 && settings[x.Probes.Visibility(x.Config, own)] == nil {
+		r.addProblem("give this front the same access.defaultVisibility, connections and query.contexts as its shards",
+			"no shard that answers has the settings of this front that decide what callers see, so the front uses none")
 	}
 	if len(settings) > 1 {
 		r.addProblem("give all shards and fronts the same access.defaultVisibility, connections and query.contexts",

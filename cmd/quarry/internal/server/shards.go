@@ -14,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/outcomes"
@@ -109,18 +110,30 @@ func (s *Server) listAppliedAccounts() (positions []event.Position) {
 	return positions
 }
 
-// digestVisibility returns a digest of the settings that decide what callers see. It is keyed: the
-// connections of fronts are not encrypted.
+// digestVisibility returns the digest of the current settings that decide what callers see.
 func (s *Server) digestVisibility() string {
+	return digestVisibility(s.o.Config, s.hostRules.rules(), s.masterSecret)
+}
+
+// DigestVisibility returns the digest that a process with these settings and this secret compares
+// with its peers.
+func DigestVisibility(c *config.Config, secret string) string {
+	var h hostRules
+	h.set(c, c.Access.OIDC)
+	return digestVisibility(c, h.rules(), secrets.Master(secret))
+}
+
+// digestVisibility is keyed: the connections of fronts need not be encrypted.
+func digestVisibility(c *config.Config, rules map[string]auth.HostRule, secret secrets.Master) string {
 	text, err := json.Marshal(struct {
 		DefaultVisibility string
 		HostRules         map[string]auth.HostRule
 		Contexts          []config.Context
-	}{s.o.Config.Access.DefaultVisibility, s.hostRules.rules(), s.o.Config.Query.Contexts})
+	}{c.Access.DefaultVisibility, rules, c.Query.Contexts})
 	if err != nil {
 		panic(err) // of strings, numbers and flags
 	}
-	m := hmac.New(sha256.New, s.masterSecret.DerivePeerSecret())
+	m := hmac.New(sha256.New, secret.DerivePeerSecret())
 	m.Write(append([]byte("settings\n"), text...))
 	return hex.EncodeToString(m.Sum(nil))
 }
