@@ -113,3 +113,43 @@ func (c *shardCluster) checkReplay(t *testing.T) {
 		}
 	}
 }
+
+// checkDoctor examines the front with its own settings, and with others than its shards have.
+func (c *shardCluster) checkDoctor(t *testing.T) {
+	const finding = "no shard that answers has the settings of this front"
+	for setting, want := range map[string]bool{"": false, "access.defaultVisibility=private": true} {
+		more := []string{}
+		if setting != "" {
+			more = []string{"--set", setting}
+		}
+		command := exec.Command(c.program, slices.Concat([]string{"doctor"}, c.frontSettings(), more, []string{"--server", c.front.url})...)
+		command.Env = c.environ()
+		out, _ := command.CombinedOutput() // it finds problems that belong to this machine
+		if strings.Contains(string(out), finding) != want || !strings.Contains(string(out), "the share 0/2") {
+			t.Errorf("doctor with %q, want %v that it says %q:\n%s", setting, want, finding, out)
+		}
+	}
+}
+
+// frontSettings returns the flags of the front for commands that read its settings.
+func (c *shardCluster) frontSettings() []string {
+	args := slices.Clone(c.front.cmd.Args[slices.Index(c.front.cmd.Args, "--config"):])
+	role := slices.Index(args, "--role")
+	return append(slices.Delete(args, role, role+2), "--set", "roles=query")
+}
+
+// checkBackup makes a backup with the front, which holds back what other processes delete.
+func (c *shardCluster) checkBackup(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "backup")
+	command := exec.Command(c.program, slices.Concat([]string{"backup", to}, c.frontSettings(), []string{"--server", c.front.url})...)
+	command.Env = c.environ()
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("quarry backup: %v\n%s", err, out)
+	}
+	if !strings.Contains(c.front.output.String(), "backup started") {
+		t.Error("the front has not held the segment store")
+	}
+	if out, err := exec.Command(c.program, "restore", to, "--verify").CombinedOutput(); err != nil {
+		t.Errorf("quarry restore --verify: %v\n%s", err, out)
+	}
+}

@@ -110,6 +110,8 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("precise index", c.checkPreciseIndex)
 	t.Run("snapshots", c.checkSnapshots)
 	t.Run("replay of all shards", c.checkReplay)
+	t.Run("doctor", c.checkDoctor)
+	t.Run("backup", c.checkBackup)
 	t.Run("read your writes", c.checkPosition)
 	t.Run("traces", c.checkTraces)
 	t.Run("private repositories", c.checkPrivate)

@@ -31,6 +31,8 @@ const (
 	maxLeaseDuration = 24 * time.Hour
 	// expiryInterval is the interval at which Run looks for an expired backup.
 	expiryInterval = 5 * time.Second
+	// releaseTimeout bounds the removal of a hold.
+	releaseTimeout = 10 * time.Second
 	// checkpointPrefix is the prefix of checkpoint names in the directory of the log.
 	checkpointPrefix = "backup-"
 )
@@ -42,7 +44,9 @@ type Leases struct {
 	logDir   string // empty without an embedded log
 	logger   *slog.Logger
 	now      func() time.Time
-	mu       struct {
+	// settle waits until all processes that share the segments see a hold; nil if none do.
+	settle func(ctx context.Context) error
+	mu     struct {
 		sync.Mutex
 		active *activeBackup // nil if there is no backup
 	}
@@ -56,9 +60,12 @@ type activeBackup struct {
 }
 
 // NewLeases removes the checkpoints that an earlier process left in logDir, the directory of an
-// embedded log.
-func NewLeases(log eventlog.Log, logDir string, segments segmentstore.Driver, logger *slog.Logger) (*Leases, error) {
-	b := &Leases{log: log, segments: segments, logger: logger, now: time.Now}
+// embedded log. settle is nil unless other processes delete segments, and waits until they see a
+// hold of this one.
+func NewLeases(
+	log eventlog.Log, logDir string, segments segmentstore.Driver, settle func(ctx context.Context) error, logger *slog.Logger,
+) (*Leases, error) {
+	b := &Leases{log: log, segments: segments, settle: settle, logger: logger, now: time.Now}
 	if _, ok := log.(eventlog.Checkpointer); !ok {
 		return b, nil
 	}
@@ -77,8 +84,8 @@ func NewLeases(log eventlog.Log, logDir string, segments segmentstore.Driver, lo
 	return b, nil
 }
 
-// Begin begins a backup. It holds the objects before it creates the checkpoint, so
-// that every object that the checkpoint names exists until the end.
+// Begin begins a backup. It holds the objects, of this process and of those that share them, before
+// it creates the checkpoint, so that every object that the checkpoint names exists until the end.
 func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,12 +101,27 @@ func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 		Backup:   wire.Backup{ID: hex.EncodeToString(random[:]), Log: LogKafka, ExpiresAt: wire.At(now.Add(leaseDuration))},
 		deadline: now.Add(maxLeaseDuration), release: b.segments.Hold(),
 	}
-	if err := b.makeCheckpoint(ctx, a); err != nil {
+	err := b.extendHold(ctx, a)
+	if err == nil && b.settle != nil {
+		err = b.settle(ctx)
+	}
+	if err == nil {
+		err = b.makeCheckpoint(ctx, a)
+	}
+	if err != nil {
 		return wire.Backup{}, errors.Join(err, b.removeLocked(a))
 	}
 	b.mu.active = a
 	b.logger.Info("backup started; no object of the segment store is deleted until it ends", "backup", a.ID)
 	return a.Backup, nil
+}
+
+// extendHold shows other processes that they must delete nothing until the backup ends.
+func (b *Leases) extendHold(ctx context.Context, a *activeBackup) error {
+	if b.settle == nil {
+		return nil
+	}
+	return segmentstore.NewSharedHolds(b.segments, b.now).Extend(ctx, a.ID, a.ExpiresAt.Time)
 }
 
 // makeCheckpoint records the positions of the log, and creates a checkpoint if the log
@@ -119,7 +141,7 @@ func (b *Leases) makeCheckpoint(ctx context.Context, a *activeBackup) error {
 }
 
 // Renew extends the lease of a backup.
-func (b *Leases) Renew(_ context.Context, id string) (wire.Backup, error) {
+func (b *Leases) Renew(ctx context.Context, id string) (wire.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expireLocked()
@@ -131,7 +153,7 @@ func (b *Leases) Renew(_ context.Context, id string) (wire.Backup, error) {
 	if a.ExpiresAt.After(a.deadline) {
 		a.ExpiresAt = wire.At(a.deadline)
 	}
-	return a.Backup, nil
+	return a.Backup, b.extendHold(ctx, a)
 }
 
 // End ends a backup.
@@ -176,6 +198,13 @@ func (b *Leases) expireLocked() {
 func (b *Leases) removeLocked(a *activeBackup) error {
 	b.mu.active = nil
 	a.release()
+	if b.settle != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+		defer cancel()
+		if err := segmentstore.NewSharedHolds(b.segments, b.now).Release(ctx, a.ID); err != nil {
+			b.logger.Warn("the hold of a backup could not be removed; it ends by itself", "backup", a.ID, "error", err)
+		}
+	}
 	if a.Checkpoint == "" {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestBackupExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewLeases(log, logDir, segments, slog.New(slog.DiscardHandler))
+	b, err := NewLeases(log, logDir, segments, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,4 +58,75 @@ func TestBackupExpires(t *testing.T) {
 	if entries, err := filepath.Glob(filepath.Join(b.logDir, checkpointPrefix+"*")); err != nil || len(entries) > 0 {
 		t.Errorf("checkpoints that are left: %v: %v", entries, err)
 	}
+}
+
+// TestOtherProcessesSeeABackup checks that a backup holds a store that several processes share, from
+// before its checkpoint until its end, and for a short time after its process was killed.
+func TestOtherProcessesSeeABackup(t *testing.T) {
+	logDir := filepath.Join(t.TempDir(), "log")
+	log, err := embeddedlog.Open(logDir, embeddedlog.Options{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	dir := filepath.Join(t.TempDir(), "segments")
+	segments, err := segmentstore.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := segmentstore.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	held := func() bool {
+		is, err := segmentstore.NewSharedHolds(other, func() time.Time { return now }).IsHeld(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return is
+	}
+	settled := 0
+	settle := func(context.Context) error {
+		if !held() || checkpoints(t, logDir) != 0 {
+			t.Error("the hold is not seen before the checkpoint")
+		}
+		settled++
+		return nil
+	}
+	b, err := NewLeases(log, logDir, segments, settle, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.now = func() time.Time { return now }
+	a, err := b.Begin(t.Context())
+	if err != nil || settled != 1 || checkpoints(t, logDir) != 1 {
+		t.Fatalf("begin: %v, settled %d times", err, settled)
+	}
+	for range 4 {
+		now = now.Add(leaseDuration / 2)
+		if _, err := b.Renew(t.Context(), a.ID); err != nil || !held() {
+			t.Errorf("a backup that is renewed: held is %t, %v", held(), err)
+		}
+	}
+	if err := b.End(t.Context(), a.ID); err != nil || held() {
+		t.Errorf("end: held is %t, %v", held(), err)
+	}
+	if _, err := b.Begin(t.Context()); err != nil || !held() {
+		t.Fatalf("begin: held is %t, %v", held(), err)
+	}
+	now = now.Add(3 * leaseDuration) // its process was killed
+	if held() {
+		t.Error("the hold of a process that was killed does not end")
+	}
+}
+
+// checkpoints returns the number of checkpoints of a log.
+func checkpoints(t *testing.T, logDir string) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(logDir, checkpointPrefix+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
 }

@@ -64,7 +64,9 @@ type Archive struct {
 		// never change.
 		manifests map[string]*Manifest
 		held      map[string]map[segment.ID]bool
-		// heldAt is the time at which held was compared with the store.
+		// backup reports whether a process holds the store for a backup.
+		backup bool
+		// heldAt is the time at which held and backup were compared with the store.
 		heldAt time.Time
 	}
 }

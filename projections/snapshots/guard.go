@@ -12,18 +12,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// guard is a segment store that deletes no segment which a snapshot names.
+// guard is a segment store that deletes no segment which a snapshot names, and nothing while a
+// process holds the store for a backup.
 type guard struct {
 	segmentstore.Store
 	archive *Archive
 }
 
 // Guard returns the segment store of the archive. Its Delete returns
-// segmentstore.ErrKept for a segment that a snapshot names, also one that is being created.
+// segmentstore.ErrKept for a segment that a snapshot names, also one that is being created, and
+// segmentstore.ErrHeld during a backup of any process.
 func (a *Archive) Guard() segmentstore.Store { return guard{a.o.Store, a} }
 
 // Delete implements segmentstore.Store.
 func (g guard) Delete(ctx context.Context, name string) error {
+	if err := g.archive.ensureFresh(ctx); err != nil {
+		return err
+	}
+	g.archive.mu.Lock()
+	held := g.archive.mu.backup
+	g.archive.mu.Unlock()
+	if held {
+		return fmt.Errorf("%w by a process: %s", segmentstore.ErrHeld, name)
+	}
 	if id, ok := segmentstore.ParseSegmentName(name); ok {
 		naming, err := g.archive.findNaming(ctx, id)
 		if err != nil {
@@ -39,13 +50,8 @@ func (g guard) Delete(ctx context.Context, name string) error {
 // findNaming returns the snapshots that name a segment. A snapshot whose list of segments is
 // damaged cannot be used, and so keeps none.
 func (a *Archive) findNaming(ctx context.Context, id segment.ID) (names []string, err error) {
-	a.mu.Lock()
-	fresh := a.o.Now().Sub(a.mu.heldAt).Abs() < holdsFresh
-	a.mu.Unlock()
-	if !fresh {
-		if err := a.refreshHeld(ctx); err != nil {
-			return nil, err
-		}
+	if err := a.ensureFresh(ctx); err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,11 +64,26 @@ func (a *Archive) findNaming(ctx context.Context, id segment.ID) (names []string
 	return names, nil
 }
 
-// refreshHeld reads the lists of segments of new snapshots, and forgets those of deleted
-// ones.
+// ensureFresh calls refreshHeld unless that was done a moment ago.
+func (a *Archive) ensureFresh(ctx context.Context) error {
+	a.mu.Lock()
+	fresh := a.o.Now().Sub(a.mu.heldAt).Abs() < holdsFresh
+	a.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	return a.refreshHeld(ctx)
+}
+
+// refreshHeld reads the lists of segments of new snapshots, forgets those of deleted ones, and reads
+// whether a process holds the store.
 func (a *Archive) refreshHeld(ctx context.Context) error {
 	began := a.o.Now()
 	found, err := a.objectNames(ctx)
+	if err != nil {
+		return err
+	}
+	backup, err := segmentstore.NewSharedHolds(a.o.Store, a.o.Now).IsHeld(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +105,7 @@ func (a *Archive) refreshHeld(ctx context.Context) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.mu.held, a.mu.heldAt = held, began
+	a.mu.held, a.mu.backup, a.mu.heldAt = held, backup, began
 	return nil
 }
 

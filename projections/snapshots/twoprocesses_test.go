@@ -49,7 +49,7 @@ type hookedFolder struct {
 	h *hookedStore
 }
 
-func (f *hookedFolder) call(ctx context.Context, name string) error {
+func (f *hookedFolder) callBefore(ctx context.Context, name string) error {
 	if f.h.dead {
 		return errKilled
 	}
@@ -60,7 +60,7 @@ func (f *hookedFolder) call(ctx context.Context, name string) error {
 
 // PutBytes implements segmentstore.Store.
 func (f *hookedFolder) PutBytes(ctx context.Context, name string, b []byte) error {
-	if err := f.call(ctx, name); err != nil {
+	if err := f.callBefore(ctx, name); err != nil {
 		return err
 	}
 	return f.Store.PutBytes(ctx, name, b)
@@ -68,7 +68,7 @@ func (f *hookedFolder) PutBytes(ctx context.Context, name string, b []byte) erro
 
 // Put implements segmentstore.Store.
 func (f *hookedFolder) Put(ctx context.Context, name, path string) error {
-	if err := f.call(ctx, name); err != nil {
+	if err := f.callBefore(ctx, name); err != nil {
 		return err
 	}
 	return f.Store.Put(ctx, name, path)
@@ -210,5 +210,51 @@ func TestKilledAfterAnErasure(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(in.dir, Folder, "*")); err != nil || len(left) != len(kept) {
 		t.Errorf("%d objects are left, want %d: %v", len(left), len(kept), err)
+	}
+}
+
+// TestBackupOfAnotherProcess holds the store for a backup in one process: another one deletes nothing
+// until the hold has ended, is over, or was never one.
+func TestBackupOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"directory", "bucket"} {
+		t.Run(kind, func(t *testing.T) {
+			in := newInstallation(t, 4, 1)
+			if kind == "bucket" {
+				in.useBucket(s3test.Start(t), "holds")
+			}
+			objects := in.archive.o.Store
+			deletes := func(when string, want error) {
+				t.Helper()
+				in.now = in.now.Add(holdsFresh)
+				must(t, objects.PutBytes(t.Context(), "segment-1", []byte("text")))
+				if err := in.archive.Guard().Delete(t.Context(), "segment-1"); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", when, err, want)
+				}
+			}
+			holds := segmentstore.NewSharedHolds(objects, func() time.Time { return in.now })
+			deletes("without a backup", nil)
+			must(t, holds.Extend(t.Context(), "a1", in.now.Add(time.Minute)))
+			deletes("during a backup", segmentstore.ErrHeld)
+			in.now = in.now.Add(time.Minute)
+			must(t, holds.Extend(t.Context(), "a1", in.now.Add(time.Minute)))
+			in.now = in.now.Add(time.Minute)
+			deletes("during a backup that was extended", segmentstore.ErrHeld)
+			must(t, holds.Release(t.Context(), "a1"))
+			deletes("after the backup", nil)
+			must(t, holds.Extend(t.Context(), "b2", in.now.Add(time.Minute)))
+			in.now = in.now.Add(3 * time.Minute)
+			deletes("after a process that was killed", nil)
+			must(t, holds.Extend(t.Context(), "c3", in.now.Add(24*time.Hour)))
+			deletes("with a hold that lasts longer than any", nil)
+			var left []string
+			for info, err := range objects.Folder("holds").List(t.Context()) {
+				must(t, err)
+				left = append(left, info.Name)
+			}
+			if len(left) != 1 || !strings.HasPrefix(left[0], "backup-c3-") {
+				t.Errorf("holds that are left: %v, want the last one", left)
+			}
+		})
 	}
 }

@@ -54,7 +54,7 @@ var shardWays = map[string]shardWay{
 	"POST /api/verifications": wayNone, "POST /api/repos/{repoId}/erase": wayNone, "GET /api/erasures": wayNone,
 	"GET /api/replays": wayNodes, "POST /api/replays": wayNodes, "DELETE /api/replays/{replayId}": wayNodes, "POST /api/replays/rollback": wayNode,
 	"GET /api/snapshots": wayAll, "POST /api/snapshots": wayAll, "DELETE /api/snapshots/{snapshotName}": wayLocal,
-	"POST /api/backups": wayNone, "DELETE /api/backups/{backupId}": wayNone, "POST /api/backups/{backupId}/renew": wayNone,
+	"POST /api/backups": wayLocal, "DELETE /api/backups/{backupId}": wayLocal, "POST /api/backups/{backupId}/renew": wayLocal,
 
 	"GET /api/repos": wayLocal, "POST /api/repos": wayLocal, "DELETE /api/repos/{repoId}": wayLocal, "PATCH /api/repos/{repoId}": wayLocal,
 	"GET /api/repos/{repoId}/scip": wayLocal, "DELETE /api/repos/{repoId}/scip/{uploadId}": wayLocal,

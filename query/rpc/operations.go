@@ -46,7 +46,7 @@ type Replays interface {
 // CreateSnapshot has the shard begin to create a snapshot. The error wraps ErrOperation if the shard
 // answers that it does not.
 func (p *Peer) CreateSnapshot(ctx context.Context) error {
-	return p.operate(ctx, operationSnapshot, nil, nil)
+	return p.callOperation(ctx, operationSnapshot, nil, nil)
 }
 
 // Replays returns the replays of the shard. Errors are those of CreateSnapshot.
@@ -56,21 +56,21 @@ type remoteReplays struct{ p *Peer }
 
 // Start implements Replays.
 func (r remoteReplays) Start(ctx context.Context, in replay.Request) (out replay.Replay, err error) {
-	return out, r.p.operate(ctx, operationStartReplay, in, &out)
+	return out, r.p.callOperation(ctx, operationStartReplay, in, &out)
 }
 
 // Cancel implements Replays.
 func (r remoteReplays) Cancel(ctx context.Context, id int) (out replay.Replay, err error) {
-	return out, r.p.operate(ctx, operationCancelReplay, id, &out)
+	return out, r.p.callOperation(ctx, operationCancelReplay, id, &out)
 }
 
 // List implements Replays.
 func (r remoteReplays) List(ctx context.Context) (out replay.List, err error) {
-	return out, r.p.operate(ctx, operationListReplays, nil, &out)
+	return out, r.p.callOperation(ctx, operationListReplays, nil, &out)
 }
 
-// operate has the shard carry out an operation, and decodes the result unless out is nil.
-func (p *Peer) operate(ctx context.Context, name string, argument, out any) error {
+// callOperation has the shard carry out an operation, and decodes the result unless out is nil.
+func (p *Peer) callOperation(ctx context.Context, name string, argument, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	order := []byte(name)

@@ -96,6 +96,15 @@ func (s *Server) openVersions(ctx context.Context) error {
 	return nil
 }
 
+// newSettle returns a wait for other processes to see an object that keeps them from deleting
+// others, or nil if there are no such processes.
+func (s *Server) newSettle() func(ctx context.Context) error {
+	if !s.o.Config.SharesSegments() {
+		return nil
+	}
+	return func(ctx context.Context) error { return clock.Sleep(ctx, snapshots.SettleTime) }
+}
+
 // versionsOptions returns the options of the versions of the projections.
 func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	host, err := os.Hostname()
@@ -107,12 +116,8 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 		creator += ", share " + s.share.String()
 	}
 	c := s.o.Config
-	var settle func(ctx context.Context) error
-	if c.SharesSegments() {
-		settle = func(ctx context.Context) error { return clock.Sleep(ctx, snapshots.SettleTime) }
-	}
 	archive := snapshots.New(snapshots.Options{
-		Store: s.segments, Log: s.log, TempDir: c.TempDir(), Creator: creator, Settle: settle, Logger: s.o.Logger, Now: boot.Now,
+		Store: s.segments, Log: s.log, TempDir: c.TempDir(), Creator: creator, Settle: s.newSettle(), Logger: s.o.Logger, Now: boot.Now,
 	})
 	o := versions.Options{
 		Share: s.share, Home: home, Log: s.log, DataDir: c.Data, TempDir: c.TempDir(), AccountsDir: c.AccountsDir(),

@@ -296,7 +296,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	if err := s.openSegments(ctx); err != nil {
 		return err
 	}
-	s.backups, err = backup.NewLeases(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
+	s.backups, err = backup.NewLeases(s.log, s.o.Config.LogDir(), s.segments, s.newSettle(), s.o.Logger)
 	return err
 }
 
