@@ -84,19 +84,41 @@ func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 		Notices: newNotices(r.Notices, nil),
 	}
 	repositories := repositoryInfos{server: s}
+	room := maxFindLineBytes
 	for i := range r.Files {
 		f := &r.Files[i]
+		matches := newFindMatches(f.Matches, &room)
+		if len(matches) < len(f.Matches) {
+			out.IsSearchExhaustive = false
+		}
+		if len(matches) == 0 && len(f.Matches) > 0 {
+			out.Files = out.Files[:i]
+			break
+		}
 		repositories.add(f.Repo)
 		out.Files[i] = wire.FindFile{
 			FileName: f.Path, Repository: f.Repo.Name, RepositoryID: s.numberOf(f.Repo.ID),
 			WebURL: s.fileURL(f.Repo.Name, f.Ref, f.Path), Language: string(f.Language),
-			Matches: make([]wire.FindMatch, len(f.Matches)),
-		}
-		for j, m := range f.Matches {
-			out.Files[i].Matches[j] = newFindMatch(&m)
+			Matches: matches,
 		}
 	}
 	out.RepositoryInfo = repositories.listInfos()
+	return out
+}
+
+// maxFindLineBytes bounds the lines of the matches of a response. Each match has its whole line, and
+// a file of a megabyte may be one line with thousands of matches.
+const maxFindLineBytes = 16 << 20
+
+// newFindMatches returns those of the matches of a file whose lines have room.
+func newFindMatches(matches []navigate.Match, room *int) []wire.FindMatch {
+	out := make([]wire.FindMatch, 0, len(matches))
+	for i := range matches {
+		if *room -= len(matches[i].Line); *room < 0 {
+			break
+		}
+		out = append(out, newFindMatch(&matches[i]))
+	}
 	return out
 }
 
