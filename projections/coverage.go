@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -12,7 +13,7 @@ import (
 // Coverage describes how much of the log the readers of the projections see.
 type Coverage struct {
 	// Next is the next offset of each partition: readers see the records below it. It is
-	// nil before Run.
+	// nil before Run and Inherit.
 	Next []event.Offset
 	// Age is the time since the latest moment of which it is known that readers see
 	// everything that the log held then. It grows while the log cannot be read, and while
@@ -74,6 +75,18 @@ func (r *Runner) Coverage() Coverage {
 		c.Age = max(0, now.Sub(r.mu.coveredAt), now.Round(0).Sub(r.mu.coveredAt.Round(0)))
 	}
 	return c
+}
+
+// Inherit takes over the coverage of the Runner that filled the store and has ended. Without it,
+// there is none before Run, and readers of a new version would seem to be behind the log.
+func (r *Runner) Inherit(filled *Runner) {
+	filled.mu.Lock()
+	filled.advanceCoveredLocked()
+	published, coveredAt := slices.Clone(filled.mu.published), filled.mu.coveredAt
+	filled.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.published, r.mu.coveredAt = published, coveredAt
 }
 
 // advanceCoveredLocked drops the readings of which readers see everything. r.mu must be

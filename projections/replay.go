@@ -57,7 +57,7 @@ type ReplayOptions struct {
 	Progress func(done, total int64)
 	// Logger is optional.
 	Logger *slog.Logger
-	// Now is the clock of Meta. Default: time.Now.
+	// Now is the clock of Meta and of Built.Runner. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -81,6 +81,8 @@ type Built struct {
 	Store       *store.Store
 	Decoder     *Decoder
 	Projections []Projection
+	// Runner has filled the store, and has ended.
+	Runner *Runner
 
 	closeProjections func()
 }
@@ -149,13 +151,14 @@ func (o *ReplayOptions) fillVersion(ctx context.Context, b *Built) (err error) {
 	if err != nil {
 		return err
 	}
+	b.Runner = last
 	return o.completeVersion(b)
 }
 
 // followAll applies the log to all projections.
 func (o *ReplayOptions) followAll(ctx context.Context, b *Built) (*Runner, error) {
 	r, err := New(Options{
-		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Logger: o.Logger, Holds: o.Holds,
+		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Now: o.Now, Logger: o.Logger, Holds: o.Holds,
 	})
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progres
 	if err := v.alignWithLive(ctx, next); err != nil {
 		return nil, errors.Join(err, built.Close(), store.Remove(built.Dir))
 	}
+	next.Runner.Inherit(built.Runner)
 	return v.registerVersion(next), nil
 }
 
@@ -37,7 +38,7 @@ func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progres
 func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *versionMetrics, heal *repair.Restorer, next **Version, progress func(done, total int64)) projections.ReplayOptions {
 	live := v.Live() // nil while the server is stopped; only this replay can replace it
 	o := projections.ReplayOptions{
-		Home: v.o.Home, Log: v.o.Log, Objects: v.o.Objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
+		Home: v.o.Home, Log: v.o.Log, Objects: v.o.Objects, Until: order.until, Progress: progress, Now: v.o.Now, Logger: v.o.Logger,
 		Share: v.o.Share.String(), Holds: holdsOf(v.o.Share),
 		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {

@@ -3,6 +3,8 @@ package versions_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +114,36 @@ func TestReplaysSwitchAndRollBack(t *testing.T) {
 		if list.Replays[0].State != replay.Done || list.Current.Name != c.current || list.Previous == nil || list.Previous.Name != c.previous {
 			t.Errorf("replay %+v: %+v is live before %+v, want %s before %s", list.Replays[0], list.Current, list.Previous, c.current, c.previous)
 		}
+	}
+}
+
+// TestReplayIsNotBehind looks at the coverage all the time while a replay is built and becomes live:
+// readers see what the log holds, also before the new version has read its end.
+func TestReplayIsNotBehind(t *testing.T) {
+	_, v := versionstest.Open(t, 2, "")
+	runVersions(t, v)
+	clocktest.WaitUntil(t, "the live version has caught up", func() bool { return v.Coverage().Age != projections.NeverCovered })
+	before := v.Coverage().Next
+	if _, err := v.Replays().Start(t.Context(), replay.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	old := v.Live()
+	hasBegun := func(i *versions.Version) bool {
+		select {
+		case <-i.Runner.CaughtUp():
+			return i != old
+		default:
+			return false
+		}
+	}
+	for !hasBegun(v.Live()) {
+		if c := v.Coverage(); c.Age == projections.NeverCovered || slices.Compare(c.Next, before) < 0 {
+			t.Fatalf("while a version becomes live, the coverage is %+v, and was at least %v", c, before)
+		}
+		runtime.Gosched()
+	}
+	if list := awaitReplay(t, v); list.Replays[0].State != replay.Done {
+		t.Errorf("the replay: %+v", list.Replays[0])
 	}
 }
 
