@@ -257,7 +257,8 @@ func (s scope) bodyTail(p *declParser) token {
 			for next < len(p.src) && (p.lex.class[p.src[next]] == classSpace || p.lex.class[p.src[next]] == classNewline) {
 				next++
 			}
-			isMacro := next < len(p.src) && p.lex.class[p.src[next]] == classWord // } PACKED name;
+			// } PACKED name; but neither } NAME __packed; nor } name PACKED;
+			isMacro := upperCase(p.src[start:i]) && next < len(p.src) && p.lex.class[p.src[next]] == classWord && !bytes.HasPrefix(p.src[next:], []byte("__"))
 			if !isMacro && !strings.HasPrefix(word, "__") {
 				return name
 			}
