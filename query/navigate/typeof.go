@@ -268,8 +268,8 @@ func (r *resolver) membersOf(ctx context.Context, t typ, name string, depth int)
 			return found
 		}
 	}
-	if len(defined) == 0 && t.Name != "" && !t.src.names.IsOfOtherCrate(t.Type, t.src.repo.Name) {
-		return r.membersElsewhere(ctx, t.src, t.Name, name)
+	if len(defined) == 0 && t.Name != "" {
+		return r.membersElsewhere(ctx, t.src, t.Name, name, t.src.names.OtherCrate(t.Type, t.src.repo.Name))
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (r *resolver) membersOfDefinition(ctx context.Context, t typ, d target, nam
 	if found := targetsOf(d.file, d.file.names.Members(d.definition(), name)); len(found) > 0 {
 		return found
 	}
-	if found := r.membersElsewhere(ctx, d.file, d.definition().Name, name); len(found) > 0 {
+	if found := r.membersElsewhere(ctx, d.file, d.definition().Name, name, ""); len(found) > 0 {
 		return found
 	}
 	for _, heir := range d.file.names.Heirs(d.definition()) {
@@ -316,12 +316,17 @@ func targetsOf(in *source, tokens []int) (out []target) {
 }
 
 // membersElsewhere returns the members of a type that other files define outside its
-// body: methods in Go, C++ and Rust, partial classes, assignments to prototypes.
-func (r *resolver) membersElsewhere(ctx context.Context, in *source, typeName, name string) []target {
+// body: methods in Go, C++ and Rust, partial classes, assignments to prototypes. Those of another
+// crate of Rust must be in the directory of the crate.
+func (r *resolver) membersElsewhere(ctx context.Context, in *source, typeName, name, crate string) []target {
 	var near []*candidate
 	all := r.lookupMembers(ctx, in, typeName, name)
 	for k := range all {
-		if c := &all[k]; isNamed(c.symbol) && c.symbol.Parent == typeName && (!in.names.KeepsTypesInDirectory() || sameDirectory(in, c)) {
+		c := &all[k]
+		if dir, _, _ := strings.Cut("/"+strings.ReplaceAll(c.path, "-", "_"), "/src/"); crate != "" && !strings.Contains(dir+"/", "/"+crate+"/") {
+			continue
+		}
+		if isNamed(c.symbol) && c.symbol.Parent == typeName && (!in.names.KeepsTypesInDirectory() || sameDirectory(in, c)) {
 			near = append(near, c)
 		}
 	}
@@ -360,7 +365,7 @@ func (r *resolver) definitionsOfType(ctx context.Context, t typ, depth int) []ta
 	}
 	if len(found) == 0 {
 		found = r.resolveName(ctx, t.src, t.Name, t.At, depth+1)
-		if len(found) > 0 && found[0].file == t.src && f.IsOfOtherCrate(t.Type, t.src.repo.Name) {
+		if len(found) > 0 && found[0].file == t.src && f.OtherCrate(t.Type, t.src.repo.Name) != "" {
 			return nil
 		}
 	}

@@ -36,6 +36,11 @@ func useAll(f *names.File, i int) {
 	f.DeclaredSource(i)
 	f.ArrowSource(i)
 	f.Parameter(i, "x")
+	f.IsStatic(i)
+	f.IsMemberOfValue(i)
+	f.MayBeMethodOfRust(i, true)
+	f.OtherCrate(f.ExtendedType(i), "host/x")
+	f.OtherCrate(names.Type{File: f, Name: f.Word(i), At: i}, "host/x")
 	if d := f.DefinitionAt(i); d != nil {
 		f.Members(d, "x")
 		f.Heirs(d)

@@ -147,12 +147,12 @@ func (f *File) lastFunction(i int) *code.Definition {
 	return nil
 }
 
-// IsOfOtherCrate reports whether a type in Rust has a path, or an import, that leads out of this
-// crate, so that a type of the name here is another one. The crates of a repository are named
-// alike, and one exports the types of another.
-func (f *File) IsOfOtherCrate(t Type, repository string) bool {
+// OtherCrate returns the crate that a type in Rust belongs to by its path, or by an import, if it
+// is not this crate, so that a type of the name here is another one; empty otherwise. The crates
+// of a repository are mostly named alike, and one exports the types of another.
+func (f *File) OtherCrate(t Type, repository string) string {
 	if !f.d.bars {
-		return false
+		return ""
 	}
 	first, _, _ := strings.Cut(t.Qualifier, ".")
 	if one := f.ImportOf(cmp.Or(first, t.Name)); one != nil {
@@ -160,10 +160,13 @@ func (f *File) IsOfOtherCrate(t Type, repository string) bool {
 	}
 	switch first {
 	case "", "crate", "self", "super", "Self":
-		return false
+		return ""
 	}
 	crate, _, _ := strings.Cut(first, "_")
-	return !strings.Contains(path.Base(repository), crate) && !slices.ContainsFunc(f.Definitions, func(d code.Definition) bool { return d.Name == first && (d.Kind == "module" || IsType(d.Kind)) })
+	if strings.Contains(path.Base(repository), crate) || slices.ContainsFunc(f.Definitions, func(d code.Definition) bool { return d.Name == first && (d.Kind == "module" || IsType(d.Kind)) }) {
+		return ""
+	}
+	return first
 }
 
 // Arguments returns the number of arguments of the call of the name at token i, or -1 if
