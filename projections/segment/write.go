@@ -73,7 +73,7 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 	pages, dir := b.packPages()
 	definitions, first := b.defined.packPages()
 	b.head.definitions = first
-	b.head.lists = len(dir.trigrams)
+	b.head.lists = dir.lists
 	b.head.languages, b.head.kinds = b.languages.names, b.symbols.kinds.names
 	b.head.groupFirst = b.symbols.first
 	if err := w.Set(partKey(id, partHeader), b.head.encode()); err != nil {
@@ -97,7 +97,7 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 			return err
 		}
 	}
-	if err := w.Set(partKey(id, partDirectory), dir.encode()); err != nil {
+	if err := w.Set(partKey(id, partDirectory), dir.encoded); err != nil {
 		return err
 	}
 	for i, group := range b.symbols.groups {
@@ -109,13 +109,13 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 }
 
 // packPages encodes the posting lists, packed into pages.
-func (b *Builder) packPages() (pages [][]byte, dir *directory) {
-	dir = &directory{start: []uint32{0}}
+func (b *Builder) packPages() (pages [][]byte, dir *directoryBuilder) {
+	dir = &directoryBuilder{}
 	b.head.pageStart = []uint32{0}
 	page := make([]byte, 0, PageBytes+PageBytes/2)
 	seal := func() {
 		pages = append(pages, append([]byte(nil), page...))
-		b.head.pageStart = append(b.head.pageStart, dir.start[len(dir.start)-1])
+		b.head.pageStart = append(b.head.pageStart, dir.end)
 		page = page[:0]
 	}
 	for t, blocks := range b.postings.Lists() {
