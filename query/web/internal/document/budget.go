@@ -20,8 +20,12 @@ const (
 	maxWork = 50_000_000
 	// maxBlockDepth bounds the blocks within one another, such as quotes in lists.
 	maxBlockDepth = 64
-	// maxRenderedBytes bounds the markup: a line can refer to an address of a megabyte.
+	// maxRenderedBytes bounds the markup, as it is parsed and as the page has it: a line can refer to
+	// an address of a megabyte, and links are resolved below the path of the document.
 	maxRenderedBytes = 8 << 20
+	// cellWork is the work for a cell of a table. A row has as many cells as the line below the first
+	// one has, so that a short text may have a billion of them.
+	cellWork = 100
 )
 
 // budget counts the work of the parser, and ends it by a panic when there is too much: it has no
@@ -29,6 +33,10 @@ const (
 type budget struct {
 	work      int
 	footnotes int // that are defined so far
+	// escapes and ticks are the escaped lines between cells, and the backticks near them, so far. All
+	// of the former are compared with each piece of code.
+	escapes, ticks  int
+	parsed, cleaned int // bytes of markup
 }
 
 // errBudget is the value of the panic.
@@ -40,29 +48,35 @@ func (b *budget) spend(work int) {
 	}
 }
 
-// convert renders source, or returns an error that wraps ErrTooLarge.
-func (b *budget) convert(md goldmark.Markdown, source []byte) (out []byte, err error) {
+// limit calls f, and returns ErrTooLarge if it spends more than there is.
+func (b *budget) limit(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p == errBudget {
-			out, err = nil, ErrTooLarge
+			err = ErrTooLarge
 		} else if p != nil {
 			panic(p)
 		}
 	}()
-	w := &boundedWriter{}
-	err = md.Convert(source, w)
-	return w.out.Bytes(), err
+	return f()
 }
 
-// boundedWriter keeps at most maxRenderedBytes.
-type boundedWriter struct{ out bytes.Buffer }
+// boundedWriter keeps at most maxRenderedBytes of all markup that count has counted. It panics like
+// the parser, because renderers do not look at errors.
+type boundedWriter struct {
+	bytes.Buffer
+	count *int
+}
 
+// Write implements io.Writer.
 func (w *boundedWriter) Write(p []byte) (int, error) {
-	if w.out.Len()+len(p) > maxRenderedBytes {
-		return 0, ErrTooLarge
+	if *w.count += len(p); *w.count > maxRenderedBytes {
+		panic(errBudget)
 	}
-	return w.out.Write(p)
+	return w.Buffer.Write(p)
 }
+
+// WriteString implements io.StringWriter.
+func (w *boundedWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // Extend implements goldmark.Extender. The priorities are those before all other parsers.
 func (b *budget) Extend(m goldmark.Markdown) {
@@ -101,17 +115,27 @@ func (blockBudget) CanInterruptParagraph() bool                                 
 func (blockBudget) CanAcceptIndentedLine() bool                                 { return true }
 
 // paragraphBudget counts the lines of paragraphs that may define addresses, which are removed from
-// the paragraph one by one.
+// the paragraph one by one, and the cells of those that are tables.
 type paragraphBudget struct{ *budget }
 
 func (b paragraphBudget) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
-	lines := node.Lines()
-	if lines.Len() == 0 {
-		return
+	lines, columns := node.Lines(), 0
+	for i := range lines.Len() {
+		at := lines.At(i)
+		line := at.Value(reader.Source())
+		if i == 0 && bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("[")) {
+			b.spend(lines.Len() * lines.Len())
+		}
+		if bytes.IndexByte(line, '-') >= 0 && len(bytes.Trim(line, "-|: \t\r\n\v\f")) == 0 { // may be below the first line of a table
+			columns = max(columns, bytes.Count(line, []byte("|"))+1)
+		}
+		if escapes := bytes.Count(line, []byte(`\|`)); escapes > 0 {
+			before := b.escapes * b.ticks
+			b.escapes, b.ticks = b.escapes+escapes, b.ticks+bytes.Count(line, []byte("`"))
+			b.spend(b.escapes*b.ticks - before)
+		}
 	}
-	if first := lines.At(0); bytes.HasPrefix(bytes.TrimLeft(first.Value(reader.Source()), " "), []byte("[")) {
-		b.spend(lines.Len() * lines.Len())
-	}
+	b.spend(columns * lines.Len() * cellWork)
 }
 
 // inlineBudget counts the characters that can begin an element within a block: for each, a parser

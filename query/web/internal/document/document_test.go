@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -126,6 +127,8 @@ func TestBudget(t *testing.T) {
 		"emphasis": strings.Repeat("**a *a_", 5000), "comments": "a" + strings.Repeat(" <!-", 10_000), "code": strings.Repeat("`` ` ", 10_000),
 		"definitions": strings.Repeat("[a]: b\n", 10_000), "long address": address + strings.Repeat("[a]\n\n", 1000),
 		"footnotes": footnotes.String() + strings.Repeat("[^x]\n\n", 20_000),
+		"table":     strings.Repeat("|a", 700) + "\n|:|-|\n" + strings.Repeat("|a", 700) + "\n" + strings.Repeat("|-", 700) + "\n" + strings.Repeat("|\n", 1000),
+		"escapes":   "|a|\n|-|\n" + strings.Repeat("|`\\|`|\n", 10_000),
 	} {
 		if _, err := RenderMarkdown([]byte(text), testOptions); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: %d bytes are rendered: %v", name, len(text), err)
@@ -140,6 +143,30 @@ func TestBudget(t *testing.T) {
 	prose := strings.Repeat(strings.Repeat("Some *text* with [links](a) and `code`. ", 20)+"\n\n", 1200)
 	if _, err := RenderMarkdown([]byte(prose), testOptions); err != nil {
 		t.Errorf("%d bytes of prose are not rendered: %v", len(prose), err)
+	}
+}
+
+// TestBudgetOfMarkup checks that rendering ends at the bound of markup, that the cells of a notebook
+// share it, and that it includes the path of the document in its links.
+func TestBudgetOfMarkup(t *testing.T) {
+	text, tokens := "[a]: <"+strings.Repeat("x", 20_000)+">\n\n"+strings.Repeat("[a]\n\n", 1000)+"```go\nx\n```\n", 0
+	o := testOptions
+	o.Tokens = func(code.Language, []byte) []code.Token { tokens++; return nil }
+	if _, err := RenderMarkdown([]byte(text), o); !errors.Is(err, ErrTooLarge) || tokens > 0 {
+		t.Errorf("%v, want %v; rendering goes on, and reads the tokens of %d blocks", err, ErrTooLarge, tokens)
+	}
+	source, err := json.Marshal("[a]: <" + strings.Repeat("x", 20_000) + ">\n\n" + strings.Repeat("[a]\n\n", 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := strings.Repeat(`{"cell_type":"markdown","source":`+string(source)+`},`, 10)
+	notebook, _, err := RenderNotebook([]byte(`{"nbformat":4,"cells":[`+strings.TrimSuffix(cells, ",")+`]}`), testOptions)
+	if err != nil || strings.Contains(string(notebook[0].Input), "<pre>") || !strings.Contains(string(notebook[9].Input), "<pre>") {
+		t.Errorf("the cells of a notebook do not share the markup: %v", err)
+	}
+	o.Link = func(path string, _ bool) string { return "/browse/r/-/blob/" + strings.Repeat("d", 4000) + path }
+	if _, err := RenderMarkdown([]byte(strings.Repeat("[a](b)\n\n", 5000)), o); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("links of a document in a long directory: %v, want %v", err, ErrTooLarge)
 	}
 }
 

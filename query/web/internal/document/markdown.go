@@ -67,11 +67,18 @@ func (o Options) renderMarkdown(source []byte, b *budget) (template.HTML, error)
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(alerts{}, 500))),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
 	)
-	out, err := b.convert(md, source)
+	parsed, cleaned := &boundedWriter{count: &b.parsed}, &boundedWriter{count: &b.cleaned}
+	err := b.limit(func() error {
+		if err := md.Convert(source, parsed); err != nil {
+			return err
+		}
+		o.cleanHTML(cleaned, parsed.Bytes())
+		return nil
+	})
 	if err != nil {
 		return "", fmt.Errorf("document: markdown: %w", err)
 	}
-	return o.cleanHTML(out), nil
+	return template.HTML(policy().SanitizeBytes(cleaned.Bytes())), nil
 }
 
 // alerts gives quotes that begin with [!NOTE] or another kind of alert a title and a class.
@@ -180,16 +187,15 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	return p
 })
 
-// cleanHTML resolves the links of a document and removes what is not allowed.
-func (o Options) cleanHTML(document []byte) template.HTML {
-	var out bytes.Buffer
+// cleanHTML resolves the links of a document, and prepares it for the policy.
+func (o Options) cleanHTML(out *boundedWriter, document []byte) {
 	z := nethtml.NewTokenizer(bytes.NewReader(document))
 	depth := 0
 	inLink := false
 	for {
 		kind := z.Next()
 		if kind == nethtml.ErrorToken {
-			break // the end, or an unclosed tag
+			return // the end, or an unclosed tag
 		}
 		token := z.Token()
 		switch kind {
@@ -205,16 +211,15 @@ func (o Options) cleanHTML(document []byte) template.HTML {
 		}
 		if kind == nethtml.StartTagToken || kind == nethtml.SelfClosingTagToken {
 			if instead, replaced := o.resolveTag(&token, inLink); replaced {
-				out.WriteString(instead)
+				_, _ = out.WriteString(instead)
 				continue
 			}
 			if isVoid(token.Data) && kind == nethtml.StartTagToken {
 				depth--
 			}
 		}
-		out.WriteString(token.String())
+		_, _ = out.WriteString(token.String())
 	}
-	return template.HTML(policy().SanitizeBytes(out.Bytes()))
 }
 
 func isVoid(element string) bool {
