@@ -112,12 +112,12 @@ func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.
 	if err != nil {
 		return err
 	}
-	c.printResult(display, meta.Missing.Documents)
+	c.printResult(display, meta.Missing.Documents, true)
 	return nil
 }
 
-// printResult prints the result of a replay.
-func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
+// printResult prints the result of a replay, and how to return to the previous version if it is kept.
+func (c *replayCommand) printResult(display *terminal.Progress, missing int, hasPrevious bool) {
 	what := "the projections were rebuilt from the log"
 	switch {
 	case c.Projection != "" && c.To != "":
@@ -127,7 +127,10 @@ func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
 	case c.To != "":
 		what = "the index is as it was at " + c.To + " and does not follow the log"
 	}
-	display.Print(what + "; quarry replay --rollback returns to the previous version")
+	if hasPrevious {
+		what += "; quarry replay --rollback returns to the previous version"
+	}
+	display.Print(what)
 	if missing > 0 {
 		display.Print(fmt.Sprintf("%d documents of that time are missing from the segments and the git mirrors", missing))
 	}
@@ -167,7 +170,7 @@ func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *c
 	if begun.Warning != "" {
 		display.Print(begun.Warning)
 	}
-	ended, live, err := followReplay(ctx, to, begun.ID, display)
+	ended, all, err := followReplay(ctx, to, begun.ID, display)
 	if err == nil {
 		err = followNodes(ctx, to, begun.Nodes, display)
 	}
@@ -177,27 +180,27 @@ func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *c
 	case err != nil:
 		return err
 	case c.Rollback:
-		display.Print(rollbackText(live.AsOf))
+		display.Print(rollbackText(all.Current.AsOf))
 	default:
-		c.printResult(display, ended.MissingDocuments)
+		c.printResult(display, ended.MissingDocuments, all.Previous.Name != "")
 	}
 	return nil
 }
 
 // followReplay shows the progress of a replay until it has ended.
-func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*wire.Replay, *wire.ProjectionVersion, error) {
+func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*wire.Replay, *wire.Replays, error) {
 	tick := time.NewTicker(replayPollInterval)
 	defer tick.Stop()
 	for {
-		r, live, err := replayOf(ctx, to, id)
+		r, all, err := replayOf(ctx, to, id)
 		if err != nil {
-			return nil, live, err
+			return nil, nil, err
 		}
 		switch r.State {
 		case wire.ReplayStateDone:
-			return r, live, nil
+			return r, all, nil
 		case wire.ReplayStateFailed, wire.ReplayStateCanceled:
-			return r, live, fmt.Errorf("the replay was not completed (%s); the live version is unchanged: %s", r.State, r.Error)
+			return r, all, fmt.Errorf("the replay was not completed (%s); the live version is unchanged: %s", r.State, r.Error)
 		case wire.ReplayStateSwitching:
 			display.Update("switching")
 		default:
@@ -206,7 +209,7 @@ func followReplay(ctx context.Context, to *client.Client, id int, display *termi
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return r, live, ctx.Err()
+			return r, all, ctx.Err()
 		}
 	}
 }
@@ -257,7 +260,7 @@ func followNodes(ctx context.Context, to *client.Client, begun []wire.ReplayNode
 				}
 				end(n, n.Problem)
 			case n.ID != id:
-				end(n, "the replica was restarted")
+				end(n, "the replica was restarted, or has begun another replay since")
 			case n.State == wire.ReplayNodeStateDone:
 				end(n, "")
 			case n.State == wire.ReplayNodeStateFailed, n.State == wire.ReplayNodeStateCanceled:
@@ -281,15 +284,15 @@ func followNodes(ctx context.Context, to *client.Client, begun []wire.ReplayNode
 	return nil
 }
 
-// replayOf returns the current state of a replay, and the live version.
-func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wire.ProjectionVersion, error) {
+// replayOf returns the current state of a replay, and the list that has it.
+func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wire.Replays, error) {
 	all, err := to.ListReplays(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range all.Replays {
 		if all.Replays[i].ID == id {
-			return &all.Replays[i], &all.Current, nil
+			return &all.Replays[i], all, nil
 		}
 	}
 	return nil, nil, fmt.Errorf("the server has no replay %d; it may have been restarted", id)
