@@ -162,6 +162,28 @@ func TestLostShard(t *testing.T) {
 	}
 }
 
+// TestClosedServer checks that a server begins no session once Close waits for those that are open.
+func TestClosedServer(t *testing.T) {
+	opened := 0
+	h := startShard(t, 0, func(o *ServerOptions) {
+		open := o.OpenSession
+		o.OpenSession = func(ctx context.Context, caller []byte) (search.Shard, error) { opened++; return open(ctx, caller) }
+	})
+	if err := h.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.newRequest(sessionPath, []byte("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Upgrade", protocol)
+	w := httptest.NewRecorder()
+	h.server.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || opened > 0 {
+		t.Errorf("after the end: %d, %d sessions were opened", w.Code, opened)
+	}
+}
+
 // TestRefusedSessions checks that a session that must not exist is refused with the reason.
 func TestRefusedSessions(t *testing.T) {
 	h := startShard(t, 2)

@@ -75,7 +75,10 @@ type Server struct {
 	o       ServerOptions
 	metrics *metrics
 	slots   chan struct{}
+	// open counts the sessions. opening is held while one is added, or ctx is canceled, so that Close
+	// waits for all that begin.
 	open    sync.WaitGroup
+	opening sync.Mutex
 	// reads and walks are the slots of git reads, and gitWait bounds the wait for one.
 	reads, walks chan struct{}
 	gitWait      time.Duration
@@ -113,7 +116,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 
 // Close ends all sessions and waits for them.
 func (s *Server) Close() error {
+	s.opening.Lock()
 	s.end()
+	s.opening.Unlock()
 	s.open.Wait()
 	return nil
 }
@@ -153,9 +158,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the process has %d open sessions", s.o.MaxSessions), http.StatusServiceUnavailable)
 		return
 	}
-	s.open.Add(1)
-	defer s.open.Done()
-	open, err := s.openSession(path, caller)
+	s.opening.Lock()
+	err = s.ctx.Err()
+	if err == nil {
+		s.open.Add(1)
+		defer s.open.Done()
+	}
+	s.opening.Unlock()
+	var open openSession
+	if err == nil {
+		open, err = s.openSession(path, caller)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
