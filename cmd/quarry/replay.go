@@ -251,23 +251,23 @@ func followNodes(ctx context.Context, to *client.Client, begun []wire.ReplayNode
 			if at := slices.IndexFunc(all.Nodes, func(now wire.ReplayNode) bool { return now.Address == n.Address }); at >= 0 {
 				n = &all.Nodes[at]
 			}
-			switch {
+			switch ours := n.ID == id; {
 			case !isLeft:
+				continue
+			case ours && n.State == wire.ReplayNodeStateDone:
+				end(n, "")
+			case ours && (n.State == wire.ReplayNodeStateFailed || n.State == wire.ReplayNodeStateCanceled):
+				end(n, strings.TrimSpace(string(n.State)+" "+n.Error))
+			case ours:
+				done, total, unanswered[n.Address] = done+n.Records, total+n.RecordsTotal, 0
 				continue
 			case n.Problem != "":
 				if unanswered[n.Address]++; unanswered[n.Address] <= maxNodePolls {
 					continue
 				}
 				end(n, n.Problem)
-			case n.ID != id:
-				end(n, "the replica was restarted, or has begun another replay since")
-			case n.State == wire.ReplayNodeStateDone:
-				end(n, "")
-			case n.State == wire.ReplayNodeStateFailed, n.State == wire.ReplayNodeStateCanceled:
-				end(n, strings.TrimSpace(string(n.State)+" "+n.Error))
 			default:
-				done, total, unanswered[n.Address] = done+n.Records, total+n.RecordsTotal, 0
-				continue
+				end(n, "the replica was restarted, or has begun another replay since")
 			}
 			delete(left, n.Address)
 		}

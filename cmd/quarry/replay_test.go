@@ -33,7 +33,7 @@ func TestReplayThroughAServer(t *testing.T) {
 		"everything": {"projections-1", nil, [][]wire.ReplayNode{nil}, []string{"rebuilt from the log", rollback}, "share", exitOK},
 		"front": {
 			"", []wire.ReplayNode{node("a", 3, building, "")},
-			[][]wire.ReplayNode{{node("a", 3, building, "")}, {node("a", 0, "", "does not answer")}, {node("a", 3, done, "")}},
+			[][]wire.ReplayNode{{node("a", 3, building, "a later one has not begun")}, {node("a", 0, "", "does not answer")}, {node("a", 3, done, "a later one has not begun")}},
 			[]string{"rebuilt from the log", "share 0 at a: done"}, rollback, exitOK,
 		},
 		"failures": {

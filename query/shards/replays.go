@@ -3,8 +3,10 @@ package shards
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/rpc"
@@ -19,8 +21,12 @@ type Replays struct {
 
 	mu struct {
 		sync.Mutex
-		id    int            // of the latest replay of the front
-		begun map[string]int // those that replicas have begun with it, by address
+		id int // of the latest replay of the front
+		at time.Time
+		// begun are the replays that replicas have begun with it, and refused the reasons of those
+		// that have not, by address.
+		begun   map[string]int
+		refused map[string]string
 	}
 }
 
@@ -40,10 +46,12 @@ func (r *Replays) Start(ctx context.Context, in replay.Request) (replay.Replay, 
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mu.id, r.mu.begun = begun.ID, map[string]int{}
+	r.mu.id, r.mu.at, r.mu.begun, r.mu.refused = begun.ID, begun.BegunAt, map[string]int{}, map[string]string{}
 	for _, n := range begun.Nodes {
 		if n.Replay != nil {
 			r.mu.begun[n.Address] = n.Replay.ID
+		} else {
+			r.mu.refused[n.Address] = n.Problem
 		}
 	}
 	return begun, nil
@@ -59,7 +67,7 @@ func (r *Replays) Cancel(ctx context.Context, id int) (replay.Replay, error) {
 	var begun map[string]int
 	r.mu.Lock()
 	if r.mu.id == id {
-		begun = r.mu.begun
+		begun, r.mu.refused = r.mu.begun, nil
 	}
 	r.mu.Unlock()
 	canceled.Nodes = r.front.callNodes(func(p *peer) (*replay.Replay, error) {
@@ -73,7 +81,8 @@ func (r *Replays) Cancel(ctx context.Context, id int) (replay.Replay, error) {
 	return canceled, nil
 }
 
-// List implements api.Replays.
+// List implements api.Replays. It names the replicas that have not begun the latest replay of the
+// front, because the page that begins one shows only lists.
 func (r *Replays) List(ctx context.Context) (replay.List, error) {
 	list, err := r.Replays.List(ctx)
 	if err != nil {
@@ -86,6 +95,15 @@ func (r *Replays) List(ctx context.Context) (replay.List, error) {
 		}
 		return &out.Replays[0], nil
 	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range list.Nodes {
+		n := &list.Nodes[i]
+		reason, isRefused := r.mu.refused[n.Address]
+		if isRefused && n.Problem == "" && (n.Replay == nil || !n.Replay.BegunAt.After(r.mu.at)) { // none since
+			n.Problem = fmt.Sprintf("replay %d of the front has not begun there: %s", r.mu.id, reason)
+		}
+	}
 	return list, nil
 }
 

@@ -106,7 +106,8 @@ func TestReplaysOfShards(t *testing.T) {
 	a.older.Store(true)
 	list, err = r.List(t.Context())
 	const older = "the shard refuses the operation: its release is older than that of the front"
-	check(fmt.Sprint("one is of an older release ", err), list.Nodes, "0 none "+older, "0 1 building", "1 1 buildingplaces")
+	check(fmt.Sprint("one is of an older release ", err), list.Nodes,
+		"0 none "+older, "0 1 building replay 1 of the front has not begun there: "+busy, "1 1 buildingplaces")
 	a.older.Store(false)
 	canceled, err := r.Cancel(t.Context(), begun.ID)
 	check(fmt.Sprint("canceled ", err), canceled.Nodes, "0 1 canceledplaces", "0 none", "1 1 canceledplaces")
