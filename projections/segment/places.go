@@ -119,5 +119,16 @@ func (b *PlacesBuilder) Build() *Places {
 	for len(b.p.First) <= b.documents {
 		b.p.First = append(b.p.First, uint32(len(b.p.Doc)))
 	}
-	return &b.p
+	p := &b.p
+	p.Doc, p.Repo, p.Ref, p.Flags = trim(p.Doc), trim(p.Repo), trim(p.Ref), trim(p.Flags)
+	p.PathEnd, p.Paths, p.Stem = trim(p.PathEnd), trim(p.Paths), trim(p.Stem)
+	return p
+}
+
+// trim returns s without the room that appending left behind it, if that is more than a sixteenth.
+func trim[T any](s []T) []T {
+	if cap(s)-len(s) <= len(s)/16 {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
 }

@@ -387,6 +387,13 @@ func TestPlaces(t *testing.T) {
 	if !slices.Equal(p.Live, []uint64{0b1010}) {
 		t.Fatalf("live %b, want documents 1 and 3", p.Live)
 	}
+	many := NewPlacesBuilder(1)
+	for range 1100 {
+		many.Add(0, 7, NoRef, 0, "path")
+	}
+	if p = many.Build(); cap(p.Doc) > 1200 || cap(p.Paths) > 6000 || string(p.Path(1099)) != "path" {
+		t.Errorf("1100 places have room for %d and %d bytes of paths", cap(p.Doc), cap(p.Paths))
+	}
 }
 
 func FuzzUnpack(f *testing.F) {
