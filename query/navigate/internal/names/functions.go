@@ -267,14 +267,16 @@ func (f *File) readClosure(i int) {
 }
 
 // readBraceLambda reads the parameters before the first "->" of a function in braces, as in
-// Kotlin: { a, (b, c) -> … }. The braces of a when have conditions there.
+// Kotlin: { a, (b, c) -> … }. The braces of a when have conditions there, and a statement may have
+// a function type: { call() as (T) -> Unit }. No two words and no call are among parameters.
 func (f *File) readBraceLambda(i int) {
 	open := int(f.tokens[i].around)
 	if open < 0 || !f.is(open, "{") || i-open > maxElements || f.is(open-1, "when") || f.is(open-1, ")") && f.is(f.pairOf(open-1)-1, "when") {
 		return
 	}
 	for k := open + 1; k < i; k++ {
-		if k > open+1 && f.startsLine(k) && !f.is(k-1, ",") || f.is(k, "->") && int(f.tokens[k].around) == open {
+		if f.isWord(k-1) && (f.isWord(k) || f.is(k, "(")) ||
+			k > open+1 && f.startsLine(k) && !f.is(k-1, ",") || f.is(k, "->") && int(f.tokens[k].around) == open {
 			return
 		}
 	}
