@@ -57,12 +57,18 @@ func (c *classifier) relateOccurrences(ctx context.Context, f *File, in *source)
 		case isUnclear:
 			m.unclear = true
 		case undetermined:
-			if in.language == "Kotlin" && c.meant.file.names.IsExtension(c.meant.token) && (m.Relation == RelationRepository || m.Relation == RelationOther) {
-				m.Relation = RelationNamesake // an extension is imported, unless it is of the package
+			if c.meant.isExtension() && (m.Relation == RelationRepository || m.Relation == RelationOther) &&
+				!in.names.SeesExtension(c.request.Symbol, c.meant.file.names) {
+				m.Relation = RelationNamesake
 			}
 			m.unclear = f.Repo != c.meant.file.repo && m.Relation != RelationImport && !c.at.isExhausted(ctx)
 		}
 	}
+}
+
+// isExtension reports whether a target is an extension of Kotlin.
+func (t *target) isExtension() bool {
+	return t.file.language == "Kotlin" && t.file.names.IsExtension(t.token)
 }
 
 // scope returns the function that contains the definition of a function, if the name is visible
@@ -207,8 +213,10 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 		return isNamesake
 	case x == nil && (!isMember || in.names.HasImplicitSelf()):
 		return undetermined
-	case x == nil, !isMember:
+	case x == nil, !isMember && (!meant.isExtension() || isCommon(in, d.Name)):
 		return isNamesake
+	case !isMember:
+		return undetermined
 	case x.Name != d.Parent && meant.file.names.IsStatic(meant.token):
 		return isNamesake
 	case isCommon(in, d.Name) && scoreLikeness(x.Name, d.Parent) < 2:

@@ -135,6 +135,24 @@ func (f *File) ExtendedType(i int) Type {
 	return Type{File: f, Name: f.word(k), At: k}
 }
 
+// SeesExtension reports whether an extension of Kotlin that another file defines is visible here:
+// by its name or with all of its package in an import, or in its package. Directories need not be
+// named like packages.
+func (f *File) SeesExtension(name string, of *File) bool {
+	home := of.packageName()
+	return f.packageName() == home || slices.ContainsFunc(f.Imports, func(i Import) bool {
+		return i.All && i.Module == home || i.Member == name && strings.HasPrefix(i.Module, home)
+	})
+}
+
+// packageName returns the name of the package that a file of Kotlin declares first, or "".
+func (f *File) packageName() string {
+	if len(f.Definitions) == 0 || f.Definitions[0].Kind != "package" {
+		return ""
+	}
+	return f.Definitions[0].Name
+}
+
 // lastFunction returns the last function defined before token i, or nil.
 func (f *File) lastFunction(i int) *code.Definition {
 	at := uint32(f.tokens[i].start)
