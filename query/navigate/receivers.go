@@ -213,6 +213,8 @@ func (r *resolver) compareByName(meant *target, in *source, x *names.Expr) certa
 		return isNamesake
 	case x == nil && (!isMember || in.names.HasImplicitSelf()):
 		return undetermined
+	case x != nil && !isMember && d.Parent != "" && x.Name == d.Parent: // of a namespace or module
+		return undetermined
 	case x == nil, !isMember && (!meant.isExtension() || isCommon(in, d.Name)):
 		return isNamesake
 	case !isMember:
