@@ -84,3 +84,25 @@ func (h SharedHolds) visitHolds(ctx context.Context, f func(name, id string, hel
 	}
 	return nil
 }
+
+// heldStore is a store that several processes use, in which this one deletes nothing during a hold.
+type heldStore struct {
+	Driver
+	holds SharedHolds
+}
+
+// Guard returns a store whose Delete returns ErrHeld while there is a hold. It lists the holds for
+// each call.
+func (h SharedHolds) Guard(s Driver) Store { return heldStore{s, h} }
+
+// Delete implements Store.
+func (s heldStore) Delete(ctx context.Context, name string) error {
+	held, err := s.holds.IsHeld(ctx)
+	if err == nil && held {
+		err = fmt.Errorf("%w by a process: %s", ErrHeld, name)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Driver.Delete(ctx, name)
+}

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -58,4 +60,26 @@ func TestBackupHoldsObjects(t *testing.T) {
 	if status, _ := s.asOperator(t, http.MethodPost, "/api/backups/"+held.ID+"/renew", "", "renew"); status != http.StatusNotFound {
 		t.Errorf("renew after the end: %d, want %d", status, http.StatusNotFound)
 	}
+}
+
+// TestIndexerWaitsForABackup holds a shared segment store as another process does for a backup.
+func TestIndexerWaitsForABackup(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t)
+	c.Storage.Segments = filepath.Join(t.TempDir(), "segments")
+	s := runServer(t, c)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.segments.PutBytes(t.Context(), "object", []byte("x")))
+	holds := segmentstore.NewSharedHolds(s.segments, boot.Now)
+	must(holds.Extend(t.Context(), "other", boot.Now().Add(time.Minute)))
+	if err := s.unheldSegments().Delete(t.Context(), "object"); !errors.Is(err, segmentstore.ErrHeld) {
+		t.Errorf("delete during a backup of another process: %v, want %v", err, segmentstore.ErrHeld)
+	}
+	must(holds.Release(t.Context(), "other"))
+	must(s.unheldSegments().Delete(t.Context(), "object"))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/diskspace"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -69,7 +70,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 			}
 		},
 		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes), Ctags: p.ctags}),
-		Segments:     s.segments,
+		Segments:     s.unheldSegments(),
 		TempDir:      temporary,
 		MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes),
 		MaxFiles:     s.o.Config.Pipeline.MaxFiles,
@@ -110,6 +111,15 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		s.verifier = verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors, s.holdsRepository, s.RequestMirror))
 	}
 	return err
+}
+
+// unheldSegments returns the segment store of the indexer, which deletes nothing while another process
+// makes a backup. Projections have the store of the snapshots, which does the same.
+func (s *Server) unheldSegments() segmentstore.Store {
+	if !s.o.Config.SharesSegments() {
+		return s.segments
+	}
+	return segmentstore.NewSharedHolds(s.segments, boot.Now).Guard(s.segments)
 }
 
 // openCtags starts ctags. It returns nil if ctags is not configured.
