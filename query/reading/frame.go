@@ -73,8 +73,8 @@ func (p *Paste) isTrace() bool {
 var linkPaths = []*regexp.Regexp{
 	regexp.MustCompile(`^/projects/(?P<project>[^/]+)/repos/(?P<repo>[^/]+)/(?:browse|raw)/(?P<path>.+)$`),              // Bitbucket Server
 	regexp.MustCompile(`^/(?:.+/)?(?P<repo>[^/]+/_git/[^/]+)$`),                                                         // Azure DevOps
-	regexp.MustCompile(`^/(?:plugins/gitiles/)?(?P<repo>.+?)/\+/(?:refs/(?:heads|tags)/)?(?P<rev>[^/]+)/(?P<path>.+)$`), // Gerrit
 	regexp.MustCompile(`^/(?:browse/)?(?P<repo>[^@]+?)@(?P<rev>[^@]+?)/-/(?:blob|tree)/(?P<path>.+)$`),                  // Quarry and others
+	regexp.MustCompile(`^/(?:plugins/gitiles/)?(?P<repo>.+?)/\+/(?:refs/(?:heads|tags)/)?(?P<rev>[^/]+)/(?P<path>.+)$`), // Gerrit
 	regexp.MustCompile(`^/(?P<repo>.+?)/-?/?(?:blob|blame|raw)/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`),  // GitHub, GitLab
 	regexp.MustCompile(`^/(?P<repo>[^/]+/[^/]+)/src/(?:branch/|tag/|commit/)?(?P<rev>[^/]+)/(?P<path>.+)$`),             // Gitea, Bitbucket Cloud
 }
