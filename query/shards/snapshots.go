@@ -60,7 +60,8 @@ func (s *share) createSnapshot(ctx context.Context) error {
 }
 
 // ReadSnapshotState asks all replicas whether they are creating a snapshot. failed says why the last
-// one of each replica failed, and names the shares without a replica.
+// one of the first replica of each share failed, and names the shares without a replica. Failures of
+// the others may be long over: CreateSnapshots asks the first, and only a success clears a failure.
 func (f *Front) ReadSnapshotState(ctx context.Context) (creating bool, failed string) {
 	l := pickLayout(f.layouts, nil)
 	states, reached := make([][]*rpc.State, len(l)), make([][]*peer, len(l))
@@ -80,7 +81,7 @@ func (f *Front) ReadSnapshotState(ctx context.Context) (creating bool, failed st
 			if state == nil {
 				continue
 			}
-			if state.SnapshotError != "" {
+			if !answered && state.SnapshotError != "" {
 				failures = append(failures, fmt.Sprintf("share %s at %s: %s", s.name, reached[i][j].Address, state.SnapshotError))
 			}
 			answered = true
