@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/replay"
@@ -59,19 +57,9 @@ func (f *fakeReplays) List(context.Context) (replay.List, error) {
 // TestReplaysOfShards has a front replay the log: all replicas do, those that do not are named, and
 // only what the replay has begun is canceled with it.
 func TestReplaysOfShards(t *testing.T) {
-	corpus := newCorpus(t)
-	a, b, c := startReplica(t, corpus, 0), startReplica(t, corpus, 0), startReplica(t, corpus, 1)
-	peers, err := ParsePeers([]string{"0@" + a.address, "0@" + b.address, "1@" + c.address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFront(t, peers, prometheus.NewRegistry())
+	f, a, b, c := startFrontOfReplicas(t)
 	own := &fakeReplays{}
 	r := f.NewReplays(own)
-	f.runUntilEnd(t)
-	for _, s := range f.shares {
-		clocktest.WaitUntil(t, "all are reached", func() bool { return len(s.listReached()) == len(s.listReplicas()) })
-	}
 	describe := func(nodes []replay.Node) string {
 		var lines []string
 		for i, n := range nodes {

@@ -16,20 +16,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// TestSnapshotsOfShards has shards create snapshots: one replica of each share does, and shares that
-// create none are named.
-func TestSnapshotsOfShards(t *testing.T) {
+// startFrontOfReplicas starts a front with two replicas of one share and one of another, and waits
+// until it reaches all.
+func startFrontOfReplicas(t *testing.T) (f *Front, a, b, c *replica) {
+	t.Helper()
 	corpus := newCorpus(t)
-	a, b, c := startReplica(t, corpus, 0), startReplica(t, corpus, 0), startReplica(t, corpus, 1)
+	a, b, c = startReplica(t, corpus, 0), startReplica(t, corpus, 0), startReplica(t, corpus, 1)
 	peers, err := ParsePeers([]string{"0@" + a.address, "0@" + b.address, "1@" + c.address})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFront(t, peers, prometheus.NewRegistry())
+	f = newFront(t, peers, prometheus.NewRegistry())
 	f.runUntilEnd(t)
 	for _, s := range f.shares {
 		clocktest.WaitUntil(t, "all are reached", func() bool { return len(s.listReached()) == len(s.listReplicas()) })
 	}
+	return f, a, b, c
+}
+
+// TestSnapshotsOfShards has shards create snapshots: one replica of each share does, and shares that
+// create none are named.
+func TestSnapshotsOfShards(t *testing.T) {
+	f, a, b, c := startFrontOfReplicas(t)
 	lose := func(r *replica) {
 		r.lost.Store(true)
 		for _, s := range f.shares {
