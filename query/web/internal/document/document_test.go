@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -222,5 +223,38 @@ func TestNotebookImages(t *testing.T) {
 		if got := strings.TrimSpace(kind + " " + string(body)); got != want || (err == nil) != (want != "") {
 			t.Errorf("image %d: %q, %v", number, got, err)
 		}
+	}
+}
+
+// TestNotebooksOfNothing checks that a notebook of empty elements, which take many times their
+// length when all of them are decoded at once, costs little.
+func TestNotebooksOfNothing(t *testing.T) {
+	fill := func(before, element, after string) []byte {
+		before, after = `{"nbformat":4,"cells":[`+before, after+`]}`
+		return []byte(before + strings.TrimSuffix(strings.Repeat(element, MaxNotebookBytes/4/len(element)), ",") + after)
+	}
+	forms := map[string][]byte{
+		"cells":   fill(``, `{},`, ``),
+		"outputs": fill(`{"outputs":[`, `{},`, `]}`),
+		"images":  fill(`{"outputs":[`, `{"data":{"image/png":""}},`, `]}`),
+		"types":   fill(`{"outputs":[{"data":{`, `"a":0,`, `}}]}`),
+		"lines":   fill(`{"source":[`, `"",`, `]}`),
+		"texts":   fill(`{"outputs":[{"text":[`, `"",`, `]}]}`),
+	}
+	for name, text := range forms {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, _ = RenderNotebook(text, Options{})
+		runtime.ReadMemStats(&after)
+		if got := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); got > 60 {
+			t.Errorf("%s: rendering allocates %d bytes for each byte", name, got)
+		}
+	}
+	if cells, whole, err := RenderNotebook(forms["cells"], Options{}); err != nil || whole || len(cells) != maxCells {
+		t.Errorf("of too many cells %d are shown, all of them: %t, %v", len(cells), whole, err)
+	}
+	long := fill(`{"source":"1"},`+strings.Repeat(`{"source":"`+strings.Repeat("<", 1<<20)+`"},`, 5), `{},`, ``)
+	if cells, whole, err := RenderNotebook(long, Options{}); err != nil || whole || len(cells) != 4 {
+		t.Errorf("of cells with 20 MB of markup %d are shown, all of them: %t, %v", len(cells), whole, err)
 	}
 }
