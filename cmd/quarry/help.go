@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -66,7 +67,17 @@ func adviseUsage(app *kong.Application, err error) error {
 			text += " To exclude a word, write it after the other words, or after --."
 		}
 	}
+	if flag, ok := strings.CutPrefix(text, "unknown flag --"); ok && node.Parent == nil && isFlagBelow(node, flag) {
+		text = "flag --" + flag + " belongs after the command"
+	}
 	return fmt.Errorf("%s\nrun %q for help", text, node.FullPath()+" --help")
+}
+
+// isFlagBelow reports whether a command below n has the flag.
+func isFlagBelow(n *kong.Node, flag string) bool {
+	return slices.ContainsFunc(n.Children, func(child *kong.Node) bool {
+		return slices.ContainsFunc(child.Flags, func(f *kong.Flag) bool { return f.Name == flag }) || isFlagBelow(child, flag)
+	})
 }
 
 // otherFlags maps flags of grep and ripgrep that quarry search does not have to what to

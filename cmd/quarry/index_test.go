@@ -236,6 +236,9 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
+		{[]string{"--server", "http://x", "search", "foo"}, exitUsage, `flag --server belongs after the command` + "\n" + `run "quarry --help" for help`},
+		{[]string{"--dlqueue", "search", "foo"}, exitUsage, "unknown flag --dlqueue"},
+		{[]string{"replay", "--verify", "--server", "http://x"}, exitUsage, "--verify reads the data directory of a stopped server"},
 		{[]string{"frobnicate"}, exitUsage, `unknown command "frobnicate"` + "\n" + `run "quarry --help" for help`},
 		{[]string{"serach", "x"}, exitUsage, `did you mean "search"?`},
 		{[]string{"users", "aprove", "x"}, exitUsage, `unknown command "aprove"; did you mean "approve"?` + "\n" + `run "quarry users --help"`},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type replayCommand struct {
 	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
 	Force      bool   `help:"Switch even if the new version lacks documents that the live version has, because they were lost from the segment store."`
 	Switch     bool   `help:"Confirm --to on a running server: all users will see the index as of that moment."`
-	Server     string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server that runs on the data directory. By default it is derived from the configuration."`
+	Server     string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of a server that replays its own index; the data directory is not touched. By default the server that runs on the data directory is asked, if there is one."`
 	APIKey     string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server. By default the command acts as the operator of the data directory."`
 }
 
@@ -56,17 +57,26 @@ Examples:
 Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live version differs from the log.`
 }
 
-// Run implements the command. It either works on the data directory itself or sends a
-// request to the server that holds it.
+// Run implements the command. It sends a request to the given server or to the one that holds the
+// data directory, or works on the data directory itself if there is neither.
 func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	if c.To != "" {
 		if _, err := projections.ParseUntil(c.To); err != nil {
 			return usageErrorf("--to: %v", err)
 		}
 	}
+	if c.Server != "" && c.Verify {
+		return usageErrorf("--verify reads the data directory of a stopped server: leave out --server, and unset QUARRY_SERVER")
+	}
 	settings, logger, err := c.readSettings(s)
 	if err != nil {
 		return err
+	}
+	if c.Server != "" {
+		if err := c.replayOnline(ctx, s, &settings); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		return nil
 	}
 	boot.ApplyMemoryLimit(int64(settings.Runtime.MemoryLimitBytes), settings.Runtime.GCPercent)
 	registry := prometheus.NewRegistry()
@@ -143,16 +153,12 @@ func rollbackText(asOf string) string {
 	return "returned to the previous version; it catches up with the log"
 }
 
-// replayOnline sends the request to the server that holds the data directory.
+// replayOnline sends the request to the given server, or to the one that holds the data directory.
 func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *config.Config) error {
 	if c.To != "" && !c.Switch {
-		return errors.New("a server runs on the data directory, and all its users would see the index of the past; add --switch to do that, or stop the server first")
+		return errors.New("all users of the server would see the index of the past; add --switch to do that, or stop the server first")
 	}
-	base := c.Server
-	if base == "" {
-		base = urlOf(settings)
-	}
-	to, err := newClient(base, c.APIKey, settings.Data)
+	to, err := newClient(cmp.Or(c.Server, urlOf(settings)), c.APIKey, settings.Data)
 	if err != nil {
 		return err
 	}
