@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/scip/sciptest"
@@ -112,6 +113,40 @@ func (c *shardCluster) checkReplay(t *testing.T) {
 			t.Errorf("replays of %s: %s", s.url, text)
 		}
 	}
+}
+
+// checkVerification compares the rows of all shards with git through the front, and a repository
+// alone, also while a replica is frozen.
+func (c *shardCluster) checkVerification(t *testing.T) {
+	verify := func(repositories ...string) (string, error) {
+		args := append([]string{"verify", "--server", c.front.url, "--data", c.front.data}, repositories...)
+		out, err := exec.Command(c.program, args...).Output()
+		return string(out), err
+	}
+	out, err := verify()
+	var compared [3]int
+	for i, share := range c.shares {
+		_, after, _ := strings.Cut(out, "shard "+share+"@"+c.peers[i]+": ")
+		_, _ = fmt.Sscan(after, &compared[i]) // 0 is an error below
+	}
+	if err != nil || compared[0]+compared[1] != len(c.repositories) || compared[1] != compared[2] || strings.Count(out, "no difference\n") != len(c.shards)+1 {
+		t.Errorf("quarry verify: %v, %d repositories, want all %d and no difference:\n%s", err, compared, len(c.repositories), out)
+	}
+	if out, err = verify("other1"); err != nil || !strings.Contains(out, ": 1 repositories, 1 refs") {
+		t.Errorf("quarry verify other1: %v\n%s", err, out)
+	}
+	if _, whole := send(t, c.whole, http.MethodPost, "/api/verifications", map[string]any{}); !strings.Contains(fmt.Sprint(whole), `"differences":0`) {
+		t.Errorf("a query node without mirrors: %v", whole)
+	}
+	logged := len(c.front.output.String())
+	freeze(t, c.shards[1])
+	c.awaitLogged(t, logged, "shard is lost")
+	if out, err = verify(); err == nil || !strings.Contains(out, "shard 1/2@"+c.peers[1]+": not compared: ") || !strings.Contains(out, "; 1 could not be compared") {
+		t.Errorf("quarry verify while a replica is frozen: %v\n%s", err, out)
+	}
+	logged = len(c.front.output.String())
+	must(t, c.shards[1].cmd.Process.Signal(syscall.SIGCONT))
+	c.awaitLogged(t, logged, "shard is reached")
 }
 
 // checkDoctor examines the front with its own settings, and with others than its shards have.

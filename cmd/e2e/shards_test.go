@@ -110,6 +110,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("precise index", c.checkPreciseIndex)
 	t.Run("snapshots", c.checkSnapshots)
 	t.Run("replay of all shards", c.checkReplay)
+	t.Run("verification", c.checkVerification)
 	t.Run("doctor", c.checkDoctor)
 	t.Run("backup", c.checkBackup)
 	t.Run("read your writes", c.checkPosition)

@@ -36,7 +36,9 @@ Examples:
 	quarry verify --remote --repair
 	quarry verify --offline --data /var/lib/quarry
 
-A repository whose mirror is lost cannot be compared; --repair fetches the mirror again. Those of other workers are compared there.
+A repository whose mirror is lost cannot be compared; --repair fetches the mirror again. Those of other workers are compared there, or at a server with git.peers.
+
+At a front, each replica of each shard compares its own repositories, with a line of its result, and the summary is the sum. A replica that does not answer is named, and counts as one that could not be compared.
 
 Exit status: 0 if everything was compared and nothing differs, 1 otherwise.`
 }
@@ -103,6 +105,10 @@ func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	if v.json {
 		return printJSONLines(v.s.out, []*wire.VerificationFrame{f})
 	}
+	name := strings.TrimSpace(f.RepoName + " " + f.Ref)
+	if f.Node != "" {
+		name = strings.TrimSpace("shard " + f.Node + " " + name)
+	}
 	switch f.Type {
 	case wire.VerificationFrameTypeProgress:
 		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", counts.Repositories, counts.RepositoriesTotal, counts.Files,
@@ -110,9 +116,11 @@ func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	case wire.VerificationFrameTypeRepair:
 		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
 	case wire.VerificationFrameTypeDifference:
-		err = v.printLine(differenceText(f))
+		err = v.printLine(name + differenceText(f))
 	case wire.VerificationFrameTypeUnchecked:
-		err = v.printLine(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Message))
+		err = v.printLine(fmt.Sprintf("%s: not compared: %s", name, f.Message))
+	case wire.VerificationFrameTypeNode:
+		err = v.printLine(name + ": " + summaryText(counts))
 	case wire.VerificationFrameTypeSummary:
 		err = v.printLine(summaryText(counts))
 	}
@@ -126,10 +134,10 @@ func (v *verifyPrinter) printLine(line string) error {
 	return err
 }
 
-// differenceText formats one difference as a line.
+// differenceText formats one difference, without the name of its ref.
 func differenceText(f *wire.VerificationFrame) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Kind, f.Message)
+	fmt.Fprintf(&b, ": %s: %s", f.Kind, f.Message)
 	if f.Path != "" {
 		fmt.Fprintf(&b, "; %d, the first is %s", f.Count, f.Path)
 	}

@@ -186,6 +186,17 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 	return nil
 }
 
+// ReadSizes calls fn with the size of each blob, whose content was read and agrees with its name,
+// or with the error of Blobs.
+func (m *Mirror) ReadSizes(ctx context.Context, ids []ObjectID, max int64, fn func(i int, bytes int64, err error) error) error {
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	return reader.Blobs(ctx, ids, max, func(i int, content []byte, err error) error { return fn(i, int64(len(content)), err) })
+}
+
 // readBlob reads the answer to a request for the contents of id.
 func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
 	h, err := r.contents.readHeader()

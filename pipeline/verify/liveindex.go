@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/places"
@@ -27,15 +26,16 @@ const repairPollInterval = 100 * time.Millisecond
 type liveIndex struct {
 	versions *versions.Versions
 	log      eventlog.Log
+	has      func(code.RepositoryID) bool
 }
 
-// NewOptions returns the options of a Verifier that compares the live version with
-// mirrors, and repairs by appending pushes to log. All arguments are required.
-func NewOptions(v *versions.Versions, log eventlog.Log, mirrors *mirror.Mirrors, holds, requestMirror func(ctx context.Context, id code.RepositoryID) bool) Options {
-	x := &liveIndex{versions: v, log: log}
+// NewOptions returns the options of a Verifier that compares those repositories of the live
+// version that has selects, and repairs by appending pushes to log. The caller sets Mirror, Holds
+// and RequestMirror.
+func NewOptions(v *versions.Versions, log eventlog.Log, has func(code.RepositoryID) bool) Options {
+	x := &liveIndex{versions: v, log: log, has: has}
 	return Options{
-		Repositories: x.listRepositories, Acquire: x.acquireView, Fence: x.waitForLog, Mirrors: mirrors,
-		Holds: holds, RequestMirror: requestMirror,
+		Repositories: x.listRepositories, Acquire: x.acquireView, Fence: x.waitForLog,
 		Unstored: x.findUnstored, Repair: x.repairRefs, Now: time.Now,
 	}
 }
@@ -74,7 +74,9 @@ func (x *liveIndex) findUnstored(ctx context.Context) (map[code.DocumentKey]bool
 func (x *liveIndex) listRepositories() []code.Repository {
 	var out []code.Repository
 	for _, r := range x.versions.Live().Catalog.Snapshot().ByName() {
-		out = append(out, r.Repository)
+		if x.has(r.ID) {
+			out = append(out, r.Repository)
+		}
 	}
 	return out
 }

@@ -82,7 +82,7 @@ var (
 
 // compareUntilStable compares the refs of a repository until two rounds agree. It returns
 // the view of the last round, which the caller must release.
-func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m *mirror.Mirror) (View, []difference, error) {
+func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m Mirror) (View, []difference, error) {
 	var before []difference
 	for round := range maxRounds {
 		git, err := x.readGitState(ctx, r, m)
@@ -114,7 +114,7 @@ type gitState struct {
 	remote *mirror.State
 }
 
-func (x *verifyRun) readGitState(ctx context.Context, r code.Repository, m *mirror.Mirror) (gitState, error) {
+func (x *verifyRun) readGitState(ctx context.Context, r code.Repository, m Mirror) (gitState, error) {
 	s := gitState{refs: map[code.Ref]code.CommitID{}, head: m.AnnouncedDefault()}
 	if x.request.Remote {
 		remote, err := m.List(ctx, r)

@@ -16,7 +16,7 @@ import (
 const progressFiles = 4096
 
 // compareRef compares the manifest of a ref in the view with the tree of its commit.
-func (x *verifyRun) compareRef(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
+func (x *verifyRun) compareRef(ctx context.Context, view View, m Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
 	t := x.newTreeRun(r, ref)
 	tree, stop := iter.Pull2(t.yieldTree(ctx, m, ref.Commit))
 	defer stop()
@@ -90,7 +90,7 @@ var (
 
 // yieldTree yields the files of a tree in the order of their paths, and sets aside those
 // that the manifest has under another name. After it ends, t.err holds its error.
-func (t *treeRun) yieldTree(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
+func (t *treeRun) yieldTree(ctx context.Context, m Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
 	return func(yield func(string, mirror.Entry) bool) {
 		err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
 			name, valid := code.NamePath(path)
@@ -189,28 +189,23 @@ type sizeDifference struct {
 
 // compareSizes reads the files whose sizes differ. Their content decides, since it is
 // checked against the object name. It fails with errMirror if a file cannot be read.
-func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
+func (t *treeRun) compareSizes(ctx context.Context, m Mirror) error {
 	if len(t.sizes) == 0 {
 		return nil
 	}
-	reader, err := m.Reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
 	ids := make([]mirror.ObjectID, len(t.sizes))
 	for i, d := range t.sizes {
 		ids[i] = d.id
 	}
-	return reader.Blobs(ctx, ids, maxSizeBytes, func(i int, content []byte, err error) error {
+	return m.ReadSizes(ctx, ids, maxSizeBytes, func(i int, bytes int64, err error) error {
 		d := t.sizes[i]
 		switch {
 		case errors.Is(err, mirror.ErrTooLarge):
 			t.noteDifference(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint("more than ", int64(maxSizeBytes)))
 		case err != nil:
 			return fmt.Errorf("%w: %w", errMirror, err)
-		case int64(len(content)) != d.bytes:
-			t.noteDifference(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint(len(content)))
+		case bytes != d.bytes:
+			t.noteDifference(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint(bytes))
 		}
 		return nil
 	})

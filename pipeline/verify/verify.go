@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,22 @@ type View interface {
 	Release()
 }
 
+// Mirror is the git mirror of a repository, which may be in another process. *mirror.Mirror
+// implements it.
+type Mirror interface {
+	Exists() bool
+	AnnouncedDefault() code.Ref
+	IndexedRevisions(ctx context.Context) ([]code.Revision, error)
+	List(ctx context.Context, r code.Repository) (mirror.State, error)
+	ListTree(ctx context.Context, commit code.CommitID, fn func(path string, e mirror.Entry) error) error
+	ReadSizes(ctx context.Context, ids []mirror.ObjectID, max int64, fn func(i int, bytes int64, err error) error) error
+	ResetDamaged(ctx context.Context, cause error) (bool, error)
+}
+
+// ErrElsewhere reports that a mirror of another process cannot be read: what needs it is not
+// compared.
+var ErrElsewhere = errors.New("the process with the mirror does not answer")
+
 // Options contain both sides of the comparison. All are required.
 type Options struct {
 	// Repositories returns the registered repositories.
@@ -43,9 +60,10 @@ type Options struct {
 	// that the log held when it was called.
 	Acquire func() View
 	Fence   func(ctx context.Context) error
-	Mirrors *mirror.Mirrors
-	// Holds reports whether the worker of this process handles the events of a repository,
-	// and so has its mirror. RequestMirror has such a mirror fetched again.
+	// Mirror opens the mirror of a repository. The error wraps ErrElsewhere.
+	Mirror func(ctx context.Context, id code.RepositoryID) (Mirror, error)
+	// Holds reports whether Mirror has the mirror of a repository, which a worker of another
+	// process may have instead. RequestMirror has such a mirror fetched again.
 	Holds         func(ctx context.Context, id code.RepositoryID) bool
 	RequestMirror func(ctx context.Context, id code.RepositoryID) bool
 	// Unstored rewrites objects that the segment store lacks from the projections, and
@@ -162,7 +180,13 @@ func (x *verifyRun) compareAll(ctx context.Context, of []code.Repository) error 
 
 // compareRepository compares one repository.
 func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) error {
-	m := x.o.Mirrors.Mirror(r.ID)
+	m, err := x.o.Mirror(ctx, r.ID)
+	if err != nil {
+		if !errors.Is(err, ErrElsewhere) {
+			return err
+		}
+		return cmp.Or(x.reportUnchecked(ctx, r, "", err.Error()), x.compareWithoutMirror(ctx, r))
+	}
 	if !m.Exists() {
 		if err := x.reportUnchecked(ctx, r, "", "this process has no mirror of it: a repair, a request for its history or its next push fetches one"); err != nil {
 			return err
@@ -213,7 +237,7 @@ var errNoCommit = errors.New("the mirror of this process does not have commit")
 
 // explainMissing replaces mirror.ErrMissing with errNoCommit if the mirror never recorded
 // the commit of a ref.
-func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err error) error {
+func explainMissing(ctx context.Context, m Mirror, ref *places.Ref, err error) error {
 	if !errors.Is(err, mirror.ErrMissing) || errors.Is(err, errMirror) {
 		return err
 	}
@@ -226,8 +250,8 @@ func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err 
 
 // resetDamaged reports a ref, or a repository, that cannot be compared. It removes a
 // damaged mirror and has it fetched again.
-func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
-	if errors.Is(err, errNoCommit) {
+func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m Mirror, err error) error {
+	if errors.Is(err, errNoCommit) || errors.Is(err, ErrElsewhere) {
 		return x.reportUnchecked(ctx, r, ref, err.Error())
 	}
 	reset, resetErr := m.ResetDamaged(ctx, err)

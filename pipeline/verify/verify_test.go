@@ -39,6 +39,7 @@ type world struct {
 	lost       map[code.RepositoryID]map[code.Ref]bool
 	heals      bool // a repair takes effect
 	elsewhere  bool // another process handles the events of the repository
+	away       bool // another process has the mirror, and does not answer
 	mirrorsDir string
 	opened     int               // number of views that were not released
 	names      map[string]string // names of commits and blobs
@@ -228,6 +229,8 @@ func (w *world) damage(line string) {
 		w.git("branch", "--quiet", "-D", word[1])
 	case "elsewhere":
 		w.elsewhere = true
+	case "away":
+		w.away = true
 	case "no-mirror":
 		w.repository.ID = 43
 	case "lose-mirror":
@@ -271,8 +274,13 @@ func (w *world) verifyIndex(r verification.Request) string {
 		Repositories: func() []code.Repository { return []code.Repository{w.repository} },
 		Acquire:      func() verify.View { w.opened++; return view{w} },
 		Fence:        func(context.Context) error { return nil },
-		Mirrors:      w.mirrors,
-		Holds:        func(context.Context, code.RepositoryID) bool { return !w.elsewhere },
+		Mirror: func(_ context.Context, id code.RepositoryID) (verify.Mirror, error) {
+			if w.away {
+				return nil, fmt.Errorf("%w: connection refused", verify.ErrElsewhere)
+			}
+			return w.mirrors.Mirror(id), nil
+		},
+		Holds: func(context.Context, code.RepositoryID) bool { return !w.elsewhere },
 		RequestMirror: func(context.Context, code.RepositoryID) bool {
 			fmt.Fprintln(&b, "  the mirror is requested")
 			return true
@@ -361,7 +369,7 @@ func TestOneAtATime(t *testing.T) {
 			during = v.Verify(ctx, verification.Request{}, func(*verification.Finding) error { return nil })
 			return nil
 		},
-		Mirrors: w.mirrors,
+		Mirror: func(_ context.Context, id code.RepositoryID) (verify.Mirror, error) { return w.mirrors.Mirror(id), nil },
 		Unstored: func(context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error) {
 			return nil, nil, nil
 		},

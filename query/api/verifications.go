@@ -24,7 +24,7 @@ const (
 
 // Verifier compares the index with the repositories.
 type Verifier interface {
-	// Verify calls emit with every finding, in this goroutine, and the summary last. It
+	// Verify calls emit with every finding, one after another, and the summary last. It
 	// fails with failure.ErrUnavailable or verification.ErrBusy, before the first call, if
 	// verification is not possible here or now.
 	Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
@@ -33,7 +33,7 @@ type Verifier interface {
 // NewVerificationFrame converts a finding, with the number of its repository.
 func NewVerificationFrame(f *verification.Finding, number code.RepositoryNumber) *wire.VerificationFrame {
 	out := &wire.VerificationFrame{
-		Type: wire.VerificationFrameType(f.Type), RepoID: number, RepoName: f.Name, Ref: string(f.Ref), Kind: wire.VerificationFrameKind(f.Kind),
+		Type: wire.VerificationFrameType(f.Type), Node: f.Node, RepoID: number, RepoName: f.Name, Ref: string(f.Ref), Kind: wire.VerificationFrameKind(f.Kind),
 		Message: f.Message, Path: f.Path, Count: f.Count, Indexed: f.Indexed, Found: f.Found, AfterRepair: f.AfterRepair,
 	}
 	if c := f.Counts; c != nil {
@@ -52,7 +52,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Verifier == nil {
-		return fmt.Errorf("%w: this process has no mirrors to compare with; use one with the roles pipeline and query", failure.ErrUnavailable)
+		return fmt.Errorf("%w: this process has no mirrors to compare with; set git.peers, or use one with the roles pipeline and query", failure.ErrUnavailable)
 	}
 	request := verification.Request{Remote: in.Remote, Repair: in.Repair}
 	var err error

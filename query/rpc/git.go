@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // ErrNotHeld reports that a process does not handle the events of a repository, so that its
@@ -34,6 +35,37 @@ const (
 	gitBlame       GitMethod = "blame"
 )
 
+// The methods of Mirrors.
+const (
+	mirrorState    GitMethod = "mirror_state"
+	mirrorTree     GitMethod = "mirror_tree"
+	mirrorSizes    GitMethod = "mirror_sizes"
+	mirrorReaching GitMethod = "mirror_reaching"
+)
+
+// Mirrors reads mirrors for verifications and erasures.
+type Mirrors interface {
+	ReadState(ctx context.Context, id code.RepositoryID) (verification.MirrorState, error)
+	// ListTree returns the first files of a commit whose paths are after one, by bytes, at most
+	// MaxTreePage, and whether there are more.
+	ListTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, after string) (files []verification.TreeFile, isCut bool, err error)
+	// ReadSizes returns the sizes of blobs that were read and agree with their names; -1 for those
+	// with more than maxBytes.
+	ReadSizes(ctx context.Context, id code.RepositoryID, blobs []string, maxBytes int64) ([]int64, error)
+	// FindReaching returns a commit that a ref leads to and that keeps a commit, or a path, from
+	// being erased; empty if there is none.
+	FindReaching(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) (code.CommitID, error)
+}
+
+const (
+	// MaxTreePage bounds the files in a reply.
+	MaxTreePage = 50_000
+	// maxMirrorBlobs bounds the blobs whose sizes a call asks for.
+	maxMirrorBlobs = 1000
+	// maxMirrorBlobBytes bounds each of them.
+	maxMirrorBlobBytes = 16 << 20
+)
+
 // GitCall is a call of source.Git with its arguments, of which a method uses some. The caller has
 // checked that its client may read the repository.
 type GitCall struct {
@@ -52,6 +84,9 @@ type GitCall struct {
 	Path    string
 	Paths   []string // of directories, or names of entries
 	Log     source.LogQuery
+	// After is a path, which git does not get, and Blobs are names of objects.
+	After string
+	Blobs []string
 	// Limit bounds a list, and MaxBytes a file or a difference.
 	Limit    int
 	MaxBytes int64
@@ -60,7 +95,11 @@ type GitCall struct {
 // NeedsRefs reports whether the answer depends on the refs of a mirror. Other answers follow from
 // the names of commits, and so are those of any mirror that has the commits.
 func (c *GitCall) NeedsRefs() bool {
-	return c.Method == gitResolve || c.Method == gitReach || c.Method == gitBranches
+	switch c.Method {
+	case gitResolve, gitReach, gitBranches, mirrorState, mirrorReaching:
+		return true
+	}
+	return false
 }
 
 // GitReply is the answer to a GitCall: the results of its method.
@@ -79,6 +118,9 @@ type GitReply struct {
 	Authors     []source.Author
 	Diff        []source.FileDiff
 	Blame       *source.Blame
+	State       verification.MirrorState
+	Tree        []verification.TreeFile
+	Sizes       []int64
 }
 
 // CallGit sends a call to a process with mirrors, through a connection for this call. The error is
@@ -106,13 +148,16 @@ func (p *Peer) CheckGit(ctx context.Context) error {
 	return s.openConnection(ctx)
 }
 
-// RemoteGit implements source.Git by calls.
+// RemoteGit implements source.Git and Mirrors by calls.
 type RemoteGit struct {
 	// Call carries out a call. Its reply is not nil unless there is an error.
 	Call func(ctx context.Context, c *GitCall) (*GitReply, error)
 }
 
-var _ source.Git = RemoteGit{}
+var (
+	_ source.Git = RemoteGit{}
+	_ Mirrors    = RemoteGit{}
+)
 
 // call returns the reply, or an empty one with the error.
 func (g RemoteGit) call(ctx context.Context, c GitCall) (*GitReply, error) {
@@ -207,4 +252,31 @@ func (g RemoteGit) Diff(ctx context.Context, id code.RepositoryID, base, head co
 func (g RemoteGit) Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*source.Blame, error) {
 	r, err := g.call(ctx, GitCall{Method: gitBlame, Repository: id, Commit: commit, Path: path, MaxBytes: maxBytes})
 	return r.Blame, err
+}
+
+// ReadState implements Mirrors.
+func (g RemoteGit) ReadState(ctx context.Context, id code.RepositoryID) (verification.MirrorState, error) {
+	r, err := g.call(ctx, GitCall{Method: mirrorState, Repository: id})
+	return r.State, err
+}
+
+// ListTree implements Mirrors.
+func (g RemoteGit) ListTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, after string) (files []verification.TreeFile, isCut bool, err error) {
+	r, err := g.call(ctx, GitCall{Method: mirrorTree, Repository: id, Commit: commit, After: after})
+	return r.Tree, r.IsCut, err
+}
+
+// ReadSizes implements Mirrors.
+func (g RemoteGit) ReadSizes(ctx context.Context, id code.RepositoryID, blobs []string, maxBytes int64) ([]int64, error) {
+	r, err := g.call(ctx, GitCall{Method: mirrorSizes, Repository: id, Blobs: blobs, MaxBytes: maxBytes})
+	if err == nil && len(r.Sizes) != len(blobs) {
+		err = errors.New("a process with mirrors answers with other blobs")
+	}
+	return r.Sizes, err
+}
+
+// FindReaching implements Mirrors.
+func (g RemoteGit) FindReaching(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) (code.CommitID, error) {
+	r, err := g.call(ctx, GitCall{Method: mirrorReaching, Repository: id, Commit: commit, Path: path})
+	return r.Commit, err
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/clock/clocktest"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // echoGit answers with its arguments, or fails.
@@ -94,6 +96,32 @@ func (g *echoGit) Blame(_ context.Context, _ code.RepositoryID, commit code.Comm
 	}, g.fail
 }
 
+// echoMirrors answers with the arguments of a call, and fails as its reads do.
+type echoMirrors struct{ git source.Git }
+
+func (m echoMirrors) failure() error {
+	if g, ok := m.git.(*echoGit); ok {
+		return g.fail
+	}
+	return nil
+}
+
+func (m echoMirrors) ReadState(_ context.Context, id code.RepositoryID) (verification.MirrorState, error) {
+	return verification.MirrorState{Missing: true, Default: "refs/heads/main", Indexed: []code.Revision{{Ref: "refs/heads/a", Commit: code.CommitID(id.String())}}}, m.failure()
+}
+
+func (m echoMirrors) ListTree(_ context.Context, _ code.RepositoryID, commit code.CommitID, after string) ([]verification.TreeFile, bool, error) {
+	return []verification.TreeFile{{Path: after + "\xff", Mode: 0o100644, ID: string(commit), SizeBytes: -1}}, true, m.failure()
+}
+
+func (m echoMirrors) ReadSizes(_ context.Context, _ code.RepositoryID, blobs []string, maxBytes int64) ([]int64, error) {
+	return make([]int64, len(blobs)), cmp.Or(m.failure(), map[bool]error{true: errors.New("too much")}[maxBytes > maxMirrorBlobBytes])
+}
+
+func (m echoMirrors) FindReaching(_ context.Context, _ code.RepositoryID, commit code.CommitID, path string) (code.CommitID, error) {
+	return commit + code.CommitID(path), m.failure()
+}
+
 // gitHost is a server of git reads.
 type gitHost struct {
 	*Peer
@@ -102,7 +130,7 @@ type gitHost struct {
 
 func startGit(t *testing.T, git source.Git, change ...func(*ServerOptions)) *gitHost {
 	t.Helper()
-	o := ServerOptions{Secret: secret, Git: &GitService{Git: git, Holds: func(context.Context, code.RepositoryID) bool { return true }}}
+	o := ServerOptions{Secret: secret, Git: &GitService{Git: git, Mirrors: echoMirrors{git}, Holds: func(context.Context, code.RepositoryID) bool { return true }}}
 	for _, f := range change {
 		f(&o)
 	}
@@ -157,6 +185,18 @@ func callAll(t *testing.T, g source.Git) map[GitMethod][]any {
 	keep(gitDiff, diff, err)
 	blame, err := g.Blame(ctx, id, commit, "a", 15)
 	keep(gitBlame, blame, err)
+	mirrors, ok := g.(Mirrors)
+	if !ok {
+		mirrors = echoMirrors{g}
+	}
+	state, err := mirrors.ReadState(ctx, id)
+	keep(mirrorState, state, err)
+	tree, isCut, err := mirrors.ListTree(ctx, id, commit, "a/../\xfe")
+	keep(mirrorTree, tree, isCut, err)
+	sizes, err := mirrors.ReadSizes(ctx, id, []string{"x", "y"}, maxMirrorBlobBytes)
+	keep(mirrorSizes, sizes, err)
+	reaching, err := mirrors.FindReaching(ctx, id, commit, "a/b")
+	keep(mirrorReaching, reaching, err)
 	return all
 }
 
@@ -208,6 +248,8 @@ func TestRefusedGitCalls(t *testing.T) {
 		"no method":        {func(_ *Peer, c *GitCall) { c.Method = "push" }, "no method"},
 		"not held":         {func(_ *Peer, c *GitCall) { c.Held = true }, ErrNotHeld.Error()},
 		"refs of not held": {func(_ *Peer, c *GitCall) { c.Method = gitResolve }, ErrNotHeld.Error()},
+		"state not held":   {func(_ *Peer, c *GitCall) { c.Method = mirrorState }, ErrNotHeld.Error()},
+		"many blobs":       {func(_ *Peer, c *GitCall) { c.Method, c.Blobs = mirrorSizes, make([]string, maxMirrorBlobs+1) }, "malformed"},
 	} {
 		p := startGit(t, &echoGit{}, func(o *ServerOptions) { o.Git.Holds = func(context.Context, code.RepositoryID) bool { return false } })
 		c := &GitCall{Method: gitFiles, Repository: 7, Commit: "c", Limit: 5}

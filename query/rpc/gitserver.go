@@ -29,6 +29,8 @@ const (
 type GitService struct {
 	// Git reads the mirrors.
 	Git source.Git
+	// Mirrors reads them for verifications and erasures.
+	Mirrors Mirrors
 	// Holds reports whether this process handles the events of a repository.
 	Holds func(ctx context.Context, id code.RepositoryID) bool
 }
@@ -99,7 +101,7 @@ func (g *gitSession) checkCall(c *GitCall) error {
 	}
 	_, err := code.ParseRevisionName(cmp.Or(c.Name.Commit, "HEAD") + c.Name.Steps)
 	errs = append(errs, err, c.Log.CheckBounds())
-	if c.Repository != g.repository || len(c.Name.Refs) > maxGitRefs || len(c.Paths) > source.MaxEntries || len(c.Indexed) > maxGitIndexed ||
+	if c.Repository != g.repository || len(c.Name.Refs) > maxGitRefs || len(c.Paths) > source.MaxEntries || len(c.Indexed) > maxGitIndexed || len(c.Blobs) > maxMirrorBlobs ||
 		c.Log.Limit < 0 || c.Log.Limit > maxGitCommits {
 		errs = append(errs, errors.New("it is about another repository, or has too many names"))
 	}
@@ -144,8 +146,26 @@ func (g *gitSession) carryOut(ctx context.Context, c *GitCall) (r *GitReply, err
 		if r.Blame, err = g.o.Git.Git.Blame(ctx, id, c.Commit, c.Path, fileBytes); err == nil && len(r.Blame.Ranges) > maxBlameRanges {
 			err = fmt.Errorf("a blame of more than %d ranges: %w", maxBlameRanges, source.ErrTooLarge)
 		}
+	case mirrorState, mirrorTree, mirrorSizes, mirrorReaching:
+		err = g.readMirror(ctx, c, r)
 	default:
 		err = fmt.Errorf("a git call is malformed: there is no method %.40q", c.Method)
 	}
 	return r, err
+}
+
+// readMirror carries out a call of Mirrors.
+func (g *gitSession) readMirror(ctx context.Context, c *GitCall, r *GitReply) (err error) {
+	mirrors, id := g.o.Git.Mirrors, g.repository
+	switch c.Method {
+	case mirrorState:
+		r.State, err = mirrors.ReadState(ctx, id)
+	case mirrorTree:
+		r.Tree, r.IsCut, err = mirrors.ListTree(ctx, id, c.Commit, c.After)
+	case mirrorSizes:
+		r.Sizes, err = mirrors.ReadSizes(ctx, id, c.Blobs, min(c.MaxBytes, maxMirrorBlobBytes))
+	case mirrorReaching:
+		r.Commit, err = mirrors.FindReaching(ctx, id, c.Commit, c.Path)
+	}
+	return err
 }

@@ -20,6 +20,7 @@ const (
 	operationStartReplay  = "start a replay"
 	operationCancelReplay = "cancel a replay"
 	operationListReplays  = "list replays"
+	operationVerify       = "verify"
 )
 
 const (
@@ -73,37 +74,47 @@ func (r remoteReplays) List(ctx context.Context) (out replay.List, err error) {
 func (p *Peer) callOperation(ctx context.Context, name string, argument, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	body, err := p.beginOperation(ctx, name, argument)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }() // it is read
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(body, maxResultBytes)).Decode(out); err != nil {
+		return fmt.Errorf("decode the result of the operation %q: %w", name, err)
+	}
+	return nil
+}
+
+// beginOperation has the shard carry out an operation, and returns its result, which the caller closes.
+func (p *Peer) beginOperation(ctx context.Context, name string, argument any) (io.ReadCloser, error) {
 	order := []byte(name)
 	if argument != nil {
 		encoded, err := json.Marshal(argument)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		order = append(append(order, '\n'), encoded...)
 	}
 	r, err := p.newRequest(operationPath, order)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Method = http.MethodPost
 	response, err := p.send(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // it is read
-	body := io.LimitReader(response.Body, maxResultBytes)
 	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusAccepted:
+		return response.Body, nil
 	case response.StatusCode == http.StatusNotFound:
-		return ErrOlderRelease
-	case response.StatusCode != http.StatusAccepted:
-		return fmt.Errorf("%w: %w", ErrOperation, readRefusal(body))
-	case out == nil:
-		return nil
+		err = ErrOlderRelease
+	default:
+		err = fmt.Errorf("%w: %w", ErrOperation, readRefusal(response.Body))
 	}
-	if err := json.NewDecoder(body).Decode(out); err != nil {
-		return fmt.Errorf("decode the result of the operation %q: %w", name, err)
-	}
-	return nil
+	return nil, errors.Join(err, response.Body.Close())
 }
 
 // serveOperation carries out an operation, or begins it.
@@ -112,6 +123,9 @@ func (s *Server) serveOperation(ctx context.Context, w http.ResponseWriter, orde
 	var out any
 	var err error
 	switch operation := string(name); {
+	case operation == operationVerify && s.o.Verify != nil:
+		s.serveVerification(ctx, w, argument)
+		return
 	case operation == operationSnapshot && s.o.CreateSnapshot != nil:
 		err = s.o.CreateSnapshot(ctx)
 	case operation == operationStartReplay && s.o.Replays != nil:

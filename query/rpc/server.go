@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/tracing"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // Bounds of the sessions of a Server, each of which holds a view and the hits of a search.
@@ -33,8 +34,8 @@ const (
 )
 
 // ServerOptions configure a Server. Secret is required, and so are Partitions and OpenSession, or
-// Git; without OpenRepository, State, CreateSnapshot and
-// Replays, the server has none of them.
+// Git; without OpenRepository, State, CreateSnapshot,
+// Replays and Verify, the server has none of them.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -54,6 +55,8 @@ type ServerOptions struct {
 	CreateSnapshot func(ctx context.Context) error
 	// Replays are those of the shard.
 	Replays Replays
+	// Verify compares the repositories of the shard with their mirrors, as Peer.Verify describes it.
+	Verify func(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 	// MaxSessions bounds the open sessions, and the connections that wait for one. Default:
 	// DefaultMaxSessions.
 	MaxSessions int
@@ -129,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
 	method, known := http.MethodGet, !isSession && path == statePath && s.o.State != nil
 	if !isSession && path == operationPath {
-		method, known = http.MethodPost, s.o.CreateSnapshot != nil || s.o.Replays != nil
+		method, known = http.MethodPost, s.o.CreateSnapshot != nil || s.o.Replays != nil || s.o.Verify != nil
 	} else if isSession {
 		known = path == sessionPath && s.o.OpenSession != nil || path == repositoryPath && s.o.OpenRepository != nil || path == gitPath && s.o.Git != nil
 	}

@@ -64,6 +64,8 @@ type Front struct {
 	shares  []*share
 	layouts []layout // one, unless partitions move
 	hedger  hedger
+	// verifying is held during a verification.
+	verifying sync.Mutex
 	// resolveEvery is the interval at which names are resolved.
 	resolveEvery time.Duration
 }

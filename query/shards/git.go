@@ -89,6 +89,9 @@ func (g *GitPeers) Close() {
 // Git returns the reads of the peers.
 func (g *GitPeers) Git() source.Git { return rpc.RemoteGit{Call: g.callPeers} }
 
+// Mirrors returns reads of the peers for verifications and erasures.
+func (g *GitPeers) Mirrors() rpc.Mirrors { return rpc.RemoteGit{Call: g.callPeers} }
+
 // callPeers sends a call to one peer after another until one answers it.
 func (g *GitPeers) callPeers(ctx context.Context, c *rpc.GitCall) (*rpc.GitReply, error) {
 	partition := g.o.PartitionOf(c.Repository)

@@ -61,6 +61,7 @@ type replica struct {
 	created        atomic.Int64
 	refused, older atomic.Bool
 	replays        fakeReplays
+	verified       atomic.Int64 // verifications
 	failed         atomic.Value
 }
 
@@ -107,7 +108,7 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 			r.created.Add(1)
 			return nil
 		},
-		Replays: &r.replays,
+		Replays: &r.replays, Verify: r.verify,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func (o *verificationWriter) sendFrame(f *wire.VerificationFrame) error {
 			return nil
 		}
 		o.Shown++
-	case wire.VerificationFrameTypeSummary, wire.VerificationFrameTypeRepair:
+	case wire.VerificationFrameTypeSummary, wire.VerificationFrameTypeRepair, wire.VerificationFrameTypeNode:
 	default:
 		return nil
 	}

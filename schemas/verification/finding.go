@@ -29,12 +29,17 @@ const (
 	Difference Type = "difference"
 	Unchecked  Type = "unchecked"
 	Repair     Type = "repair"
-	Summary    Type = "summary"
+	// NodeSummary is the result of one replica of a shard.
+	NodeSummary Type = "node"
+	Summary     Type = "summary"
 )
 
 // Finding is one result of a verification. Its type determines which fields are set.
 type Finding struct {
 	Type Type
+	// Node is the replica of a shard that has compared, as share@address; empty in a process
+	// that has everything.
+	Node string
 
 	// For a difference, and for a repository that could not be compared:
 	Repository code.RepositoryID
@@ -52,7 +57,7 @@ type Finding struct {
 	// AfterRepair reports that the difference remained after re-indexing.
 	AfterRepair bool
 
-	// For progress and the summary:
+	// For progress and summaries:
 	Counts *Counts
 }
 

@@ -58,7 +58,7 @@ var directions = []direction{
 		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "pipeline/pins", "projections", "query/api", "query/corpus",
 		"cmd/internal/boot", "cmd/internal/config",
 	}},
-	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/gittest", "pipeline/mirror", "projections", "query/source"}},
+	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/gittest", "pipeline/mirror", "pipeline/verify", "projections", "query/rpc", "query/source"}},
 	{"cmd/quarry/internal/views", []string{"schemas", "pipeline/compactor", "projections", "query/rpc", "query/corpus", "query/search", "query/source", "query/syntax"}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }

@@ -501,6 +501,7 @@ const (
 const (
 	VerificationFrameTypeDifference VerificationFrameType = "difference"
 	VerificationFrameTypeError      VerificationFrameType = "error"
+	VerificationFrameTypeNode       VerificationFrameType = "node"
 	VerificationFrameTypeProgress   VerificationFrameType = "progress"
 	VerificationFrameTypeRepair     VerificationFrameType = "repair"
 	VerificationFrameTypeSummary    VerificationFrameType = "summary"
@@ -2809,7 +2810,11 @@ type VerificationCounts struct {
 
 // VerificationFrame defines model for VerificationFrame.
 type VerificationFrame struct {
-	Type     VerificationFrameType `json:"type"`
+	// Type node: the result of one replica of a shard, whose counts it has.
+	Type VerificationFrameType `json:"type"`
+
+	// Node The replica of a shard that has compared, as share@address; absent in a process that has all repositories.
+	Node     string                `json:"node,omitempty,omitzero"`
 	RepoID   RepositoryNumber      `json:"repoId,omitempty,omitzero"`
 	RepoName string                `json:"repoName,omitempty,omitzero"`
 	Ref      string                `json:"ref,omitempty,omitzero"`
@@ -2830,7 +2835,7 @@ type VerificationFrame struct {
 	Error       Error               `json:"error,omitempty,omitzero"`
 }
 
-// VerificationFrameType defines model for VerificationFrame.Type.
+// VerificationFrameType node: the result of one replica of a shard, whose counts it has.
 type VerificationFrameType string
 
 // VerificationFrameKind defines model for VerificationFrame.Kind.

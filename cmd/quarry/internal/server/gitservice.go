@@ -34,9 +34,10 @@ func (s *Server) openGitService(context.Context) error {
 		}
 		s.masterSecret = secrets.Master(value)
 	}
+	reads := s.newGitReads()
 	return s.servePeers(c.Git.Listen, "git.listen", rpc.ServerOptions{
 		Secret:     s.masterSecret.DerivePeerSecret(),
-		Git:        &rpc.GitService{Git: s.newGitReads(), Holds: s.holdsRepository},
+		Git:        &rpc.GitService{Git: reads, Mirrors: reads, Holds: s.holdsRepository},
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
 	})

@@ -202,6 +202,7 @@ func (s *Server) openAPI(ctx context.Context) error {
 		return err
 	}
 	s.apiOptions = s.newAPIOptions(engine, deadLetters)
+	s.verifier = s.newVerifier() // openPipeline replaces it
 	switch {
 	case len(c.Shard.Peers) > 0:
 		err = s.openFront(&s.apiOptions)
@@ -280,7 +281,7 @@ func (s *Server) newAPIOptions(engine *search.Searcher, deadLetters *outcomes.De
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
 	}
-	if c.Has(config.RolePipeline) {
+	if c.Has(config.RolePipeline) || len(c.Git.Peers) > 0 {
 		o.Verifier = serverVerifier{s} // not a typed nil
 	}
 	return o
@@ -308,7 +309,7 @@ func (s *Server) newBrowser(ctx context.Context) (*source.Browser, error) {
 			PartitionOf: func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), partitions) },
 		})
 		s.addCloser(closerFunc(peers.Close))
-		o.Git = peers.Git()
+		o.Git, s.gitPeers = peers.Git(), peers
 	}
 	return source.New(o)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
-	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/diskspace"
@@ -108,7 +107,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	p.reconciler, err = s.newReconciler(mirrors)
 	s.pipeline = p
 	if s.versions != nil {
-		s.verifier = verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors, s.holdsRepository, s.RequestMirror))
+		s.verifier = s.newVerifier()
 	}
 	return err
 }

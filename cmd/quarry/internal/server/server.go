@@ -140,6 +140,8 @@ type Server struct {
 	apiOptions   api.Options // options of api
 	// front is nil unless shard.peers are set.
 	front *shards.Front
+	// gitPeers is nil unless git.peers are set, and this process has no mirrors.
+	gitPeers *shards.GitPeers
 	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader

@@ -74,7 +74,7 @@ func (s *Server) openFront(o *api.Options) error {
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
 	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{o.Snapshots, s.front}
-	o.Replays = s.front.NewReplays(o.Replays)
+	o.Replays, o.Verifier = s.front.NewReplays(o.Replays), s.front
 	return nil
 }
 
@@ -145,6 +145,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 		return err
 	}
 	o.Part, o.Screen = api.PartShard, corpus.NewScreen(corpus.ScreenOptions{Registerer: s.o.Registerer})
+	o.Verifier = serverVerifier{s}
 	shard := shards.NewShard(shards.ShardOptions{
 		Partitions: partitions, Searcher: searcher, Screen: o.Screen, Views: o.Views, Gate: s.auth,
 		WaitForAccounts: s.accounts.AccountsRunner().WaitFor, Registered: s.versions.Registered, Index: views.NewSnapshots(s.versions),
@@ -154,7 +155,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	})
 	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
 		Secret: s.masterSecret.DerivePeerSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
-		CreateSnapshot: s.snapshotter.Create, Replays: s.versions.Replays(),
+		CreateSnapshot: s.snapshotter.Create, Replays: s.versions.Replays(), Verify: serverVerifier{s}.Verify,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }

@@ -8,8 +8,12 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/verify"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/verification"
@@ -20,6 +24,29 @@ import (
 type serverVerifier struct{ *Server }
 
 var _ api.Verifier = serverVerifier{}
+
+// newVerifier returns the verifier of this process, with its mirrors or those of git.peers.
+func (s *Server) newVerifier() *verify.Verifier {
+	o := verify.NewOptions(s.versions, s.log, func(id code.RepositoryID) bool {
+		return s.share.IsAll() || s.share.Has(eventlog.PartitionOf(event.RecordKey(id), s.partitions))
+	})
+	if s.pipeline != nil {
+		o.Holds, o.RequestMirror = s.holdsRepository, s.RequestMirror
+		o.Mirror = func(_ context.Context, id code.RepositoryID) (verify.Mirror, error) {
+			return s.pipeline.mirrors.Mirror(id), nil
+		}
+		return verify.New(o)
+	}
+	o.Holds = func(context.Context, code.RepositoryID) bool { return true } // one of the peers does
+	o.RequestMirror = func(context.Context, code.RepositoryID) bool { return false }
+	o.Mirror = func(ctx context.Context, id code.RepositoryID) (verify.Mirror, error) {
+		if s.gitPeers == nil {
+			return nil, fmt.Errorf("%w: this process has no mirrors; set git.peers", verify.ErrElsewhere)
+		}
+		return gitreads.OpenRemote(ctx, s.gitPeers.Mirrors(), id)
+	}
+	return verify.New(o)
+}
 
 // Verify implements api.Verifier.
 func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {

@@ -125,7 +125,7 @@ spec:
         {{- else if and (eq .root.Values.layout "sharded") (eq .role "query") }}, --set, {{ printf "shard.peers=%s" (include "quarry.peers" .root) | quote }}
         {{- end }}
         {{- if eq .role "pipeline" }}, --set, "git.listen=0.0.0.0:7081"
-        {{- else if eq .role "query" }}, --set, {{ printf "git.peers=%s-quarry-pipeline-pods:7081" .root.Release.Name | quote }}
+        {{- else if or $isShard (eq .role "query") }}, --set, {{ printf "git.peers=%s-quarry-pipeline-pods:7081" .root.Release.Name | quote }}
         {{- end }}]
       ports:
         - {name: http, containerPort: 7070}
