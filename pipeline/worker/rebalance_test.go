@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,13 +30,13 @@ func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	runRebalance(t, 300*time.Millisecond, func() eventlog.Log { return log })
+	runRebalance(t, func() eventlog.Log { return log })
 }
 
 // TestRebalancingWhileBusyOnKafka runs members that share only a broker.
 func TestRebalancingWhileBusyOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
-	runRebalance(t, 4*time.Second, func() eventlog.Log {
+	runRebalance(t, func() eventlog.Log {
 		log, err := kafkalog.Open(t.Context(), kafkalog.Options{
 			Brokers: broker.Addresses,
 			// A member that is not scheduled for a while must not lose its partitions.
@@ -62,18 +63,26 @@ const (
 
 // runRebalance makes workers join and leave while records are handled, some of them
 // slowly, and compares their effects with the log.
-func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
+//
+// Each change waits until every worker that is there has handled a record since, so that the
+// partitions have moved before the next one.
+func runRebalance(t *testing.T, open func() eventlog.Log) {
 	seed := seedtest.ChooseSeed(t)
-	e := &effects{t: t, rng: rand.New(rand.NewPCG(seed, 3)), numbers: map[string]int{}, done: map[string]int{}, busy: map[string]string{}}
+	e := &effects{t: t, rng: rand.New(rand.NewPCG(seed, 3)), numbers: map[string]int{}, done: map[string]int{}, busy: map[string]string{}, handled: map[string]int{}}
 	log := open()
 	e.append(log, rebalanceRecords/2)
+	var names []string
 	var stops []func()
-	join := func() { stops = append(stops, e.join(fmt.Sprint("worker ", len(stops)), open())) }
-	leave := func() { stops[0](); stops = stops[1:] }
-	for _, change := range []func(){join, join, join, leave, join, leave, func() {}} {
-		change()
+	for n, joins := range []bool{true, true, true, false, true, false} {
+		if joins {
+			name := fmt.Sprint("worker ", n)
+			names, stops = append(names, name), append(stops, e.join(name, open()))
+		} else {
+			stops[0]()
+			names, stops = names[1:], stops[1:]
+		}
 		e.append(log, rebalanceRecords/14)
-		_ = clock.Sleep(t.Context(), stage)
+		e.awaitEach(log, names)
 	}
 	e.await(log)
 	for _, stop := range stops {
@@ -98,6 +107,7 @@ type effects struct {
 	numbers map[string]int // records appended, by key
 	done    map[string]int // records that took effect, by key: a contiguous run from the first
 	busy    map[string]string
+	handled map[string]int // calls of Handle that returned without an error, by worker
 	// repeated counts records that were handled again; cut counts those whose context
 	// ended.
 	repeated, cut int
@@ -136,6 +146,25 @@ func (e *effects) join(name string, log eventlog.Log) (stop func()) {
 		cancel()
 		if err := <-done; err != nil {
 			e.t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// awaitEach appends records until each of the workers has handled some of them.
+func (e *effects) awaitEach(log eventlog.Log, workers []string) {
+	e.t.Helper()
+	e.mu.Lock()
+	clear(e.handled)
+	e.mu.Unlock()
+	for ctx := clocktest.NewContext(e.t); ; e.append(log, 10) {
+		e.mu.Lock()
+		idle := slices.IndexFunc(workers, func(name string) bool { return e.handled[name] == 0 })
+		e.mu.Unlock()
+		if idle < 0 {
+			return
+		}
+		if clock.Sleep(ctx, 50*time.Millisecond) != nil {
+			e.t.Fatalf("%s handles nothing", workers[idle])
 		}
 	}
 }
@@ -209,6 +238,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	for _, rec := range records {
 		m.applyRecord(key, rec)
 	}
+	m.handled[m.name]++
 	return len(records), nil
 }
 
