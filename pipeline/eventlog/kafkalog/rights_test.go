@@ -54,7 +54,9 @@ type secured struct {
 	lists   *lists
 }
 
-func (s *secured) withTest(t *testing.T) *secured { return &secured{t, s.cluster, s.lists} }
+func (s *secured) withTest(t *testing.T) *secured {
+	return &secured{t, s.cluster, &lists{t, s.lists.client}}
+}
 
 // options returns the options for a user.
 func (s *secured) options(user, mechanism, password string) kafkalog.Options {
@@ -129,30 +131,35 @@ func (s *secured) checkCertificates() {
 }
 
 // checkRights grants each role the permissions listed in scaling.md, and revokes one at a
-// time.
+// time. The roles share no permission, so they run in parallel.
 func (s *secured) checkRights() {
 	roles := documentedRights(s.T)
 	for role, duties := range duties {
 		if len(roles[role]) == 0 {
 			s.Fatalf("scaling.md lists no rights of %s", role)
 		}
-		s.lists.grant(role, roles[role]...)
-		if err := s.performDuties(role, duties); err != nil {
-			s.Errorf("%s with every right that scaling.md lists: %v", role, err)
-			continue
+		s.Run(role, func(t *testing.T) {
+			t.Parallel()
+			s.withTest(t).checkRole(role, roles[role], duties)
+		})
+	}
+}
+
+func (s *secured) checkRole(role string, rights []right, duties []duty) {
+	s.lists.grant(role, rights...)
+	if err := s.performDuties(role, duties); err != nil {
+		s.Fatalf("with every right that scaling.md lists: %v", err)
+	}
+	for _, missing := range rights {
+		s.lists.revoke(role, missing)
+		err := s.performDuties(role, duties)
+		// If Describe is missing too, the error mentions that Read and Write include it.
+		named := err != nil && strings.Contains(err.Error(), " on "+missing.kind+" "+missing.name) &&
+			strings.Contains(err.Error(), strings.ToUpper(missing.operation))
+		if !errors.Is(err, kafkalog.ErrRefused) || !named {
+			s.Errorf("without %s: %v, want ErrRefused that names both", missing, err)
 		}
-		for _, missing := range roles[role] {
-			s.lists.revoke(role, missing)
-			err := s.performDuties(role, duties)
-			// If Describe is missing too, the error mentions that Read and Write include
-			// it.
-			named := err != nil && strings.Contains(err.Error(), " on "+missing.kind+" "+missing.name) &&
-				strings.Contains(err.Error(), strings.ToUpper(missing.operation))
-			if !errors.Is(err, kafkalog.ErrRefused) || !named {
-				s.Errorf("%s without %s: %v, want ErrRefused that names both", role, missing, err)
-			}
-			s.lists.grant(role, missing)
-		}
+		s.lists.grant(role, missing)
 	}
 }
 
