@@ -25,6 +25,9 @@ import (
 //	                       defined, the first three; NAME#2 is its second occurrence in the line
 //	uses                   the same for references, all of them; with text, those in text too,
 //	                       with enclosing, the function or type around each
+//	implements             for each line "NAME KEY=VALUE ...", or with a position as for means, the
+//	                       types that implement it
+//	hover                  the same as for means, with the description of the symbol
 //	symbols                for each line "REPOSITORY KEY=VALUE ...", what is listed
 func TestMeaning(t *testing.T) {
 	datadriven.Walk(t, "testdata/meaning", func(t *testing.T, path string) {
@@ -42,7 +45,12 @@ func TestMeaning(t *testing.T) {
 				}
 				return b.String()
 			}
-			if d.Cmd == "symbols" {
+			switch d.Cmd {
+			case "implements":
+				return c.listImplementations(t, d.Input)
+			case "hover":
+				return c.describe(t, d.Input)
+			case "symbols":
 				return c.list(t, d.Input)
 			}
 			d.Fatalf(t, "unknown command %s", d.Cmd)
@@ -105,21 +113,8 @@ func (c *scripted) view(t *testing.T) *testCorpus {
 
 // ask answers one line of a script.
 func (c *scripted) ask(t *testing.T, command, question string, r navigate.Request) string {
-	parts := strings.Split(question, ":")
-	if len(parts) != 3 {
-		t.Fatalf("%q: want REPOSITORY/PATH:LINE:NAME", question)
-	}
-	repo, path, _ := strings.Cut(parts[0], "/")
-	line, err := strconv.Atoi(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	name, nth, _ := strings.Cut(parts[2], "#")
-	r.Symbol, r.Position = name, &navigate.Position{Repository: repo, Path: path, Line: line}
-	if nth != "" {
-		r.Position.Column = c.columnOf(t, repo, path, line, name, nth)
-	}
-	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
+	c.locate(t, question, &r)
+	n := newNavigator()
 	find, most := n.Definitions, 3
 	if command == "uses" {
 		find, most = n.References, 100
@@ -146,6 +141,86 @@ func (c *scripted) ask(t *testing.T, command, question string, r navigate.Reques
 	}
 	if found.TextMatches > 0 {
 		fmt.Fprintf(&b, "  %d in text\n", found.TextMatches)
+	}
+	return b.String()
+}
+
+func newNavigator() *navigate.Navigator {
+	return navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
+}
+
+// locate sets the symbol and the position of a request.
+func (c *scripted) locate(t *testing.T, question string, r *navigate.Request) {
+	t.Helper()
+	parts := strings.Split(question, ":")
+	if len(parts) != 3 {
+		t.Fatalf("%q: want REPOSITORY/PATH:LINE:NAME", question)
+	}
+	repo, path, _ := strings.Cut(parts[0], "/")
+	line, err := strconv.Atoi(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, nth, _ := strings.Cut(parts[2], "#")
+	r.Symbol, r.Position = name, &navigate.Position{Repository: repo, Path: path, Line: line}
+	if nth != "" {
+		r.Position.Column = c.columnOf(t, repo, path, line, name, nth)
+	}
+}
+
+// listImplementations answers lines that name a type.
+func (c *scripted) listImplementations(t *testing.T, input string) string {
+	var b strings.Builder
+	for line := range strings.Lines(input) {
+		var r navigate.Request
+		fields := strings.Fields(line)
+		if r.Symbol = fields[0]; strings.Contains(fields[0], ":") {
+			c.locate(t, fields[0], &r)
+		}
+		for _, field := range fields[1:] {
+			key, value, _ := strings.Cut(field, "=")
+			*map[string]*string{"repo": &r.Repository, "lang": &r.Language}[key] = value
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(line))
+		found, err := newNavigator().Implementations(t.Context(), c.view(t), r)
+		if err != nil {
+			fmt.Fprintf(&b, "  %v\n", err)
+			continue
+		}
+		matches := 0
+		for _, f := range found.Files {
+			for _, m := range f.Matches {
+				matches++
+				fmt.Fprintf(&b, "  %s/%s:%d:%d %s\n", f.Repo.Name, f.Path, m.Range.Start.LineNumber, m.Range.Start.Column, strings.TrimSpace(string(m.Line)))
+			}
+		}
+		if matches != found.Matches || !found.Exhaustive {
+			fmt.Fprintf(&b, "  %d of %d, exhaustive: %t\n", matches, found.Matches, found.Exhaustive)
+		}
+		for _, notice := range found.Notices {
+			fmt.Fprintf(&b, "  %s\n", notice.Message)
+		}
+	}
+	return b.String()
+}
+
+// describe answers lines with a position with the description of its symbol.
+func (c *scripted) describe(t *testing.T, input string) string {
+	var b strings.Builder
+	for line := range strings.Lines(input) {
+		var r navigate.Request
+		c.locate(t, strings.TrimSpace(line), &r)
+		d, err := newNavigator().Describe(t.Context(), c.view(t), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(line))
+		if f := d.Definition; f != nil {
+			fmt.Fprintf(&b, "  %s/%s:%d\n  %q\n  %q\n", f.Repo.Name, f.Path, f.Matches[0].Range.Start.LineNumber, d.Signature, d.Documentation)
+		}
+		for _, notice := range d.Notices {
+			fmt.Fprintf(&b, "  %s\n", notice.Message)
+		}
 	}
 	return b.String()
 }
@@ -177,7 +252,7 @@ func (c *scripted) columnOf(t *testing.T, repo, path string, line int, name, nth
 
 // list answers lines that select symbols.
 func (c *scripted) list(t *testing.T, input string) string {
-	n := navigate.New(search.New(search.Options{MaxDuration: 10 * time.Hour}), analyze.Outline{Timeout: -1})
+	n := newNavigator()
 	var b strings.Builder
 	for line := range strings.Lines(input) {
 		fields := strings.Fields(line)
