@@ -30,6 +30,7 @@ type Places struct {
 	Live []uint64
 
 	names, paths atomic.Pointer[runFilter] // of MayName and MayPath
+	repoEnds     atomic.Pointer[[]uint32]  // of RepoEnds
 }
 
 // Len returns the number of places.
@@ -54,9 +55,34 @@ func (p *Places) PathLines(from, to int) []byte {
 	return p.Paths[start:p.PathEnd[to-1]]
 }
 
+// repoRunShare is the least average length of the runs of places of one repository that are
+// kept.
+const repoRunShare = 16
+
+// RepoEnds returns the end of each run of successive places of one repository, or nil if the runs
+// are short. The first call reads all places.
+func (p *Places) RepoEnds() []uint32 {
+	if ends := p.repoEnds.Load(); ends != nil {
+		return *ends
+	}
+	var ends []uint32
+	for i := range p.Repo {
+		if i+1 < len(p.Repo) && p.Repo[i+1] == p.Repo[i] {
+			continue
+		}
+		if ends = append(ends, uint32(i+1)); len(ends) > len(p.Repo)/repoRunShare+1 {
+			ends = nil
+			break
+		}
+	}
+	p.repoEnds.Store(&ends) // or use those that another goroutine has just found
+	return ends
+}
+
 // SizeBytes returns the memory that the columns use.
 func (p *Places) SizeBytes() int {
-	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + 2*runFilterBytes(len(p.Paths))
+	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + 2*runFilterBytes(len(p.Paths)) +
+		4*len(p.Repo)/repoRunShare
 }
 
 // PlacesBuilder collects places in order.

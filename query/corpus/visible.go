@@ -32,6 +32,40 @@ func (s *Segment) VisibleRuns() iter.Seq2[int, int] {
 	}
 }
 
+// RepoRuns iterates over the runs of successive places of one repository that exist for the
+// caller: the first place and the one after the last.
+func (s *Segment) RepoRuns() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		var ends []uint32
+		if s.Visible == nil { // else the work would depend on hidden places
+			ends = s.Places.RepoEnds()
+		}
+		from := 0
+		for _, end := range ends {
+			if !yield(from, int(end)) {
+				return
+			}
+			from = int(end)
+		}
+		if from > 0 {
+			return
+		}
+		repos := s.Places.Repo
+		for from, to := range s.VisibleRuns() {
+			for from < to {
+				end := from + 1
+				for end < to && repos[end] == repos[from] {
+					end++
+				}
+				if !yield(from, end) {
+					return
+				}
+				from = end
+			}
+		}
+	}
+}
+
 // VisibleDocuments iterates over the documents that have a place for the caller.
 func (s *Segment) VisibleDocuments() iter.Seq[segment.DocID] {
 	return func(yield func(segment.DocID) bool) {

@@ -85,6 +85,11 @@ func (v *Finder) PrepareCandidates() (err error) {
 func (v *Finder) computeCandidates() (possible, unfinished bool, err error) {
 	places := v.Seg.Places
 	v.Candidates.columns[len(v.Candidates.columns)-1] = bitset.New(places.Len())
+	if !v.s.mayHaveRepository(v.Seg) {
+		v.Candidates.allowed = emptyColumn(v.Candidates.columns)
+		v.Work.SegmentsFiltered++
+		return false, false, nil
+	}
 	for i, p := range v.s.Query.Predicates {
 		if v.stop() {
 			return false, true, nil

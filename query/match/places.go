@@ -50,10 +50,16 @@ func NewScope(c *Query, repos []*corpus.Repository, refs []code.Ref) *Scope {
 // PlaceColumn returns the visible places of a segment that satisfy a predicate.
 func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 	out := bitset.New(seg.Places.Len())
+	if p.Repo != nil {
+		for from, to := range seg.RepoRuns() {
+			if s.RepoHas[p.Number][seg.Places.Repo[from]] {
+				out.AddRange(from, to)
+			}
+		}
+		return out
+	}
 	for from, to := range seg.VisibleRuns() {
 		switch {
-		case p.Repo != nil:
-			s.repoColumn(out, p, seg.Places.Repo, from, to)
 		case p.Language != nil:
 			s.languageColumn(out, p, seg, from, to)
 		case p.Place != nil:
@@ -75,19 +81,20 @@ func (s *Scope) PlaceColumn(p *Predicate, seg corpus.Segment) bitset.Set {
 	return out
 }
 
-// repoColumn sets the places between from and to whose repository satisfies a predicate. Places
-// of one repository mostly follow each other, and are set together.
-func (s *Scope) repoColumn(out bitset.Set, p *Predicate, repos []uint32, from, to int) {
-	for from < to {
-		r, end := repos[from], from+1
-		for end < to && repos[end] == r {
-			end++
-		}
-		if s.RepoHas[p.Number][r] {
-			out.AddRange(from, end)
-		}
-		from = end
+// mayHaveRepository reports whether a segment has a visible place of a repository that satisfies the
+// conditions on repositories alone. Those of a segment without one need no columns.
+func (s *Scope) mayHaveRepository(seg corpus.Segment) bool {
+	conditions := slices.DeleteFunc(slices.Clone(conjunctsOf(s.Query.Root)), func(n Node) bool { return !IsAboutRepositories(n) })
+	if len(conditions) == 0 {
+		return true
 	}
+	for from := range seg.RepoRuns() {
+		repo := int(seg.Places.Repo[from])
+		if !slices.ContainsFunc(conditions, func(n Node) bool { return !EvalRepository(s, n, repo) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // PlaceColumns returns the visible places of a segment that satisfy each predicate, and the

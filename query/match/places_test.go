@@ -11,6 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/query/corpus"
 	"github.com/quarrysearch/quarry/query/internal/bitset"
 	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search/searchtest"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // TestPathsByTheirEnds compares the paths that begin or end with a literal with those whose
@@ -62,5 +64,30 @@ func TestPathsByTheirEnds(t *testing.T) {
 	}
 	if matched == 0 {
 		t.Fatal("no path matches")
+	}
+}
+
+// TestSegmentWithoutRepository checks that nothing but the repositories of a segment is read if
+// none of them satisfies the query: the segment has no reader.
+func TestSegmentWithoutRepository(t *testing.T) {
+	for _, query := range []string{"lang:go repo:b word", "lang:go -repo:a word", "lang:go (repo:b or repo:c) word"} {
+		c, err := Compile(Options{Query: searchtest.Parse(t, query)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := segment.NewPlacesBuilder(1)
+		b.Add(0, 0, segment.NoRef, 0, "main.go")
+		var repos []*corpus.Repository
+		for _, name := range []string{"a", "b", "c"} {
+			repos = append(repos, &corpus.Repository{Repository: code.Repository{Name: name}})
+		}
+		v := newFinder(NewScope(c, repos, nil), func() bool { return false })
+		v.Seg = corpus.Segment{Places: b.Build()}
+		if err := v.PrepareCandidates(); err != nil {
+			t.Fatal(err)
+		}
+		if v.Candidates.Possible || v.Work.SegmentsFiltered != 1 || v.NextAllowed(0) >= 0 {
+			t.Errorf("%s: possible %v, %d segments filtered, first document %d", query, v.Candidates.Possible, v.Work.SegmentsFiltered, v.NextAllowed(0))
+		}
 	}
 }

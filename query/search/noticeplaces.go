@@ -108,13 +108,15 @@ func (in *noticeFinder) findPlaces(v *placeSummary) bool {
 		if !in.hasTime() {
 			return false
 		}
-		selected := bitset.New(seg.Places.Len())
-		for from, to := range seg.VisibleRuns() {
-			for i := from; i < to; i++ {
-				if in.selected[seg.Places.Repo[i]] {
-					selected.Add(i)
-				}
+		selected, some := bitset.New(seg.Places.Len()), false
+		for from, to := range seg.RepoRuns() {
+			if in.selected[seg.Places.Repo[from]] {
+				selected.AddRange(from, to)
+				some = true
 			}
+		}
+		if !some {
+			continue
 		}
 		columns, all := in.scope.PlaceColumns(v.conditions, seg)
 		for p, column := range columns[:len(matched)] {
