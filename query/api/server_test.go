@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +207,33 @@ func TestBodyMustBeText(t *testing.T) {
 	rec := postRequest(newServer(t, newWorld().serverOptions()), "/api/search", "{\"query\":\"\xff\",\"matches\":1}")
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "UTF-8") {
 		t.Errorf("a body that is not UTF-8: %d %s, want 400 that says so", rec.Code, rec.Body)
+	}
+}
+
+// TestManyValues checks that a body of many empty values is refused before it is decoded, and that
+// commas in a text are not counted.
+func TestManyValues(t *testing.T) {
+	o := newWorld().serverOptions()
+	o.MaxBodyBytes = 2 << 20
+	s := newServer(t, o)
+	many, text := strings.Repeat(`{},`, 100_000)+"{}", strings.Repeat(`,\",`, 100_000)
+	for path, form := range map[string]string{
+		"/api/search": `{"query":"x","matches":1,"other":%s}`,
+		"/api/mcp":    `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"other":%s}}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rec := postRequest(s, path, fmt.Sprintf(form, "["+many+"]"))
+		runtime.ReadMemStats(&after)
+		if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "more than 100000 values") {
+			t.Errorf("POST %s with many values: %d %.300s", path, rec.Code, rec.Body)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 {
+			t.Errorf("POST %s with many values allocates %d bytes", path, got)
+		}
+		if rec := postRequest(s, path, fmt.Sprintf(form, `"`+text+`"`)); rec.Code != http.StatusOK {
+			t.Errorf("POST %s with a long text: %d %.300s", path, rec.Code, rec.Body)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -22,7 +23,7 @@ func (f *Front) limitBody(next http.Handler) http.Handler {
 			// The deadline covers bodies that no handler reads, too: net/http reads them
 			// after the response.
 			_ = control.SetReadDeadline(now.Add(f.o.ReadTimeout))
-			r.Body = &timedBody{http.MaxBytesReader(w, r.Body, f.o.MaxBodyBytes), control}
+			r.Body = &timedBody{&valueCounter{ReadCloser: http.MaxBytesReader(w, r.Body, f.o.MaxBodyBytes)}, control}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -42,6 +43,40 @@ func (f *Front) admitUpload(rt *Route, x *Exchange, r *http.Request) {
 	if x.body.ReadCloser != nil {
 		r.Body = &timedBody{http.MaxBytesReader(x.body.w, x.body.ReadCloser, rt.MaxBodyBytes), x.control}
 	}
+}
+
+// maxBodyValues bounds the values of a body in JSON. One of two bytes, {}, takes a hundred when it is
+// decoded, before its operation is looked at.
+const maxBodyValues = 100_000
+
+var errManyValues = fmt.Errorf("it holds more than %d values", maxBodyValues)
+
+// valueCounter ends a body in JSON that has more than maxBodyValues. In other bodies, the forms of
+// pages, it counts characters that are too few to matter.
+type valueCounter struct {
+	io.ReadCloser
+	values           int
+	isText, isEscape bool
+}
+
+func (c *valueCounter) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	for _, b := range p[:n] {
+		switch {
+		case c.isEscape:
+			c.isEscape = false
+		case b == '"':
+			c.isText = !c.isText
+		case c.isText:
+			c.isEscape = b == '\\'
+		case b == ',' || b == '{' || b == '[':
+			c.values++
+		}
+	}
+	if c.values > maxBodyValues {
+		return 0, errManyValues
+	}
+	return n, err
 }
 
 // timedBody lifts the read deadline once the body has been read; otherwise the deadline
