@@ -40,20 +40,13 @@ var (
 
 // browseHandler returns the handler of all pages about code.
 func (s *Server) browseHandler() http.Handler {
-	return s.o.Front.CodePage(source.AddressPrefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := s.codeVisit(w, r)
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			s.showError(w, v, errMethod)
-			return
-		}
+	return s.o.Front.CodePage(source.AddressPrefix, s.getOnly(func(w http.ResponseWriter, v *pageRequest) error {
 		p, err := s.showCode(w, v)
-		switch {
-		case isOneOf(err, errNoCode, errNoFile, errNoRevision):
+		if isOneOf(err, errNoCode, errNoFile, errNoRevision) {
 			s.showMissing(w, v, p, err)
-		case err != nil:
-			s.showError(w, v, err)
+			return nil
 		}
+		return err
 	}), s.refuseCode)
 }
 

@@ -22,12 +22,7 @@ import (
 // a visitor who may not search gets the page without them.
 func (s *Server) homeHandler() http.Handler {
 	plain := s.handleRoute(route{method: http.MethodGet, path: "/", page: s.homePage})
-	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := s.codeVisit(w, r)
-		if err := s.showHome(w, v, s.readHome(v)); err != nil {
-			s.showError(w, v, err)
-		}
-	})
+	page := s.getOnly(func(w http.ResponseWriter, v *pageRequest) error { return s.showHome(w, v, s.readHome(v)) })
 	return s.o.Front.SearchPage("/", page, func(w http.ResponseWriter, r *http.Request, err error) {
 		if errors.Is(err, auth.ErrUnauthenticated) || errors.Is(err, auth.ErrForbidden) {
 			plain.ServeHTTP(w, r)

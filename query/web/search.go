@@ -42,7 +42,12 @@ var errNoContext = errors.New("no such search context")
 
 // searchHandler returns the handler of results.
 func (s *Server) searchHandler(page pageHandler, label string) http.Handler {
-	return s.o.Front.SearchPage(label, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.o.Front.SearchPage(label, s.getOnly(page), s.refuseCode)
+}
+
+// getOnly returns the handler of a page about code that accepts no form.
+func (s *Server) getOnly(page pageHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.codeVisit(w, r)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -52,7 +57,7 @@ func (s *Server) searchHandler(page pageHandler, label string) http.Handler {
 		if err := page(w, v); err != nil {
 			s.showError(w, v, err)
 		}
-	}), s.refuseCode)
+	})
 }
 
 // searchPage shows the results of a query: the head first, then files, best first, then the

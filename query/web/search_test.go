@@ -464,7 +464,9 @@ func TestContextNames(t *testing.T) {
 			t.Errorf("contexts%s: %s, want %s", path, w.browser.page, want)
 		}
 	}
-	w.browser.postForm("/search/contexts", nil).expectPage(http.StatusMethodNotAllowed)
+	for _, page := range []string{"/", "/search", "/search/contexts"} {
+		w.browser.postForm(page, nil).expectPage(http.StatusMethodNotAllowed)
+	}
 }
 
 // TestFirstSteps checks the home page of a server without repositories: before it has an
