@@ -149,6 +149,41 @@ func (c *shardCluster) checkVerification(t *testing.T) {
 	c.awaitLogged(t, logged, "shard is reached")
 }
 
+// checkErasure erases a repository at the front, which is done once its shards, and the process that
+// rewrites the segments, have nothing of it.
+func (c *shardCluster) checkErasure(t *testing.T) {
+	c.addRepository("victim")
+	number := len(c.repositories)
+	c.repositories = c.repositories[:number-1]
+	if !pollUntil(func() bool {
+		_, answer, err := c.front.search(map[string]any{"query": "Strumvictim", "matches": 10}, nil)
+		return err == nil && answer.Stats.Files > 0
+	}) {
+		t.Fatal("the front does not find the repository")
+	}
+	tree := filepath.Join(c.dir, "victim")
+	status, got := send(t, c.front, http.MethodPost, fmt.Sprintf("/api/repos/%d/erase", number), map[string]any{"commit": commitOf(tree, "HEAD")})
+	if message, _ := got["message"].(string); status != http.StatusConflict || !strings.Contains(message, "a branch or tag leads to commit") {
+		t.Errorf("erase a commit of a branch: %d %v, want 409", status, got)
+	}
+	if status, got = send(t, c.shards[0], http.MethodPost, fmt.Sprintf("/api/repos/%d/erase", number), map[string]any{}); status != http.StatusNotImplemented {
+		t.Errorf("erase at a shard: %d %v, want 501", status, got)
+	}
+	out := (&crashing{server: c.front}).runQuarry(t, "erase", "victim", "--yes", "--json", "--wait", "3m")
+	if !strings.Contains(out, `"state":"done"`) || !strings.Contains(out, `"unnamedSegments":0`) || strings.Contains(out, "problem") || strings.Count(out, `"share"`) == 0 {
+		t.Errorf("quarry erase: %s", out)
+	}
+	for _, s := range append([]*server{c.front, c.whole}, c.shards...) {
+		if _, listed := send(t, s, http.MethodGet, "/api/erasures", nil); s == c.front && !strings.Contains(mustJSON(t, listed), `"state":"done"`) {
+			t.Errorf("erasures of the front: %v", listed)
+		}
+	}
+	_, audited := send(t, c.front, http.MethodGet, "/api/ee/audit?action=repo.erased", nil)
+	if !strings.Contains(mustJSON(t, audited), "repo.erased") {
+		t.Errorf("the audit log has no erasure: %v", audited)
+	}
+}
+
 // checkDoctor examines the front with its own settings, and with others than its shards have.
 func (c *shardCluster) checkDoctor(t *testing.T) {
 	const finding = "no shard that answers has the settings of this front"

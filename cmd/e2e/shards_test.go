@@ -111,6 +111,7 @@ func shardsAndFront(t *testing.T, broker *kafkatest.Broker) {
 	t.Run("snapshots", c.checkSnapshots)
 	t.Run("replay of all shards", c.checkReplay)
 	t.Run("verification", c.checkVerification)
+	t.Run("erasure", c.checkErasure)
 	t.Run("doctor", c.checkDoctor)
 	t.Run("backup", c.checkBackup)
 	t.Run("read your writes", c.checkPosition)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -85,10 +86,11 @@ func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client,
 	defer cancel()
 	tick := time.NewTicker(erasePollInterval)
 	defer tick.Stop()
+	var last *wire.Erasure
 	for {
 		e, err := erasureWith(waiting, server, begun.ID)
 		if ctx.Err() == nil && waiting.Err() != nil {
-			return nil, fmt.Errorf("erasure %s did not complete within %s and continues; GET /api/erasures shows its progress", begun.ID, c.Wait)
+			return nil, fmt.Errorf("erasure %s did not complete within %s and continues; GET /api/erasures shows its progress%s", begun.ID, c.Wait, waitingNodes(last))
 		}
 		if err != nil {
 			return nil, err
@@ -98,7 +100,8 @@ func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client,
 		case e.State != wire.ErasureStateErasing:
 			return e, nil
 		default:
-			display.Update(erasureProgress[e.WaitsFor])
+			last = e
+			display.Update(erasureProgress[e.WaitsFor] + waitingNodes(e))
 		}
 		select {
 		case <-tick.C:
@@ -109,7 +112,20 @@ func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client,
 
 var erasureProgress = map[wire.ErasureWaitsFor]string{
 	wire.ErasureWaitsForWorkers: "waiting for the workers", wire.ErasureWaitsForSegments: "rewriting segments",
-	wire.ErasureWaitsForReplay: "waiting for a replay", "": "rewriting rows",
+	wire.ErasureWaitsForReplay: "waiting for a replay", wire.ErasureWaitsForShards: "waiting for shards that do not answer", "": "rewriting rows",
+}
+
+// waitingNodes names the replicas of shards that have not finished an erasure.
+func waitingNodes(e *wire.Erasure) (text string) {
+	if e == nil {
+		return ""
+	}
+	for _, n := range e.Nodes {
+		if n.State != wire.ErasureNodeStateDone {
+			text += fmt.Sprintf("; shard %s@%s: %s", n.Share, n.Address, escapeCell(cmp.Or(n.Problem, n.Error, string(n.WaitsFor), "not done")))
+		}
+	}
+	return text
 }
 
 // erasureWith returns the current state of an erasure, or nil if the server does not know

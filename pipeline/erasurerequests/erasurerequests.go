@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/versions"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/erasure"
@@ -22,10 +22,11 @@ type Options struct {
 	Append func(ctx context.Context, ev event.Event) (event.Position, error)
 	// Rewrites reports whether segments are rewritten in this process.
 	Rewrites func() bool
-	// Mirrors returns the mirrors of this process, or nil if it has none.
-	Mirrors func() *mirror.Mirrors
-	// PresentError converts an error of a mirror to one for callers.
-	PresentError func(error) error
+	// FindReaching returns a commit that a ref leads to and that keeps a commit or a path from being
+	// erased; empty if there is none, or if no mirror can be asked: workers refuse it later then.
+	FindReaching func(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) (code.CommitID, error)
+	// CountShared is that of another process, in one without rows. Default: that of this one.
+	CountShared func(ctx context.Context, id code.RepositoryID) (int, error)
 }
 
 // Erasures requests and lists erasures.
@@ -39,7 +40,15 @@ func (x *Erasures) Erase(ctx context.Context, r erasure.Request) (erasure.Erasur
 	if err := x.checkErasable(ctx, r); err != nil {
 		return erasure.Erasure{}, err
 	}
-	shared, err := x.countShared(r)
+	count := x.o.CountShared
+	if count == nil {
+		count = x.CountShared
+	}
+	shared := 0
+	var err error
+	if r.IsRepository() {
+		shared, err = count(ctx, r.Repository)
+	}
 	if err != nil {
 		return erasure.Erasure{}, err
 	}
@@ -59,7 +68,6 @@ func (x *Erasures) Erase(ctx context.Context, r erasure.Request) (erasure.Erasur
 
 // checkErasable returns an error if the current state allows no erasure.
 func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
-	mirrors := x.o.Mirrors()
 	switch asOf := x.o.Versions.AsOf(); {
 	case asOf != "":
 		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile; return to the present first: quarry replay --rollback",
@@ -67,41 +75,28 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	case !x.o.Rewrites():
 		return fmt.Errorf("%w: segments are not rewritten, because pipeline.mergeInterval is 0; set it, restart the server, and erase again",
 			failure.ErrConflict)
-	case r.IsRepository() || mirrors == nil:
+	case r.IsRepository():
 		return nil
 	}
-	m := mirrors.Mirror(r.Repository)
-	if r.Path != "" {
-		commit, err := m.ReachesPath(ctx, r.Path)
-		if err == nil && commit != "" {
-			err = fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host "+
-				"(git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", failure.ErrConflict, commit)
-		}
-		return x.o.PresentError(err)
+	commit, err := x.o.FindReaching(ctx, r.Repository, r.Commit, r.Path)
+	switch {
+	case err != nil || commit == "":
+		return err
+	case r.Path != "":
+		return fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host "+
+			"(git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", failure.ErrConflict, commit)
 	}
-	has, err := m.HasCommit(ctx, r.Commit)
-	if err != nil || !has {
-		return x.o.PresentError(err)
-	}
-	reach, err := m.Reach(ctx, r.Commit)
-	if err == nil && reach != mirror.ReachNone {
-		err = fmt.Errorf("%w: a branch or tag leads to commit %s; rewrite or delete it at the code host, "+
-			"wait until the push is indexed or refresh the repository, and erase the commit again", failure.ErrConflict, r.Commit)
-	}
-	return err
+	return fmt.Errorf("%w: a branch or tag leads to commit %s; rewrite or delete it at the code host, "+
+		"wait until the push is indexed or refresh the repository, and erase the commit again", failure.ErrConflict, commit)
 }
 
-// countShared returns how many documents of the repository other repositories also
-// contain.
-func (x *Erasures) countShared(r erasure.Request) (int, error) {
-	if !r.IsRepository() {
-		return 0, nil
-	}
+// CountShared returns how many documents of a repository other repositories also contain.
+func (x *Erasures) CountShared(_ context.Context, id code.RepositoryID) (int, error) {
 	i := x.o.Versions.Acquire()
 	defer i.Release()
 	v := i.Places.Acquire()
 	defer v.Release()
-	n, err := v.SharedDocuments(r.Repository)
+	n, err := v.SharedDocuments(id)
 	if errors.Is(err, code.ErrNotFound) {
 		return 0, nil // not indexed yet
 	}
@@ -129,4 +124,15 @@ func (x *Erasures) List(context.Context) ([]erasure.Erasure, error) {
 	}
 	slices.Reverse(list) // newest first
 	return list, nil
+}
+
+// ListNamed returns the segments that the live version names, of its partitions.
+func (x *Erasures) ListNamed(context.Context) (names []segment.ID, err error) {
+	i := x.o.Versions.Acquire()
+	defer i.Release()
+	named, err := i.Places.NamedSegments()
+	for id := range named {
+		names = append(names, id)
+	}
+	return names, err
 }

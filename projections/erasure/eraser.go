@@ -42,6 +42,9 @@ type Options struct {
 	DropSnapshots func(ctx context.Context, at event.Position) error
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func(ctx context.Context) (int, error)
+	// Partial reports that the projections have a share of the partitions: most objects of the
+	// segment store are those of other shares, and the proof counts none as unnamed.
+	Partial bool
 	// Mirror returns the git mirror of a repository, or nil if this process has none.
 	Mirror func(code.RepositoryID) Mirror
 	Logger *slog.Logger
@@ -261,7 +264,7 @@ func (e *Eraser) collectProof(ctx context.Context, asked *erasure.Erasure) error
 		}
 		asked.Proof.Segments++
 		asked.Proof.SegmentBytes += object.SizeBytes
-		if !named[id] && object.ModTime.Before(asked.RequestedAt) {
+		if !named[id] && !e.Partial && object.ModTime.Before(asked.RequestedAt) {
 			asked.Proof.Unnamed++
 		}
 	}

@@ -54,7 +54,7 @@ func TestShareIsKept(t *testing.T) {
 					t.Errorf("share %q holds %d segments", share, segments)
 				}
 				view.Release()
-				if i.Meta.Share != share || len(i.Catalog.Snapshot().ByName()) == 0 || (i.Eraser == nil) != (share != "") {
+				if i.Meta.Share != share || len(i.Catalog.Snapshot().ByName()) == 0 || (i.Eraser == nil) != (share == "none") {
 					t.Errorf("share %q: a version of share %q, with %d repositories, eraser %v", share, i.Meta.Share, len(i.Catalog.Snapshot().ByName()), i.Eraser)
 				}
 				if deletes := v.newVersionOptions(i.Store, i.metrics).deletes; deletes != (share == "") {

@@ -30,7 +30,7 @@ type Version struct {
 	Reindexer    *repair.Reindexer // nil in a rebuild
 	StoreChecker *repair.StoreChecker
 	restorer     *repair.Restorer
-	Eraser       *erasure.Eraser // nil in a rebuild, in a version of the past, and with a share
+	Eraser       *erasure.Eraser // nil in a rebuild, in a version of the past, and in a front
 
 	// The following fields are set in a version that is, or may become, the live one.
 	Store    *store.Store

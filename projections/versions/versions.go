@@ -400,10 +400,11 @@ func (v *Versions) registerVersion(i *Version) *Version {
 	if !i.Meta.IsFrozen() {
 		i.Reindexer = repair.New(repair.Options{Every: v.o.RepairEvery, Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Current: i.isCurrent, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
 	}
-	if !i.Meta.IsFrozen() && v.o.Share.IsAll() {
+	if !i.Meta.IsFrozen() && v.o.Share.String() != sharding.NoShare {
 		i.Eraser = erasure.New(erasure.Options{
 			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
 			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, DropSnapshots: v.dropSnapshots, EmptyQuarantine: v.o.EmptyQuarantine, Mirror: v.o.Mirror, Logger: v.o.Logger,
+			Partial: !v.o.Share.IsAll(),
 		})
 	}
 	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})

@@ -76,6 +76,11 @@ func (s *Server) newErasure(e erasure.Erasure) wire.Erasure {
 		State: wire.ErasureState(e.State), WaitsFor: wire.ErasureWaitsFor(e.WaitsFor), Error: e.Error,
 		RequestedAt: wire.At(e.RequestedAt), EndedAt: wire.At(e.EndedAt),
 	}
+	for _, n := range e.Nodes {
+		out.Nodes = append(out.Nodes, wire.ErasureNode{
+			Share: n.Share, Address: n.Address, State: wire.ErasureNodeState(n.State), WaitsFor: wire.ErasureNodeWaitsFor(n.WaitsFor), Error: n.Error, Problem: n.Problem,
+		})
+	}
 	if p := e.Proof; p != nil {
 		out.Proof = wire.ErasureProof{
 			Segments: p.Segments, SegmentBytes: p.SegmentBytes, UnnamedSegments: p.Unnamed, HeldSegments: p.Held,

@@ -51,7 +51,7 @@ var shardWays = map[string]shardWay{
 	"GET /api/commits": wayGit, "GET /api/commits/authors": wayGit, "GET /api/commit": wayGit, "GET /api/diff": wayGit, "GET /api/blame": wayGit,
 	"POST /api/repos/{repoId}/scip": wayGit,
 
-	"POST /api/verifications": wayNodes, "POST /api/repos/{repoId}/erase": wayNone, "GET /api/erasures": wayNone,
+	"POST /api/verifications": wayNodes, "POST /api/repos/{repoId}/erase": wayAll, "GET /api/erasures": wayNodes,
 	"GET /api/replays": wayNodes, "POST /api/replays": wayNodes, "DELETE /api/replays/{replayId}": wayNodes, "POST /api/replays/rollback": wayNode,
 	"GET /api/snapshots": wayAll, "POST /api/snapshots": wayAll, "DELETE /api/snapshots/{snapshotName}": wayLocal,
 	"POST /api/backups": wayLocal, "DELETE /api/backups/{backupId}": wayLocal, "POST /api/backups/{backupId}/renew": wayLocal,

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
@@ -21,13 +23,16 @@ const (
 	operationCancelReplay = "cancel a replay"
 	operationListReplays  = "list replays"
 	operationVerify       = "verify"
+	operationListErasures = "list erasures"
+	operationCountShared  = "count shared files"
+	operationListNamed    = "list named segments"
 )
 
 const (
 	// operationTimeout bounds an operation: some read the sizes of files.
 	operationTimeout = 10 * time.Second
 	// maxResultBytes bounds the result of an operation.
-	maxResultBytes = 1 << 20
+	maxResultBytes = 16 << 20
 )
 
 // Reasons why a shard that was reached does not begin an operation. ErrOlderRelease is an
@@ -138,6 +143,17 @@ func (s *Server) serveOperation(ctx context.Context, w http.ResponseWriter, orde
 		if err = json.Unmarshal(argument, &id); err == nil {
 			out, err = s.o.Replays.Cancel(ctx, id)
 		}
+	case operation == operationListErasures && s.o.Erasures != nil:
+		var list []erasure.Erasure
+		list, err = s.o.Erasures.List(ctx)
+		out = encodeErasures(list)
+	case operation == operationCountShared && s.o.Erasures != nil:
+		var id code.RepositoryID
+		if err = json.Unmarshal(argument, &id); err == nil {
+			out, err = s.o.Erasures.CountShared(ctx, id)
+		}
+	case operation == operationListNamed && s.o.Erasures != nil:
+		out, err = s.o.Erasures.ListNamed(ctx)
 	case operation == operationListReplays && s.o.Replays != nil:
 		out, err = s.o.Replays.List(ctx)
 	default:

@@ -35,7 +35,7 @@ const (
 
 // ServerOptions configure a Server. Secret is required, and so are Partitions and OpenSession, or
 // Git; without OpenRepository, State, CreateSnapshot,
-// Replays and Verify, the server has none of them.
+// Replays, Erasures and Verify, the server has none of them.
 type ServerOptions struct {
 	// Secret is shared by all peers, at least MinSecretBytes.
 	Secret []byte
@@ -55,6 +55,8 @@ type ServerOptions struct {
 	CreateSnapshot func(ctx context.Context) error
 	// Replays are those of the shard.
 	Replays Replays
+	// Erasures are those of the shard.
+	Erasures Erasures
 	// Verify compares the repositories of the shard with their mirrors, as Peer.Verify describes it.
 	Verify func(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 	// MaxSessions bounds the open sessions, and the connections that wait for one. Default:
@@ -132,7 +134,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, isSession := r.URL.Path, strings.EqualFold(r.Header.Get("Upgrade"), protocol)
 	method, known := http.MethodGet, !isSession && path == statePath && s.o.State != nil
 	if !isSession && path == operationPath {
-		method, known = http.MethodPost, s.o.CreateSnapshot != nil || s.o.Replays != nil || s.o.Verify != nil
+		method, known = http.MethodPost, s.o.CreateSnapshot != nil || s.o.Replays != nil || s.o.Erasures != nil || s.o.Verify != nil
 	} else if isSession {
 		known = path == sessionPath && s.o.OpenSession != nil || path == repositoryPath && s.o.OpenRepository != nil || path == gitPath && s.o.Git != nil
 	}

@@ -62,6 +62,8 @@ type replica struct {
 	refused, older atomic.Bool
 	replays        fakeReplays
 	verified       atomic.Int64 // verifications
+	erasures       atomic.Value // []erasure.Erasure; nil if it fails
+	named          segment.ID
 	failed         atomic.Value
 }
 
@@ -108,7 +110,7 @@ func startReplica(t *testing.T, view corpus.View, partitions ...int32) *replica 
 			r.created.Add(1)
 			return nil
 		},
-		Replays: &r.replays, Verify: r.verify,
+		Replays: &r.replays, Verify: r.verify, Erasures: r,
 	})
 	if err != nil {
 		t.Fatal(err)

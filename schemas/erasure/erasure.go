@@ -37,6 +37,7 @@ const (
 	WaitForWorkers  Wait = "workers"  // workers have to reach the event
 	WaitForSegments Wait = "segments" // segments have to be rewritten
 	WaitForReplay   Wait = "replay"   // the replay has to end
+	WaitForShards   Wait = "shards"   // replicas of shards have to answer
 )
 
 // Erasure describes one erasure as one process sees it. In JSON it is the row of the
@@ -59,6 +60,19 @@ type Erasure struct {
 	State       State `json:"-"`
 	WaitsFor    Wait  `json:"-"`
 	SharedFiles int   `json:"-"`
+	// Nodes are the replicas of a front's shards that have the text.
+	Nodes []Node `json:"-"`
+}
+
+// Node is a replica of a shard, with the erasure as it sees it.
+type Node struct {
+	Share, Address string
+	State          State
+	WaitsFor       Wait
+	Error          string
+	EndedAt        time.Time
+	// Problem says why the state of the replica is not known.
+	Problem string
 }
 
 // Proof reports what was checked after an erasure.

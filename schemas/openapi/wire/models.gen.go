@@ -163,7 +163,23 @@ const (
 const (
 	ErasureWaitsForReplay   ErasureWaitsFor = "replay"
 	ErasureWaitsForSegments ErasureWaitsFor = "segments"
+	ErasureWaitsForShards   ErasureWaitsFor = "shards"
 	ErasureWaitsForWorkers  ErasureWaitsFor = "workers"
+)
+
+// Defines values for ErasureNodeState.
+const (
+	ErasureNodeStateDone    ErasureNodeState = "done"
+	ErasureNodeStateErasing ErasureNodeState = "erasing"
+	ErasureNodeStateFailed  ErasureNodeState = "failed"
+)
+
+// Defines values for ErasureNodeWaitsFor.
+const (
+	ErasureNodeWaitsForReplay   ErasureNodeWaitsFor = "replay"
+	ErasureNodeWaitsForSegments ErasureNodeWaitsFor = "segments"
+	ErasureNodeWaitsForShards   ErasureNodeWaitsFor = "shards"
+	ErasureNodeWaitsForWorkers  ErasureNodeWaitsFor = "workers"
 )
 
 // Defines values for ErrorErrorCode.
@@ -1230,7 +1246,7 @@ type Erasure struct {
 	Path     string       `json:"path,omitempty,omitzero"`
 	State    ErasureState `json:"state"`
 
-	// WaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten; replay: it must end first.
+	// WaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten or deleted; replay: it must end first; shards: those in nodes with a problem must answer.
 	WaitsFor ErasureWaitsFor `json:"waitsFor,omitempty,omitzero"`
 
 	// SharedFiles Number of files whose text other repositories have as well; it remains there. Only in the response to the request.
@@ -1241,13 +1257,35 @@ type Erasure struct {
 	RequestedAt Time         `json:"requestedAt"`
 	EndedAt     Time         `json:"endedAt,omitempty,omitzero"`
 	Proof       ErasureProof `json:"proof,omitempty,omitzero"`
+
+	// Nodes Of a front, the replicas of shards that have the text.
+	Nodes []ErasureNode `json:"nodes,omitempty,omitzero"`
 }
 
 // ErasureState defines model for Erasure.State.
 type ErasureState string
 
-// ErasureWaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten; replay: it must end first.
+// ErasureWaitsFor What the erasure waits for. workers: they have not reached the event yet; segments: they are being rewritten or deleted; replay: it must end first; shards: those in nodes with a problem must answer.
 type ErasureWaitsFor string
+
+// ErasureNode defines model for ErasureNode.
+type ErasureNode struct {
+	// Share Share of the partitions as in the settings of the front.
+	Share    string              `json:"share"`
+	Address  string              `json:"address"`
+	State    ErasureNodeState    `json:"state,omitempty,omitzero"`
+	WaitsFor ErasureNodeWaitsFor `json:"waitsFor,omitempty,omitzero"`
+	Error    string              `json:"error,omitempty,omitzero"`
+
+	// Problem Why the state of the replica is not known.
+	Problem string `json:"problem,omitempty,omitzero"`
+}
+
+// ErasureNodeState defines model for ErasureNode.State.
+type ErasureNodeState string
+
+// ErasureNodeWaitsFor defines model for ErasureNode.WaitsFor.
+type ErasureNodeWaitsFor string
 
 // ErasureProof What was checked when the erasure completed.
 type ErasureProof struct {

@@ -201,6 +201,7 @@ func (s *Server) openAPI(ctx context.Context) error {
 	if s.feed, err = s.newFeed(); err != nil {
 		return err
 	}
+	s.erasures = erasurerequests.New(s.erasureOptions())
 	s.apiOptions = s.newAPIOptions(engine, deadLetters)
 	s.verifier = s.newVerifier() // openPipeline replaces it
 	switch {
@@ -233,31 +234,28 @@ func (s *Server) newAPIOptions(engine *search.Searcher, deadLetters *outcomes.De
 	c := s.o.Config
 	o := api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: accountrows.NewAuditLog(s.accounts, sealKey(s.masterSecret)),
-		Searcher:     assist.New(engine, s.o.Registerer),
-		FileFinder:   engine,
-		Views:        views.New(s.versions.Acquire, s.numbering.HasNumber),
-		Catalog:      s.repositories,
-		Numbers:      s.accounts.Numbers,
-		Registrar:    s.registrar,
-		SelectRefs:   indexstatus.NewSelector(s.indexing, s.registrar.Admit).Select,
-		Status:       s.newStatusReader(),
-		Deliveries:   outcomes.NewDeliveries(s.versions, s.follower, s.registrar.AppendEvents, boot.Now),
-		DeadLetters:  deadLetters,
-		Events:       s.feed,
-		Outline:      analyze.Outline{},
-		MaxScipBytes: int64(c.Scip.MaxUploadBytes),
-		Connections:  codehosts.Kinds(c),
-		Pictures:     s.pictures,
-		Connectivity: s.connectivity,
-		Ready:        s.checkReady,
-		Writable:     s.checkWritable,
-		Removable:    s.checkRemovable,
-		Replays:      s.versions.Replays(),
-		Snapshots:    s.snapshotter,
-		Erasures: erasurerequests.New(erasurerequests.Options{
-			Versions: s.versions, Append: s.registrar.AppendEvent, Rewrites: func() bool { return s.compactor != nil },
-			Mirrors: func() *mirror.Mirrors { return s.mirrors() }, PresentError: gitreads.MapError,
-		}),
+		Searcher:       assist.New(engine, s.o.Registerer),
+		FileFinder:     engine,
+		Views:          views.New(s.versions.Acquire, s.numbering.HasNumber),
+		Catalog:        s.repositories,
+		Numbers:        s.accounts.Numbers,
+		Registrar:      s.registrar,
+		SelectRefs:     indexstatus.NewSelector(s.indexing, s.registrar.Admit).Select,
+		Status:         s.newStatusReader(),
+		Deliveries:     outcomes.NewDeliveries(s.versions, s.follower, s.registrar.AppendEvents, boot.Now),
+		DeadLetters:    deadLetters,
+		Events:         s.feed,
+		Outline:        analyze.Outline{},
+		MaxScipBytes:   int64(c.Scip.MaxUploadBytes),
+		Connections:    codehosts.Kinds(c),
+		Pictures:       s.pictures,
+		Connectivity:   s.connectivity,
+		Ready:          s.checkReady,
+		Writable:       s.checkWritable,
+		Removable:      s.checkRemovable,
+		Replays:        s.versions.Replays(),
+		Snapshots:      s.snapshotter,
+		Erasures:       s.erasures,
 		Backups:        s.backups,
 		AsOf:           s.versions.AsOf,
 		Coverage:       func() api.Coverage { c := s.versions.Coverage(); return api.Coverage{Next: c.Next, Age: c.Age} },

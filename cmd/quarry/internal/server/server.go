@@ -26,6 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
+	"github.com/quarrysearch/quarry/pipeline/erasurerequests"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -139,7 +140,8 @@ type Server struct {
 	api          *api.Server
 	apiOptions   api.Options // options of api
 	// front is nil unless shard.peers are set.
-	front *shards.Front
+	front    *shards.Front
+	erasures *erasurerequests.Erasures
 	// gitPeers is nil unless git.peers are set, and this process has no mirrors.
 	gitPeers *shards.GitPeers
 	// discovery discovers the repositories of connections.

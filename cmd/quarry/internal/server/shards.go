@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
+	"github.com/quarrysearch/quarry/pipeline/erasurerequests"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/outcomes"
 	"github.com/quarrysearch/quarry/query/api"
@@ -74,8 +75,29 @@ func (s *Server) openFront(o *api.Options) error {
 	}
 	o.Part, o.Screened, o.Views, o.Status, o.Positions = api.PartFront, true, s.front, s.front, s.front
 	o.Coverage, o.Snapshots = s.front.Coverage, frontSnapshots{o.Snapshots, s.front}
+	requests := s.erasureOptions()
+	requests.CountShared = s.front.CountShared
+	requests.Rewrites = func() bool { return true } // the process that holds everything does
+	o.Erasures = s.front.NewErasures(erasurerequests.New(requests), s.segments.List)
 	o.Replays, o.Verifier = s.front.NewReplays(o.Replays), s.front
 	return nil
+}
+
+// erasureOptions returns the options of requests for erasures, with the mirrors of this process or
+// those of git.peers.
+func (s *Server) erasureOptions() erasurerequests.Options {
+	return erasurerequests.Options{
+		Versions: s.versions, Append: s.registrar.AppendEvent, Rewrites: func() bool { return s.compactor != nil },
+		FindReaching: func(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) (code.CommitID, error) {
+			switch {
+			case s.pipeline != nil:
+				return s.newGitReads().FindReaching(ctx, id, commit, path)
+			case s.gitPeers != nil:
+				return s.gitPeers.Mirrors().FindReaching(ctx, id, commit, path)
+			}
+			return "", nil
+		},
+	}
 }
 
 // frontSnapshots lists and deletes the snapshots in the segment store, and has shards create them.
@@ -155,7 +177,7 @@ func (s *Server) openShard(o *api.Options, searcher *search.Searcher) error {
 	})
 	return s.servePeers(s.o.Config.Shard.Listen, "shard.listen", rpc.ServerOptions{
 		Secret: s.masterSecret.DerivePeerSecret(), Partitions: partitions, OpenSession: shard.OpenSession, OpenRepository: shard.OpenRepository, State: shard.State,
-		CreateSnapshot: s.snapshotter.Create, Replays: s.versions.Replays(), Verify: serverVerifier{s}.Verify,
+		CreateSnapshot: s.snapshotter.Create, Replays: s.versions.Replays(), Verify: serverVerifier{s}.Verify, Erasures: s.erasures,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
