@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -13,6 +14,8 @@ type replayList struct {
 	Projection []choice
 	To         input
 	Running    *wire.Replay // nil if none is running
+	// NodesRunning is the latest replay if only replicas of a front build it.
+	NodesRunning *wire.Replay
 }
 
 func (s *Server) replaysPage(w http.ResponseWriter, v *pageRequest) error {
@@ -38,6 +41,9 @@ func (s *Server) showReplays(w http.ResponseWriter, v *pageRequest, f form, stat
 			list.Running = r
 			break
 		}
+	}
+	if list.Running == nil && len(replays.Replays) > 0 && slices.ContainsFunc(replays.Nodes, func(n wire.ReplayNode) bool { return n.State == wire.ReplayNodeStateBuilding }) {
+		list.NodesRunning = &replays.Replays[0]
 	}
 	return s.renderPage(w, v, view{template: "replays", title: s.texts.mustFormat("replays"), status: status, form: f, data: list})
 }
