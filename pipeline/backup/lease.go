@@ -44,6 +44,8 @@ type Leases struct {
 	logDir   string // empty without an embedded log
 	logger   *slog.Logger
 	now      func() time.Time
+	// clock is compared with that of the segments. Default: time.Now.
+	clock func() time.Time
 	// settle waits until all processes that share the segments see a hold; nil if none do.
 	settle func(ctx context.Context) error
 	mu     struct {
@@ -65,7 +67,7 @@ type activeBackup struct {
 func NewLeases(
 	log eventlog.Log, logDir string, segments segmentstore.Driver, settle func(ctx context.Context) error, logger *slog.Logger,
 ) (*Leases, error) {
-	b := &Leases{log: log, segments: segments, settle: settle, logger: logger, now: time.Now}
+	b := &Leases{log: log, segments: segments, settle: settle, logger: logger, now: time.Now, clock: time.Now}
 	if _, ok := log.(eventlog.Checkpointer); !ok {
 		return b, nil
 	}
@@ -93,6 +95,11 @@ func (b *Leases) Begin(ctx context.Context) (wire.Backup, error) {
 	if a := b.mu.active; a != nil {
 		return wire.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", failure.ErrConflict,
 			a.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	if b.settle != nil {
+		if err := segmentstore.NewSharedHolds(b.segments, b.clock).CheckClock(ctx); err != nil {
+			return wire.Backup{}, fmt.Errorf("%w: no backup can begin: %w", failure.ErrUnavailable, err)
+		}
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails

@@ -98,6 +98,11 @@ func TestOtherProcessesSeeABackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.clock = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	if _, err := b.Begin(t.Context()); !errors.Is(err, segmentstore.ErrClock) || held() {
+		t.Errorf("a backup with another clock than that of the store: %v, held %v", err, held())
+	}
+	b.clock = time.Now
 	b.now = func() time.Time { return now }
 	a, err := b.Begin(t.Context())
 	if err != nil || settled != 1 || checkpoints(t, logDir) != 1 {

@@ -2,6 +2,8 @@ package segmentstore
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,6 +19,9 @@ const (
 	// maxHold bounds the time that is left of a hold. One that seems to last longer holds nothing.
 	maxHold = 10 * time.Minute
 )
+
+// ErrClock reports that the clock of this process cannot be used with a store that others use.
+var ErrClock = errors.New("the clocks of this process and of the segment store differ by more than half a minute, so that processes would not see each other's backups: synchronize them")
 
 // SharedHolds are the holds of a store that several processes use. While there is one, processes that
 // look at them delete no object. A hold is an object whose name has the end of the hold, so that it
@@ -39,6 +44,33 @@ func (h SharedHolds) Extend(ctx context.Context, id string, until time.Time) err
 		return err
 	}
 	return h.removeHolds(ctx, func(other, of string, held bool) bool { return other != name && (of == id || !held) })
+}
+
+// CheckClock compares the clock with that of the store, which is the time of an object that it writes.
+// It returns ErrClock if they differ by more than processes may: others would not see the hold of this
+// process, or it would not see theirs.
+func (h SharedHolds) CheckClock(ctx context.Context) (err error) {
+	name := "clock-" + strings.ToLower(rand.Text())
+	before := h.now()
+	if err := h.folder.PutBytes(ctx, name, []byte("clock\n")); err != nil {
+		return err
+	}
+	after := h.now()
+	for info, listErr := range h.folder.List(ctx) {
+		if err = errors.Join(err, listErr); err != nil {
+			break
+		}
+		if info.Name != name {
+			continue
+		}
+		switch at := info.ModTime; {
+		case at.Before(before.Add(-holdMargin / 2)):
+			err = fmt.Errorf("%w: this one is ahead by %s", ErrClock, before.Sub(at).Round(time.Second))
+		case at.After(after.Add(holdMargin / 2)):
+			err = fmt.Errorf("%w: this one is behind by %s", ErrClock, at.Sub(after).Round(time.Second))
+		}
+	}
+	return errors.Join(err, h.folder.Delete(ctx, name))
 }
 
 // Release ends the hold with an ID.

@@ -213,6 +213,29 @@ func TestKilledAfterAnErasure(t *testing.T) {
 	}
 }
 
+// TestClockOfTheStore compares clocks with that of a store, which is left as it was.
+func TestClockOfTheStore(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"directory", "bucket"} {
+		t.Run(kind, func(t *testing.T) {
+			in := newInstallation(t, 4, 1)
+			if kind == "bucket" {
+				in.useBucket(s3test.Start(t), "clock")
+			}
+			objects := in.archive.o.Store
+			for skew, want := range map[time.Duration]error{0: nil, 2 * time.Minute: segmentstore.ErrClock, -2 * time.Minute: segmentstore.ErrClock} {
+				err := segmentstore.NewSharedHolds(objects, func() time.Time { return time.Now().Add(skew) }).CheckClock(t.Context())
+				if !errors.Is(err, want) {
+					t.Errorf("a clock that is off by %s: %v, want %v", skew, err, want)
+				}
+			}
+			for info, err := range objects.Folder("holds").List(t.Context()) {
+				t.Errorf("it is left: %v, %v", info, err)
+			}
+		})
+	}
+}
+
 // TestBackupOfAnotherProcess holds the store for a backup in one process: another one deletes nothing
 // until the hold has ended, is over, or was never one.
 func TestBackupOfAnotherProcess(t *testing.T) {
