@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/client"
@@ -84,18 +83,16 @@ func (c *listAuditCommand) Run(ctx context.Context, s streams) error {
 
 // printAudit prints entries as a table.
 func printAudit(out io.Writer, found []wire.AuditRecord) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "AT\tACTION\tACTOR\tADDRESS\tTARGET\tSTATUS\tID") // a tabwriter keeps its error for Flush
+	t := newTable(out, "AT", "ACTION", "ACTOR", "ADDRESS", "TARGET", "STATUS", "ID")
 	for i := range found {
 		e := &found[i]
 		status := e.Metadata["status"]
 		if refused := e.Metadata["refused"]; refused != "" {
 			status = "refused: " + refused
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.DateTime), escapeCell(e.Action), orDash(e.ActorID),
-			orDash(e.Metadata["address"]), orDash(e.TargetType+" "+e.TargetID), orDash(status), e.ID)
+		t.row(e.Timestamp.Local().Format(time.DateTime), e.Action, e.ActorID, e.Metadata["address"], e.TargetType+" "+e.TargetID, status, e.ID)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 type exportAuditCommand struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
@@ -73,19 +72,17 @@ func printConnections(out io.Writer, found []wire.Connection) error {
 		_, err := fmt.Fprintln(out, "no connections")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tTYPE\tSYNC\tFOUND\tLAST\tNEXT\tHOOKS\tPERMISSIONS") // a tabwriter keeps its error for Flush
+	t := newTable(out, "NAME", "TYPE", "SYNC", "FOUND", "LAST", "NEXT", "HOOKS", "PERMISSIONS")
 	for i := range found {
 		c := &found[i]
-		repositories := "-"
+		repositories := ""
 		if c.Sync.State != "" {
 			repositories = fmt.Sprint(c.Sync.Found)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"),
-			repositories,
-			timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt), hooksCell(&c.Hooks), permissionsCell(&c.Permissions))
+		t.row(c.Name, string(c.ConnectionType), string(c.Sync.State), repositories, timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt),
+			hooksCell(&c.Hooks), permissionsCell(&c.Permissions))
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	for i := range found {

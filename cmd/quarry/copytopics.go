@@ -129,17 +129,18 @@ func (c *copyTopicsCommand) printPartitions(out io.Writer, partitions []logcopy.
 	if c.DryRun {
 		lacking = "TO COPY"
 	}
-	w, line := newTable(out)
-	line("TOPIC", "PARTITION", "FIRST", "NEXT", "PRESENT", lacking)
+	t := newTable(out)
+	t.indent = "  "
+	t.row("TOPIC", "PARTITION", "FIRST", "NEXT", "PRESENT", lacking)
 	for _, p := range partitions {
 		cell := strconv.FormatInt(p.Lacking, 10)
 		if p.Refused != "" {
 			cell = "refused"
 		}
-		line(string(p.Topic), strconv.Itoa(int(p.Partition)), strconv.FormatInt(int64(p.First), 10), strconv.FormatInt(int64(p.Next), 10),
+		t.row(string(p.Topic), strconv.Itoa(int(p.Partition)), strconv.FormatInt(int64(p.First), 10), strconv.FormatInt(int64(p.Next), 10),
 			strconv.FormatInt(p.Present, 10), cell)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 // nextSteps describes how to continue on the copy. A server that is started on the old log

@@ -24,30 +24,24 @@ func printDeliveries(out io.Writer, found []wire.Delivery) error {
 // printDeliveryTable prints a line for each push, and one for each delivery without a
 // push.
 func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(cells ...string) {
-		for i, cell := range cells {
-			cells[i] = cmp.Or(escapeCell(cell), "-")
-		}
-		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // a tabwriter keeps its error for Flush
-	}
+	t := newTable(out)
 	if header {
-		line("ID", "RECEIVED", "CONNECTION", "REPOSITORY", "REF", "OUTCOME", "TOOK")
+		t.row("ID", "RECEIVED", "CONNECTION", "REPOSITORY", "REF", "OUTCOME", "TOOK")
 	}
 	for i := range found {
 		d := &found[i]
 		received := d.ReceivedAt.Local().Format(time.DateTime)
 		from := cmp.Or(d.Connection, strings.TrimPrefix(d.Source, "/"))
 		if len(d.Pushes) == 0 {
-			line(d.ID, received, from, repositoryOf(d), "", outcomeOf(d), "")
+			t.row(d.ID, received, from, repositoryOf(d), "", outcomeOf(d), "")
 		}
 		for j := range d.Pushes {
 			p := &d.Pushes[j]
 			ref := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.Ref, "refs/heads/"), "refs/"), "(all)")
-			line(d.ID, received, from, repositoryOf(d), ref, string(p.Outcome), elapsedText(d, p))
+			t.row(d.ID, received, from, repositoryOf(d), ref, string(p.Outcome), elapsedText(d, p))
 		}
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 // escapeCell makes text safe for a terminal and keeps it within one table cell.

@@ -82,26 +82,17 @@ func printDeadLetters(s streams, found []wire.DeadLetter, open int) error {
 		_, err := fmt.Fprintln(s.out, "no dead letters")
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tAT\tSTAGE\tEVENT\tREPOSITORY\tCODE\tREASON") // a tabwriter keeps its error for Flush
+	t := newTable(s.out, "ID", "AT", "STAGE", "EVENT", "REPOSITORY", "CODE", "REASON")
 	for i := range found {
 		l := &found[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime),
-			orDash(l.Stage), orDash(strings.TrimPrefix(l.Type, "dev.quarry.")), orDash(deadLetterRepository(l.RepoName, l.RepoID)),
-			orDash(string(l.Code)), orDash(l.Reason))
+		t.row(l.ID, l.At.Local().Format(time.DateTime), l.Stage, strings.TrimPrefix(l.Type, "dev.quarry."),
+			deadLetterRepository(l.RepoName, l.RepoID), string(l.Code), l.Reason)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s.err, "%d of %d open dead letters\n", len(found), open)
 	return err
-}
-
-func orDash(text string) string {
-	if text = escapeCell(text); text == "" {
-		return "-"
-	}
-	return text
 }
 
 func deadLetterRepository(name string, id wire.RepositoryNumber) string {

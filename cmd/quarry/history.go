@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -151,17 +150,13 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, commits)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	t := newTable(s.out)
 	for i := range commits {
 		commit := &commits[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shortenID(commit.Hash), dayOf(commit.Date), escapeCell(commit.AuthorName),
-			escapeCell(commit.Message)) // kept for Flush
+		t.row(shortenID(commit.Hash), commit.Date[:min(len(commit.Date), len(time.DateOnly))], commit.AuthorName, commit.Message)
 	}
-	return w.Flush()
+	return t.Flush()
 }
-
-// dayOf cuts an ISO 8601 time to its date.
-func dayOf(date string) string { return date[:min(len(date), len(time.DateOnly))] }
 
 type showCommand struct {
 	askFlags
@@ -343,9 +338,9 @@ func (c *refsCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, status.Refs)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	t := newTable(s.out)
 	for _, ref := range status.Refs {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", escapeCell(ref.Ref), shortenID(ref.Commit), localTime(ref.IndexedAt)) // kept for Flush
+		t.row(ref.Ref, shortenID(ref.Commit), localTime(ref.IndexedAt))
 	}
-	return w.Flush()
+	return t.Flush()
 }

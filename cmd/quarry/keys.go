@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/client"
@@ -47,15 +46,12 @@ func (c *listKeysCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, keys)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tKEY\tSCOPES\tREPOSITORIES\tEXPIRES\tLAST USED\tUSER\tID") // a tabwriter keeps its error for Flush
+	t := newTable(s.out, "NAME", "KEY", "SCOPES", "REPOSITORIES", "EXPIRES", "LAST USED", "USER", "ID")
 	for i := range keys {
 		k := &keys[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(k.Name), escapeCell(k.Prefix), scopesText(k.Scopes),
-			restrictionText(k.RepoIds),
-			localTime(k.ExpiresAt), localTime(k.LastUsedAt), k.UserID, k.ID)
+		t.row(k.Name, k.Prefix+"…", scopesText(k.Scopes), restrictionText(k.RepoIds), localTime(k.ExpiresAt), localTime(k.LastUsedAt), k.UserID, k.ID)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 func keysOf(keys []wire.Key, user string) []wire.Key {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
@@ -49,9 +48,9 @@ func (c *listReposCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	t := newTable(s.out)
 	if !c.JSON {
-		_, _ = fmt.Fprintln(w, "NAME\tID\tVISIBILITY\tDEFAULT BRANCH\tINDEXED") // a tabwriter keeps its error for Flush
+		t.row("NAME", "ID", "VISIBILITY", "DEFAULT BRANCH", "INDEXED")
 	}
 	found := false
 	for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{Query: c.Text, PerPage: 100}) {
@@ -60,8 +59,7 @@ func (c *listReposCommand) Run(ctx context.Context, s streams) error {
 		}
 		found = true
 		if !c.JSON {
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", escapeCell(r.RepoName), r.RepoID, cmp.Or(string(r.Visibility), "-"),
-				orDash(r.DefaultBranch), localTime(r.IndexedAt))
+			t.row(r.RepoName, fmt.Sprint(r.RepoID), string(r.Visibility), r.DefaultBranch, localTime(r.IndexedAt))
 		} else if err := printJSONLines(s.out, []wire.Repository{r}); err != nil {
 			return err
 		}
@@ -74,7 +72,7 @@ func (c *listReposCommand) Run(ctx context.Context, s streams) error {
 		}
 		return exitError(exitFailed)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 type showRepoCommand struct {
@@ -109,22 +107,21 @@ func (c *showRepoCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, []*wire.RepositoryStatus{status})
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	row := func(name, value string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, orDash(escapeCell(value))) } // kept for Flush
-	row("name", status.RepoName)
-	row("id", fmt.Sprint(status.RepoID))
-	row("state", string(status.State))
+	t := newTable(s.out)
+	t.row("name", status.RepoName)
+	t.row("id", fmt.Sprint(status.RepoID))
+	t.row("state", string(status.State))
 	if p := status.Progress; p.FilesTotal > 0 && status.State == wire.RepositoryStatusStateImporting {
-		row("progress", fmt.Sprintf("%d of %d files with different text, %.1f of %.1f MB", p.Files, p.FilesTotal, float64(p.Bytes)/1e6, float64(p.BytesTotal)/1e6))
+		t.row("progress", fmt.Sprintf("%d of %d files with different text, %.1f of %.1f MB", p.Files, p.FilesTotal, float64(p.Bytes)/1e6, float64(p.BytesTotal)/1e6))
 	}
-	row("files", fmt.Sprintf("%d, %d skipped", status.Files, status.SkippedFiles))
-	row("refs", fmt.Sprint(len(status.Refs)))
-	row("commit", shortenID(status.IndexedCommitHash))
-	row("indexed", localTime(status.IndexedAt))
+	t.row("files", fmt.Sprintf("%d, %d skipped", status.Files, status.SkippedFiles))
+	t.row("refs", fmt.Sprint(len(status.Refs)))
+	t.row("commit", shortenID(status.IndexedCommitHash))
+	t.row("indexed", localTime(status.IndexedAt))
 	if status.LastError != (wire.ImportFailure{}) {
-		row("last error", failureText(&status.LastError))
+		t.row("last error", failureText(&status.LastError))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 type removeRepoCommand struct {

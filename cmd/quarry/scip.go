@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/client"
@@ -132,15 +131,13 @@ func (c *listScipCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, found.Uploads)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tCOMMIT\tPATH\tTOOL\tFILES\tOCCURRENCES\tBYTES\tUPLOADED") // a tabwriter keeps its error for Flush
+	t := newTable(s.out, "ID", "COMMIT", "PATH", "TOOL", "FILES", "OCCURRENCES", "BYTES", "UPLOADED")
 	for i := range found.Uploads {
 		u := &found.Uploads[i]
-		_, _ = fmt.Fprintf(w, "%s\t%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.ID, u.Commit, escapeCell(u.Path), escapeCell(u.Tool),
-			escapeCell(u.ToolVersion),
-			u.Documents, u.Occurrences, u.SizeBytes, localTime(u.UploadedAt))
+		t.row(u.ID, fmt.Sprintf("%.12s", u.Commit), u.Path, u.Tool+" "+u.ToolVersion, fmt.Sprint(u.Documents), fmt.Sprint(u.Occurrences),
+			fmt.Sprint(u.SizeBytes), localTime(u.UploadedAt))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 type deleteScipCommand struct {

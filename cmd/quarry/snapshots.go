@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/segmentdriver"
@@ -69,13 +68,11 @@ func (c *listSnapshotsCommand) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintln(s.out, "no snapshots")
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tCREATED\tROWS\tSIZE\tSEGMENTS\tPROBLEM") // a tabwriter keeps its error for Flush
+	t := newTable(s.out, "NAME", "CREATED", "ROWS", "SIZE", "SEGMENTS", "PROBLEM")
 	for _, known := range list.Snapshots {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\n", escapeCell(known.Name), known.CreatedAt.Local().Format(time.DateTime), known.Rows,
-			sizeText(known.SizeBytes), known.Segments, orDash(known.Problem))
+		t.row(known.Name, known.CreatedAt.Local().Format(time.DateTime), fmt.Sprint(known.Rows), sizeText(known.SizeBytes), fmt.Sprint(known.Segments), known.Problem)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 type createSnapshotCommand struct{ askFlags }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
@@ -115,42 +113,32 @@ func printTopic(out io.Writer, r *topics.Report) error {
 	return err
 }
 
-// newTable returns a writer of aligned columns and a function that adds a line. Flush
-// returns the first error of the writer.
-func newTable(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
-	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	return w, func(cells ...string) {
-		for i, cell := range cells {
-			cells[i] = cmp.Or(escapeCell(cell), "-")
-		}
-		_, _ = fmt.Fprintln(w, "  "+strings.Join(cells, "\t"))
-	}
-}
-
 func printPartitions(out io.Writer, partitions []topics.PartitionReport) error {
-	w, line := newTable(out)
-	line("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST", "NEXT")
+	t := newTable(out)
+	t.indent = "  "
+	t.row("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST", "NEXT")
 	for _, p := range partitions {
 		leader := ""
 		if p.Leader != nil {
 			leader = strconv.Itoa(int(*p.Leader))
 		}
-		line(strconv.Itoa(int(p.Partition)), leader, brokerList(p.Replicas), brokerList(p.InSync),
+		t.row(strconv.Itoa(int(p.Partition)), leader, brokerList(p.Replicas), brokerList(p.InSync),
 			strconv.FormatInt(int64(p.First), 10), strconv.FormatInt(int64(p.Next), 10))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 func printSettings(out io.Writer, settings []topics.SettingReport) error {
 	if len(settings) == 0 {
 		return nil
 	}
-	w, line := newTable(out)
-	line("SETTING", "VALUE", "WANTED")
+	t := newTable(out)
+	t.indent = "  "
+	t.row("SETTING", "VALUE", "WANTED")
 	for _, s := range settings {
-		line(s.Name, s.Value, s.Wanted)
+		t.row(s.Name, s.Value, s.Wanted)
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 func brokerList(numbers []int32) string {

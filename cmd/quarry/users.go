@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/client"
@@ -41,17 +40,16 @@ func (c *listUsersCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, users)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "E-MAIL\tNAME\tROLE\tSTATE\tLAST SEEN\tID") // a tabwriter keeps its error for Flush
+	t := newTable(s.out, "E-MAIL", "NAME", "ROLE", "STATE", "LAST SEEN", "ID")
 	for i := range users {
 		u := &users[i]
 		name := ""
 		if u.Name != nil {
 			name = *u.Name
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(u.Email), orDash(name), u.Role, u.State, localTime(u.LastActivityAt), u.ID)
+		t.row(u.Email, name, string(u.Role), string(u.State), localTime(u.LastActivityAt), string(u.ID))
 	}
-	return w.Flush()
+	return t.Flush()
 }
 
 // localTime formats a time in the local time zone; the zero time is a dash.
