@@ -83,6 +83,7 @@ func TestFlags(t *testing.T) {
 		{"main.go", "package main\n", "Go", 0},
 		{"a/main_test.go", "package main\n", "Go", code.FlagTest},
 		{"tests/x.c", "int x;\n", "C", code.FlagTest},
+		{"Tests/x.c", "int x;\n", "C", code.FlagTest},
 		{"latests/contest.c", "int x;\n", "C", 0},
 		{"vendor/x/y.go", "package y\n", "Go", code.FlagVendored},
 		{"node_modules/x/index.js", "x\n", "JavaScript", code.FlagVendored | code.FlagGenerated},

@@ -103,7 +103,7 @@ func inTestDirectory(path string) bool {
 		switch slash {
 		case 4, 5, 7, 8, 9:
 			for _, d := range testDirectories {
-				if path[:slash] == d {
+				if strings.EqualFold(path[:slash], d) {
 					return true
 				}
 			}
