@@ -176,6 +176,12 @@ func (o *Outline) Range(i int) (start, end uint32) {
 	return s.offset, s.offset + uint32(s.nameBytes)
 }
 
+// Lines returns the number of lines of symbol i's definition, from its name on, or 1 if its end is
+// not known.
+func (o *Outline) Lines(i int) int {
+	return int(max(o.records[i].endLine, o.records[i].line)-o.records[i].line) + 1
+}
+
 // Kind returns the kind of symbol i.
 func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kindName(o.records[i].kind) }
 

@@ -42,7 +42,7 @@ func TestProse(t *testing.T) {
 		paths []string // the first files
 		reads bool     // as words of which most are in a file
 	}{
-		{retries, []string{"src/connection.go", "src/connection_test.go"}, true},
+		{retries, []string{"src/connection.go", "src/worker.go"}, true},
 		{"lang:go " + retries + "?", []string{"src/connection.go"}, true},
 		{"repo:db " + retries, []string{"src/broker.go"}, true},
 		{"where is the rate limited", []string{"src/limits.go"}, true},

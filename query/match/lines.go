@@ -164,6 +164,9 @@ func (s *lineScorer) setScore(l *matchLine) error {
 		best = max(best, s.v.Finder.s.DefinitionShare(defines, kind, string(parent)))
 	}
 	l.score += max(best, s.partShare())
+	if slices.ContainsFunc(matches, func(m Match) bool { return s.h.IsUnit(m.Start, m.End) }) {
+		l.score += s.v.Finder.s.UnitShare(s.h.Unit)
+	}
 	return nil
 }
 

@@ -33,6 +33,9 @@ type Hit struct {
 	Start, End uint32
 	// Points is the maximum of the points of the leaves of the query that match.
 	Points float32
+	// Unit is the worth of the best unit of the document, from 0 to 1, and UnitName its name.
+	Unit     float32
+	UnitName Match
 }
 
 // Matcher decides which documents match and where, one document at a time.
@@ -55,6 +58,7 @@ type Matcher struct {
 	outline     *segment.Outline // symbols, if they decide which matches count
 	termMatches []TermMatch
 	matchLines  []matchLine
+	units       []unit
 }
 
 // NewMatcher returns a Matcher. It calls stop between two pieces of work, and ends when stop returns
@@ -74,7 +78,7 @@ const maxHeld = 4 << 20
 
 // Sizes in bytes by which the memory of a search is estimated.
 const (
-	HitBytes   = 128
+	HitBytes   = 144
 	MatchBytes = 12
 	// reserveStep is how much memory a Matcher uses before it makes a
 	// reservation.

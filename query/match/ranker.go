@@ -165,16 +165,17 @@ const (
 	rankedLine      = 80
 	rankedProse     = 0.5 // factor for prose
 	rankedTest      = 1.3 // factor for test code if the words ask for tests
+	rankedOtherTest = 0.75
 	// rankedChangelog is the factor for changelogs. An entry has all words of the subject
 	// of a commit and is not what it changed.
 	rankedChangelog = 0.3
 )
 
 // setRankedPoints sets the points of a hit of a ranked search.
-func (v *Matcher) setRankedPoints(h *Hit) {
+func (v *Matcher) setRankedPoints(h *Hit) error {
 	r := v.Finder.s.Ranker
 	if r.Sum == 0 {
-		return
+		return nil
 	}
 	lo, hi := v.Finder.Seg.Reader.TextRange(h.Doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
@@ -192,6 +193,10 @@ func (v *Matcher) setRankedPoints(h *Hit) {
 	points := rankedFrequency*frequency + rankedDense*r.densest(v.termMatches, rankedWindow) + rankedOnLine*r.densest(v.termMatches, rankedLine)
 	path := v.Finder.Seg.Places.Path(h.Place)
 	points = (points + rankedPairs*v.pairsWorth(h.Doc) + rankedPath*r.PathWorth(path)) / r.Sum
+	if err := v.setBestUnit(h); err != nil {
+		return err
+	}
+	points += v.unitPoints(h)
 	flags := v.Finder.Seg.Places.Flags[h.Place] | v.Finder.Seg.Reader.Flags(h.Doc)
 	switch file := string(path); {
 	case ranking.IsChangelog(v.Finder.Seg.Reader.Language(h.Doc), file):
@@ -200,10 +205,13 @@ func (v *Matcher) setRankedPoints(h *Hit) {
 		points *= rankedProse
 	case v.Finder.s.MeansTests && flags&code.FlagTest != 0:
 		points = rankedTest*points - ranking.ScoreTest // the score subtracts that of other queries
+	case flags&code.FlagTest != 0:
+		points *= rankedOtherTest
 	case IsAside(&v.Finder.Seg, h.Doc):
 		points *= RankAside
 	}
 	h.Points = float32(points)
+	return nil
 }
 
 // addWordMatches adds the matches of a term in a document to v.termMatches, only those that

@@ -39,8 +39,7 @@ const (
 // SetRelevance sets the relevance of a hit from the matches in the current document.
 func (v *Matcher) SetRelevance(h *Hit) error {
 	if v.Finder.s.Ranker != nil {
-		v.setRankedPoints(h)
-		return nil
+		return v.setRankedPoints(h)
 	}
 	lo, hi := v.Finder.Seg.Reader.TextRange(h.Doc)
 	sum, all := 0.0, 0.0
@@ -61,10 +60,15 @@ func (v *Matcher) SetRelevance(h *Hit) error {
 	if all > 0 {
 		h.Frequency = float32(sum / all)
 	}
-	if len(v.Finder.s.Query.Atoms) > 1 {
-		return v.setNearness(h, lo)
+	if len(v.Finder.s.Query.Atoms) < 2 {
+		return nil
 	}
-	return nil
+	if err := v.setNearness(h, lo); err != nil || len(v.Finder.s.Query.Literals) < 2 {
+		return err
+	}
+	err := v.setBestUnit(h)
+	h.Points += float32(v.unitPoints(h))
+	return err
 }
 
 // saturateFrequency returns the BM25, without the weight of the term, of a number of matches in

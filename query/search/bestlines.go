@@ -11,7 +11,7 @@ import (
 
 // bestLines returns the numbers of the lines of chunks with matches, best first, at most
 // MaxBestLines.
-func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
+func (r *renderer) bestLines(h *hit, chunks []Chunk) (numbers []int) {
 	type scored struct {
 		number int
 		score  float64
@@ -21,13 +21,20 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 	looked := 0
 	for i := range chunks {
 		c := &chunks[i]
-		for j := 0; j < len(c.Ranges) && looked < ranking.MaxScoredRanges; {
-			number, defined, first := c.Ranges[j].Start.LineNumber, 0.0, j
+		for j := 0; j < len(c.Ranges); {
+			if at := c.Ranges[j]; looked >= ranking.MaxScoredRanges && !h.IsUnit(uint32(at.Start.ByteOffset), uint32(at.End.ByteOffset)) {
+				j++
+				continue
+			}
+			number, defined, first, unit := c.Ranges[j].Start.LineNumber, 0.0, j, 0.0
 			found = found[:0]
 			var named *code.Symbol // of the line, with the terms in its name
 			var terms match.TermSet
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
+				if h.IsUnit(uint32(at.Start.ByteOffset), uint32(at.End.ByteOffset)) {
+					unit = r.run.plan.scope.UnitShare(h.Unit)
+				}
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
 					share := r.run.plan.scope.DefinitionShare(r.definedBy(c.Symbols[j].Name, at), c.Symbols[j].Kind, c.Symbols[j].Parent)
 					defined = max(defined, share)
@@ -49,7 +56,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			}
 			slices.SortStableFunc(found, func(a, b match.TermMatch) int { return cmp.Compare(a.Atom, b.Atom) })
 			l := scored{number, r.run.plan.scope.ScoreLine(c.Content, c.Start.ByteOffset, true, found)}
-			l.score += defined
+			l.score += defined + unit
 			lines = append(lines, l)
 		}
 	}

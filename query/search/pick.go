@@ -28,7 +28,10 @@ const pruneSlack = 1 << 10
 // estimateScore sets the estimate of the score of a hit from the facts known before it is
 // rendered.
 func (v *segmentSearcher) estimateScore(h *hit) error {
-	worth, seg := ranking.ScoreFrequency*float64(h.Frequency)+nearScores[h.Near]+float64(h.Points), &v.finder.Seg
+	seg := &v.finder.Seg
+	flags := seg.Places.Flags[h.Place] | seg.Reader.Flags(h.Doc)
+	worth := ranking.ScoreFrequency*float64(h.Frequency) + float64(h.Points) +
+		nearScores[h.Near]*ranking.NearShare(flags, seg.Reader.Language(h.Doc), string(seg.Places.Path(h.Place)))
 	switch named := &v.finder.Named; {
 	case named.Defining != nil && named.Defining.Has(int(h.Doc)):
 		weight, err := v.document.DefinitionWeight(&h.Hit)
@@ -39,7 +42,6 @@ func (v *segmentSearcher) estimateScore(h *hit) error {
 	case named.All != nil && named.All.Has(int(h.Doc)):
 		worth += ranking.ScoreDefinition * ranking.ScoreDefinitionFold / 2
 	}
-	flags := seg.Places.Flags[h.Place] | seg.Reader.Flags(h.Doc)
 	for _, f := range flagScores {
 		if flags&f.flag != 0 {
 			worth += f.points

@@ -94,7 +94,7 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		return f, err
 	}
 	f.Blob = key.Blob
-	f.BestLines = r.bestLines(f.Chunks)
+	f.BestLines = r.bestLines(h, f.Chunks)
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
 	}

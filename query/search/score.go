@@ -32,10 +32,13 @@ func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	s := &scorer{f: f, explain: r.run.plan.request.Explain}
 	r.scoreMatches(s, h)
 	s.add(ranking.ScoreFrequency*float64(h.Frequency), "frequency relative to length")
-	s.add(nearScores[h.Near], nearReasons[h.Near])
-	if r.run.plan.scope.Ranker != nil {
+	s.add(nearScores[h.Near]*ranking.NearShare(flags, f.Language, f.Path), nearReasons[h.Near])
+	switch {
+	case r.run.plan.scope.Ranker != nil:
 		s.add(float64(h.Points), "words in the text and the path")
-	} else {
+	case h.Unit > 0:
+		s.add(float64(h.Points), "words of one definition")
+	default:
 		s.add(float64(h.Points), "explains the message")
 	}
 	r.scoreName(s)

@@ -105,3 +105,24 @@ func IsProse(language code.Language, path string) bool {
 	}
 	return false
 }
+
+// Shares of the points for terms near each other. In a sentence of a manual and in the name of a
+// test they are near because it is about the code, which is elsewhere.
+const (
+	nearProse     = 0.3
+	nearChangelog = 0.2
+	nearTest      = 0.6
+)
+
+// NearShare returns the share of the points for terms near each other that a file gets.
+func NearShare(flags code.Flags, language code.Language, path string) float64 {
+	switch {
+	case IsChangelog(language, path):
+		return nearChangelog
+	case IsProse(language, path):
+		return nearProse
+	case flags&code.FlagTest != 0:
+		return nearTest
+	}
+	return 1
+}
