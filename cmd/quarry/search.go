@@ -59,7 +59,8 @@ Examples:
 	quarry search -- -excluded wanted
 	vim -q <(quarry search --editor-links TODO)
 
-Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed or the query is invalid.`
+Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed,
+was stopped before it found anything, or the query is invalid.`
 }
 
 // Run implements the command. Like grep, it exits with 0 if there is a match, 1 if there
@@ -300,6 +301,8 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 	}
 	cut := isCut(response.IncompleteReason)
 	switch {
+	case !response.IsSearchExhaustive && !found && !cut:
+		return false, errors.New(describeIncomplete(response))
 	case !response.IsSearchExhaustive && (p.maxFiles == 0 || !cut):
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", describeIncomplete(response))
 	case p.hidden || cut:
@@ -387,7 +390,7 @@ func describeIncomplete(r *wire.SearchResult) string {
 	}
 }
 
-func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (bool, error) {
+func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	if request.Matches == 0 {
 		request.Matches = defaultMatches
 	}
@@ -400,13 +403,16 @@ func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client
 	if err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
-	var found struct {
-		Files        []json.RawMessage `json:"files"`
-		Repositories []json.RawMessage `json:"repositoryInfo"`
-	}
-	if err := json.Unmarshal(answer, &found); err != nil {
+	var result wire.SearchResult
+	if err := json.Unmarshal(answer, &result); err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
-	_, err = s.out.Write(append(bytes.TrimRight(answer, "\n"), '\n'))
-	return len(found.Files)+len(found.Repositories) > 0, err
+	if _, err := s.out.Write(append(bytes.TrimRight(answer, "\n"), '\n')); err != nil {
+		return false, err
+	}
+	found = len(result.Files)+len(result.RepositoryInfo) > 0
+	if !found && !result.IsSearchExhaustive && !isCut(result.IncompleteReason) {
+		return false, errors.New(describeIncomplete(&result))
+	}
+	return found, nil
 }

@@ -38,9 +38,11 @@ func TestSearchSays(t *testing.T) {
 		{"match limit", stopped("match limit"), "",
 			"quarry: stopped after 7 matches; there are more, and -n raises the limit\n", exitFailed},
 		{"time limit", stopped("time limit"), "",
-			"quarry: stopped after 7 matches at the time limit of the server; there may be more, and filters such as repo: and file: make the search faster\n", exitFailed},
+			"quarry: stopped after 7 matches at the time limit of the server; there may be more, and filters such as repo: and file: make the search faster\n", exitUsage},
 		{"server match limit", stopped("server match limit"), "",
-			"quarry: stopped after 7 matches (server match limit); there may be more\n", exitFailed},
+			"quarry: stopped after 7 matches (server match limit); there may be more\n", exitUsage},
+		{"behind the log", stopped("behind the log"), "",
+			"quarry: the server is behind the event log; what was pushed recently may be missing, so try again in some seconds\n", exitUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,6 +61,10 @@ func TestSearchSays(t *testing.T) {
 			code := run(t.Context(), []string{"search", "--server", server.URL, "x"}, streams{out: &out, err: &err})
 			if out.String() != c.out || err.String() != c.err || code != c.code {
 				t.Errorf("out %q, err %q, code %d\nwant %q, %q, %d", out.String(), err.String(), code, c.out, c.err, c.code)
+			}
+			code = run(t.Context(), []string{"search", "--server", server.URL, "--json", "x"}, streams{out: &out, err: &err})
+			if code != c.code {
+				t.Errorf("with --json: code %d, want %d", code, c.code)
 			}
 		})
 	}
