@@ -94,7 +94,7 @@ test-binary: ## the server that tests run, with a clock that they can move; .cac
 # that measure memory collect as servers do. Without tables for debuggers (-w), linking the
 # test programs takes half as long.
 test: test-binary ## every test; those that need a missing program say so and skip
-	GOGC=400 $(GO) test -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(TESTFLAGS) ./...
+	GOGC=400 .ci/in-memory $(GO) test -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(TESTFLAGS) ./...
 
 race: test-binary ## every test under the race detector
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
@@ -112,13 +112,13 @@ e2e: test-binary ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v -timeout 30m ./cmd/e2e
 
 api-test: test-binary schemathesis ## Schemathesis against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
-	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -vet=off -ldflags=-w -count=1 -v -timeout 10m ./cmd/internal/apitest
+	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) .ci/in-memory $(GO) test -vet=off -ldflags=-w -count=1 -v -timeout 10m ./cmd/internal/apitest
 
 schemathesis: ## fetch Schemathesis from PyPI
 	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
 
 clients-test: test-binary client-tools ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
-	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -vet=off -ldflags=-w -count=1 -v -timeout 10m ./cmd/internal/clienttest
+	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) .ci/in-memory $(GO) test -vet=off -ldflags=-w -count=1 -v -timeout 10m ./cmd/internal/clienttest
 
 client-tools: ## fetch the generators of clients from PyPI and npm
 	@mkdir -p $(CLIENT_TOOLS)
