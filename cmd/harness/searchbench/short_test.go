@@ -33,8 +33,12 @@ func TestShortRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a server and runs it many times")
 	}
-	dir, binary := t.TempDir(), testserver.Build(t)
-	corpora := buildShortCorpora(t, dir)
+	dir, err := os.MkdirTemp("/var/tmp", "quarry-searchbench") // on a disk, from which servers start cold
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	binary, corpora := testserver.Build(t), buildShortCorpora(t, dir)
 	tree := corpus.TreePath(corpora, "linux")
 	flagsOf := func(name string, settle time.Duration) programFlags {
 		return programFlags{Quarry: binary, Settle: settle, Seed: 3, Out: filepath.Join(dir, name+".md")}

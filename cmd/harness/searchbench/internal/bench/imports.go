@@ -113,6 +113,12 @@ func (c *comparison) startCold(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 	}
+	err = c.measureColdStarts(ctx, q, want)
+	return errors.Join(err, c.startAll(ctx)) // later steps ask them, whatever was measured
+}
+
+// measureColdStarts measures the starts of all contenders, which are stopped, in turn.
+func (c *comparison) measureColdStarts(ctx context.Context, q suite.Query, want map[*contender]int) error {
 	for _, order := range inTurn(c.contenders, coldStarts) {
 		for _, o := range order {
 			dropped, err := proc.DropFiles(indexDir(o))
@@ -127,7 +133,7 @@ func (c *comparison) startCold(ctx context.Context) error {
 			c.Log("%s: %s found %s after a cold start (%s)", o.name, q.Text, took.Round(time.Millisecond), dropped.Method)
 		}
 	}
-	return c.startAll(ctx)
+	return nil
 }
 
 // rareQuery returns the first rare literal, listed or drawn, that occurs in every index,
